@@ -14,8 +14,8 @@ from typing import Any
 
 import sonde
 from sonde.core import AGENT, make
-from sonde.metrics import Estimate, estimate
-from sonde.rollout import Plan, collect
+from sonde.evaluation.metrics import Estimate, estimate
+from sonde.runs.rollout import Plan, collect
 
 ENGINE = ("users:stockfish", {"level": 0})
 PAIRS = (

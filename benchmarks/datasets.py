@@ -3,8 +3,9 @@
     python benchmarks/datasets.py [games]
 
 Games of wordle as in `sonde dataset lmrl wordle`, and after every fifth of them the peak of memory. What grows first
-are posteriors, which are kept because games share histories, 20,000 at most (`sonde.rules.guessing`): all are there
-after some 9,000 games. What grows then is the run's index, of which 64 MB at most are in memory (`sonde.store.index`).
+are posteriors, which are kept because games share histories, 20,000 at most (`sonde.envs._shared.words.guessing`):
+all are there after some 9,000 games. What grows then is the run's index, of which 64 MB at most are in memory
+(`sonde.runs.store.index`).
 """
 
 from __future__ import annotations

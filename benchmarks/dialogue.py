@@ -22,7 +22,7 @@ from typing import Any
 
 import sonde
 from sonde.core import AGENT, Episode
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 ENVS = (
     "twenty_questions",

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import sonde
 from sonde.core import AGENT, Env, Trajectory
 from sonde.core.types import Json
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect
+from sonde.evaluation.evaluate import evaluate
+from sonde.runs.rollout import Plan, collect
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online
 from sonde.train.presets import Training, preset

@@ -12,8 +12,8 @@ import resource
 import time
 
 import sonde
-from sonde import regret
-from sonde.rollout import Plan, collect
+from sonde.evaluation import regret
+from sonde.runs.rollout import Plan, collect
 
 RUNS = {
     "thompson": ("bernoulli_bandit", "thompson"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import sonde
 from sonde.core import Action, Policy, View
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 RUNS = {"fake": 10_000, "exact": 2_000, "random": 10_000, "lane": 10_000}
 LANES = (256, 5_000)

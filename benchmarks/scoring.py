@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from sonde.core.processes import cores
-from sonde.run import config_from, play, prepare, rescore
+from sonde._util.processes import cores
+from sonde.runs.run import config_from, play, prepare, rescore
 
 EPISODES = {"wordle": 5_000, "mastermind": 2_000}
 T = TypeVar("T")

@@ -27,9 +27,9 @@ import numpy as np
 
 import sonde
 from sonde.core import Action, Completion, Episode, Trajectory, Usage, derive
-from sonde.export import export
-from sonde.store import Run, RunWriter, TrajectoryDataset
-from sonde.store.index import NAME
+from sonde.runs.store import Run, RunWriter, TrajectoryDataset
+from sonde.runs.store.export import export
+from sonde.runs.store.index import NAME
 
 VOCABULARY = 49_152
 WORDS = [a + b + c for a in ("ba", "co", "de", "fu", "li") for b in ("ran", "sto", "ple") for c in ("", "s", "ing")]

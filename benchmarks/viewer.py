@@ -26,10 +26,10 @@ import orjson
 
 import sonde
 from sonde.core import Gain
-from sonde.evaluate import summarise
-from sonde.rows import Row
-from sonde.run import EVALUATION
-from sonde.store import Run, RunWriter
+from sonde.evaluation.evaluate import summarise
+from sonde.evaluation.rows import Row
+from sonde.runs.run import EVALUATION
+from sonde.runs.store import Run, RunWriter
 from store import trajectories
 
 SAMPLED = 200

@@ -16,8 +16,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from sonde.rollout import record
-from sonde.run import RunConfig, prepare
+from sonde.runs.rollout import record
+from sonde.runs.run import RunConfig, prepare
 
 ASKED = ("Is it alive?", "Is it an animal?", "Is it bigger than a car?", "Is it used every day?", "Is it a tool?")
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import sonde
-from sonde import regret
 from sonde.core import Env
-from sonde.evaluate import evaluate
-from sonde.metrics import Estimate
-from sonde.rollout import Plan, collect
+from sonde.evaluation import regret
+from sonde.evaluation.evaluate import evaluate
+from sonde.evaluation.metrics import Estimate
+from sonde.runs.rollout import Plan, collect
 from sonde.viewer.loading import DASHES, MARKERS, Agent
 from sonde.viewer.plots import axes, curve, label_ends, whole_turns
 from sonde.viewer.svg import FLOOR, PALETTE, REFERENCE, inline

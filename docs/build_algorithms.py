@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from sonde.core import names
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 from sonde.train.algos import found, objective
 from sonde.train.algos.dpo import ipo_loss, sigmoid_loss
 from sonde.train.algos.grpo import clipped_loss

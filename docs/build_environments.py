@@ -18,15 +18,15 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import sonde
-from sonde import reference
 from sonde.core import Env, Episode, Gain, Rng, Turn, View, playthrough
+from sonde.core.registry import env_folder
 from sonde.core.types import Json
-from sonde.scoring import as_assumed
+from sonde.evaluation import scale as reference
+from sonde.evaluation.information_gain import as_assumed
 from sonde.testing import Probe
 from sonde.testing.probe import mixed, sensible
 
@@ -159,7 +159,7 @@ def _example(text: str) -> str:
 
 @cache
 def _golden(name: str, env: Env[Any]) -> Episode:
-    text = (files("sonde.envs") / "golden" / f"{name}.{env.spec.preset}.0.txt").read_text("utf-8")
+    text = (env_folder(name) / "golden" / f"{name}.{env.spec.preset}.0.txt").read_text("utf-8")
     return playthrough.read(text).play()
 
 
@@ -205,8 +205,8 @@ def _cut(text: str, most: int = SAID) -> str:
 def _ends(made: Sequence[Env[Any]]) -> str:
     """The presets, and what the two ends of the scale came to."""
     told = (
-        "Mean returns on the test split with 95 % intervals, by task (`python -m sonde.reference`): a score of 0 is "
-        "the floor, 100 the reference.\n"
+        "Mean returns on the test split with 95 % intervals, by task (`python -m sonde.evaluation.scale`): a score of "
+        "0 is the floor, 100 the reference.\n"
     )
     return f"{told}\n{table(PRESET_COLUMNS, map(_preset, made))}"
 

@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import sonde
 from sonde.core import Episode, playthrough
+from sonde.core.registry import env_folder
 from sonde.viewer.boards import FAMILIES, draw
 from sonde.viewer.boards.chat import chat
 from sonde.viewer.templating import asset
@@ -26,7 +26,7 @@ def pictures() -> dict[str, str]:
 
 
 def _picture(name: str) -> str:
-    folder = files("sonde.envs") / "golden"
+    folder = env_folder(name) / "golden"
     preset = sonde.make(name).spec.preset
     text = (folder / f"{name}.{preset}.0.txt").read_text("utf-8")
     ep: Episode = playthrough.read(text).play()

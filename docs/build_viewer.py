@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sonde.run import config_from, execute, prepare
+from sonde.runs.run import config_from, execute, prepare
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import started
 

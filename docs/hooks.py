@@ -33,14 +33,33 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
     "playing": (
         "Playing and keeping",
-        ("sonde.rollout", "sonde.run", "sonde.store", "sonde.export", "sonde.task_files"),
+        (
+            "sonde.runs.rollout",
+            "sonde.runs.run",
+            "sonde.runs.store",
+            "sonde.runs.store.export",
+            "sonde.runs.task_files",
+        ),
     ),
     "numbers": (
         "Numbers",
         (
-            *("sonde.evaluate", "sonde.metrics", "sonde.scoring", "sonde.reference", "sonde.suites", "sonde.results"),
-            *("sonde.board", "sonde.regret", "sonde.elicit", "sonde.beliefs", "sonde.believed"),
-            *("sonde.audit", "sonde.curves", "sonde.replies"),
+            *(
+                "sonde.evaluation.evaluate",
+                "sonde.evaluation.metrics",
+                "sonde.evaluation.information_gain",
+                "sonde.evaluation.scale",
+                "sonde.evaluation.suites",
+                "sonde.evaluation.results",
+            ),
+            *(
+                "sonde.evaluation.leaderboard",
+                "sonde.evaluation.regret",
+                "sonde.beliefs.elicitation",
+                "sonde.beliefs.calibration",
+                "sonde.beliefs.records",
+            ),
+            *("sonde.evaluation.audit", "sonde.evaluation.per_turn", "sonde.evaluation.reply_defects"),
         ),
     ),
     "training": (
@@ -50,7 +69,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
             *("sonde.train.groups", "sonde.train.critic", "sonde.train.rewarders", "sonde.train.shaping"),
             *("sonde.train.recredit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets"),
             *("sonde.train.learn", "sonde.train.online", "sonde.train.trainer", "sonde.train.types"),
-            *("sonde.paprika", "sonde.datasets.tasks"),
+            *("sonde.train.paprika", "sonde.datasets.tasks"),
         ),
     ),
     "losses": ("Losses", tuple(f"sonde.train.algos.{name}" for name in LOSSES)),
@@ -91,7 +110,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_post_build(config: Any) -> None:
     """The leaderboard beside its page."""
-    from sonde.board import board
+    from sonde.evaluation.leaderboard import board
     from sonde.viewer.leaderboard import export
 
     export(board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import sonde
-from sonde.beliefs import (
+from sonde.beliefs.calibration import (
     Course,
     bin_of,
     by_turn,
@@ -28,8 +28,8 @@ from sonde.beliefs import (
     updating,
 )
 from sonde.core import AGENT, Episode
-from sonde.metrics import of_sums
-from sonde.rollout import Plan, collect
+from sonde.evaluation.metrics import of_sums
+from sonde.runs.rollout import Plan, collect
 
 LN2 = math.log(2.0)
 weights = arrays(np.float64, 4, elements=st.floats(0.01, 1.0))

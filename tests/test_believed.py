@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import believed
-from sonde.beliefs import summarise
+from sonde.beliefs import records as believed
+from sonde.beliefs.calibration import summarise
+from sonde.beliefs.elicitation import ANSWER, Elicitation
 from sonde.core import AGENT, Episode, Probe, Trajectory, UserError
-from sonde.elicit import ANSWER, Elicitation
+from sonde.envs.best_arm.filter import nodes_for, posterior
 from sonde.models.fake import Fake
-from sonde.rollout import Plan, record
-from sonde.rules.arms import nodes_for, posterior
-from sonde.store import Annotator, Run, read_annotations
+from sonde.runs.rollout import Plan, record
+from sonde.runs.store import Annotator, Run, read_annotations
 
 ENV = sonde.make("best_arm", preset="small")
 FAKE = Fake(script=("<Answer>amber</Answer>",))

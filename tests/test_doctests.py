@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 
-NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.elicit", "sonde.interop.", "sonde.on_ray")
+NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.beliefs.elicitation", "sonde.interop.", "sonde.runs.on_ray")
 """Left to their own tests: importing them loads torch, or somebody else's library."""
 
 MODULES = [

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import sonde
+from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited, ask, elicit
 from sonde.core import AGENT, CapabilityError, Probe, Trajectory, UserError
-from sonde.elicit import ANSWER, Elicitation, Elicited, ask, elicit
 from sonde.models.fake import Fake
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 ENV = sonde.make("word_guess", max_turns=4)
 RANDOM = {AGENT: sonde.make("agents:random")}
@@ -157,7 +157,7 @@ def test_texts_as_candidates_take_the_truth_in() -> None:
 def test_many_episodes_and_one_at_a_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     played = episodes(n=4)
     together = found(FAKE, ENV, played, candidates=3)
-    monkeypatch.setattr("sonde.elicit.BATCH", 7)  # fewer than an episode has
+    monkeypatch.setattr("sonde.beliefs.elicitation.BATCH", 7)  # fewer than an episode has
     assert found(FAKE, ENV, played, candidates=3) == together
     assert [found(FAKE, ENV, [t], candidates=3)[0] for t in played] == together
 

@@ -11,14 +11,14 @@ import pytest
 import sonde
 from sonde import Sampling, UserError
 from sonde.core.config import parts_of
+from sonde.evaluation.reply_defects import notes as notes_of
+from sonde.evaluation.results import read, result, write
+from sonde.evaluation.rows import row
 from sonde.models.http import Http
 from sonde.models.refusals import Refusal
-from sonde.replies import notes as notes_of
-from sonde.results import read, result, write
-from sonde.rollout import Plan, collect, record
-from sonde.rows import row
-from sonde.run import config_from, execute, load_evaluation, missing, prepare
-from sonde.store import Run
+from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.run import config_from, execute, load_evaluation, missing, prepare
+from sonde.runs.store import Run
 
 from .models.server import Handler, Request, reply, says, serving
 
@@ -157,7 +157,7 @@ def test_parts_are_found_with_their_places() -> None:
 
 def test_an_export_has_what_was_not_sent(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    from sonde.export import export
+    from sonde.runs.store.export import export
 
     with serving(refuses_min_p) as server:
         execute(prepare(config(server.url, n_tasks=1)), tmp_path / "run")

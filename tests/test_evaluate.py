@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sonde
+from sonde._util.sync import run_sync
 from sonde.core import (
     AGENT,
     Action,
@@ -26,12 +27,11 @@ from sonde.core import (
     advance,
     default_policies,
 )
-from sonde.core.sync import run_sync
-from sonde.curves import CALLED, called
-from sonde.envs.mastermind import Mastermind
-from sonde.evaluate import METRICS, Evaluation, compare, evaluate, macro
-from sonde.metrics import MeanAt, rate, unseen
-from sonde.rows import row
+from sonde.envs.mastermind.env import Mastermind
+from sonde.evaluation.evaluate import METRICS, Evaluation, compare, evaluate, macro
+from sonde.evaluation.metrics import MeanAt, rate, unseen
+from sonde.evaluation.per_turn import CALLED, called
+from sonde.evaluation.rows import row
 from sonde.train.rewards import named_rewards
 
 HERE = __name__

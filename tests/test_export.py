@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.arrow import writer
-from sonde.core import Action, Completion, Episode, StoreError, Trajectory, Usage, UserError, extras
-from sonde.core.extras import find_spec
-from sonde.export import GROUP, TABLES, _check, export
-from sonde.store import RunWriter
+from sonde._util import extras
+from sonde._util.extras import find_spec
+from sonde.core import Action, Completion, Episode, StoreError, Trajectory, Usage, UserError
+from sonde.runs.store import RunWriter
+from sonde.runs.store.export import GROUP, TABLES, _check, export
+from sonde.runs.store.parquet import writer
 
 from .full_disk import files_of_at_most
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,7 @@ from sonde.core.playthrough import read, write
 
 GOLDEN = {
     path.name: path.read_text("utf-8")
-    for path in sorted(files("sonde.envs").joinpath("golden").iterdir(), key=lambda p: p.name)
-    if path.name.endswith(".txt")
+    for path in sorted(Path(str(files("sonde.envs"))).glob("*/golden/*.txt"), key=lambda p: p.name)
 }
 LIBRARIES = {"chess": "chess"}
 """What the rules of an environment come from, where that is an optional package."""
@@ -58,4 +58,4 @@ def test_every_preset_ships_three(name: str) -> None:
     presets = sonde.find(name).presets
     for preset in presets:
         found = [n for n in GOLDEN if n.startswith(f"{name}.{preset}.")]
-        assert len(found) >= 3, f"{name} preset {preset}: {len(found)} playthroughs in envs/golden, at least 3 are due"
+        assert len(found) >= 3, f"{name} preset {preset}: {len(found)} playthroughs, at least 3 are due"

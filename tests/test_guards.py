@@ -14,9 +14,9 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Halted, Policy, Usage, UserError
-from sonde.guards import FIRST, OUTAGES, BudgetWarning, Meter
-from sonde.rollout import Plan, record
-from sonde.store import Run
+from sonde.runs.limits import FIRST, OUTAGES, BudgetWarning, Meter
+from sonde.runs.rollout import Plan, record
+from sonde.runs.store import Run
 
 from .models.server import USAGE, Handler, Server, chat, reply, says, slowly
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import SondeError, StoreError, UserError
-from sonde.run import begin_anew
-from sonde.store import Run, RunWriter, discard
+from sonde.runs.run import begin_anew
+from sonde.runs.store import Run, RunWriter, discard
 
 from .train.asking import WORDS, Asking
 from .train.tiny import tiny_model, tiny_tokenizer

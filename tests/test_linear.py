@@ -15,20 +15,21 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents import _calls, _episodes
+from sonde.agents import _calls
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
+from sonde.envs._shared import sub_episodes as _episodes
+from sonde.envs._shared.answer import parse_answer, read_answer, read_message
+from sonde.envs._shared.checks import CHECKS, gives_away, plain
+from sonde.envs._shared.dialogue import JUDGE, USER, claimed, spoken, verdict
+from sonde.envs._shared.english.letters import apostrophes, unaccented
+from sonde.envs._shared.english.naming import Names, reported, verdict_on
+from sonde.envs._shared.english.numbers import amount, ungrouped
+from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
+from sonde.envs.circuit_decoding.circuits import Shape, read_turn
+from sonde.envs.maze.grid import read_move
+from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
 from sonde.models.reasoning import split_reasoning
-from sonde.people.language.letters import apostrophes, unaccented
-from sonde.people.language.naming import Names, reported, verdict_on
-from sonde.people.language.numbers import amount, ungrouped
-from sonde.rules.answer import parse_answer, read_answer, read_message
-from sonde.rules.checks import CHECKS, gives_away, plain
-from sonde.rules.circuits import Shape, read_turn
-from sonde.rules.dialogue import JUDGE, USER, claimed, spoken, verdict
-from sonde.rules.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
-from sonde.rules.grids import read_move
-from sonde.rules.movies import read_stars, read_verdict
 
 SHORT = 15_000
 NO_TIME = 0.03

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 import sonde
-from sonde.audit import annotate, audit
 from sonde.cli.app import app
 from sonde.core import AGENT, Trajectory
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect, rollout
-from sonde.store import Run
+from sonde.evaluation.audit import annotate, audit
+from sonde.evaluation.evaluate import evaluate
+from sonde.runs.rollout import Plan, collect, rollout
+from sonde.runs.store import Run
 
 from .models.server import Server, says
 

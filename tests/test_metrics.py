@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.metrics import (
+from sonde.evaluation.metrics import (
     Estimate,
     anchored_score,
     average,

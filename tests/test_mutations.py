@@ -17,16 +17,16 @@ import orjson
 import pytest
 import zstandard
 
-from sonde import results
+from sonde._util.json_types import read_as
 from sonde.cli.tables import evaluations
 from sonde.core import SondeError, StoreError, UserError
-from sonde.core.reading import read_as
 from sonde.datasets.imports import load
-from sonde.evaluate import Evaluation
-from sonde.export import export
-from sonde.run import EVALUATION, config_from, execute, load_evaluation, prepare, reopen, rescore
-from sonde.store import Run, StoreWarning
-from sonde.store.frames import LARGEST, frames, make_frame
+from sonde.evaluation import results
+from sonde.evaluation.evaluate import Evaluation
+from sonde.runs.run import EVALUATION, config_from, execute, load_evaluation, prepare, reopen, rescore
+from sonde.runs.store import Run, StoreWarning
+from sonde.runs.store.export import export
+from sonde.runs.store.frames import LARGEST, frames, make_frame
 from sonde.viewer.report import render as render_report
 from sonde.viewer.site import pages, trainings
 from sonde.viewer.site.library import Library

@@ -15,14 +15,14 @@ from uuid import uuid4
 
 import pytest
 
+from sonde._util.extras import extras
 from sonde.core import AGENT, Halted, Rng
-from sonde.core.extras import extras
-from sonde.run import config_from, play, prepare
-from sonde.store import Run
+from sonde.runs.run import config_from, play, prepare
+from sonde.runs.store import Run
 
 pytest.importorskip("ray")
 
-from sonde import on_ray
+from sonde.runs import on_ray
 
 FAKE = {"name": "models:fake", "pattern": ["<Answer>{0|1|2|3|4}{0|1|2|3|4}{0|1|2|3|4}</Answer>"], "latency": 0.1}
 CONFIG: dict[str, Any] = {

@@ -25,7 +25,7 @@ import torch
 
 import sonde
 from sonde.core import Action
-from sonde.rules import marks
+from sonde.envs._shared.words import marks
 
 FOLDER = Path(__file__).parents[1] / "recipes" / "lmrl"
 

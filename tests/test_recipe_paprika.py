@@ -21,9 +21,9 @@ import torch
 
 from sonde import UserError
 from sonde.core import AGENT, make
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 from sonde.models.shipped import shipped
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.types import Row
 
 from .train.tiny import tiny_model

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import reference
 from sonde.core import Env
-from sonde.metrics import Estimate
-from sonde.reference import COMMAND, PREFIX, SAMPLES, bounds, entries, fingerprint, scaled
+from sonde.evaluation import scale as reference
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.scale import COMMAND, PREFIX, SAMPLES, bounds, entries, fingerprint, scaled
 
 ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.environments()]
 TURNS = 300
@@ -21,7 +21,7 @@ PLAYED: list[Any] = [
     pytest.param(e, id=f"{e.name}-{e.spec.preset}", marks=[pytest.mark.slow] if e.spec.max_turns > TURNS else [])
     for e in reference.environments()
 ]
-STALE = f"run `{COMMAND}` and commit sonde/data/reference.json"
+STALE = f"run `{COMMAND}` and commit sonde/evaluation/scale.json"
 
 
 def test_every_entry_belongs_to_an_environment_as_it_is() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.core import Action, Completion, Episode, Rng, Trajectory, Usage, UserError
-from sonde.rules.river import chain
+from sonde.envs.river_swim.filter import chain
+from sonde.evaluation import regret
 
 BANDIT = sonde.make("bernoulli_bandit", max_turns=4)
 RIVER = sonde.make("river_swim", caves=2, horizon=2, sub_episodes=3)

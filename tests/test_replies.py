@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import AGENT, Completion
-from sonde.replies import DEFECTS, count
-from sonde.rollout import Plan, collect
-from sonde.rules.refusals import is_refusal
+from sonde.envs._shared.refusals import is_refusal
+from sonde.evaluation.reply_defects import DEFECTS, count
+from sonde.runs.rollout import Plan, collect
 
 from .cli.invoke import failure, run
 
@@ -135,9 +135,9 @@ def test_a_run_without_faults_shows_none_of_them(played: Callable[..., tuple[str
 
 def test_few_are_not_none(played: Callable[..., tuple[str, str]]) -> None:
     from sonde.cli.tables import evaluations
-    from sonde.evaluate import Evaluation
-    from sonde.metrics import Estimate
-    from sonde.run import load_evaluation
+    from sonde.evaluation.evaluate import Evaluation
+    from sonde.evaluation.metrics import Estimate
+    from sonde.runs.run import load_evaluation
 
     _, folder = played("<Answer>0123</Answer>")
     found = load_evaluation(Path(folder))

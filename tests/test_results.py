@@ -12,15 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 import sonde
-from sonde import results
-from sonde.board import Board
-from sonde.board import board as board_of
 from sonde.cli.app import app
 from sonde.core import UserError
-from sonde.metrics import Estimate
-from sonde.results import Played, Result
-from sonde.rows import Row
-from sonde.run import load_evaluation
+from sonde.evaluation import results
+from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.leaderboard import board as board_of
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.results import Played, Result
+from sonde.evaluation.rows import Row
+from sonde.runs.run import load_evaluation
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")

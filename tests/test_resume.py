@@ -15,8 +15,8 @@ import pytest
 
 from sonde.core import AGENT, Rng
 from sonde.models.cache import Store
-from sonde.run import config_from, play, prepare
-from sonde.store import Run, RunWriter
+from sonde.runs.run import config_from, play, prepare
+from sonde.runs.store import Run, RunWriter
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 DIGIT = "{0|1|2|3|4}"
@@ -61,7 +61,9 @@ def kill_at(process: subprocess.Popen[bytes], folder: Path, episodes: int) -> No
 
 
 @pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")  # a flush that the kill cut is cut off, with a warning
+@pytest.mark.filterwarnings(
+    "ignore::sonde.runs.store.StoreWarning"
+)  # a flush that the kill cut is cut off, with a warning
 @pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
 def test_after_kill_9_nothing_finished_is_played_again(cached: bool, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(slow(tmp_path, cached)))
@@ -97,7 +99,7 @@ COMPOSED = ["Hypothesis: {010|101}\nBeliefs: about {0|1}\nNote: {0|1}\nAction: {
 
 
 @pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path) -> None:
     model = {"name": "models:fake", "pattern": COMPOSED, "latency": 0.02}
     config = {
@@ -117,7 +119,7 @@ def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path)
 
 
 @pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 def test_processes_that_share_a_run_are_continued_after_kill_9(tmp_path: Path) -> None:
     folder, config = tmp_path / "run", slow(tmp_path, False)
     shares = [{**config, "share": [i, 2]} for i in range(2)]
@@ -137,7 +139,7 @@ def test_processes_that_share_a_run_are_continued_after_kill_9(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 def test_kills_at_random_moments_lose_nothing_finished(tmp_path: Path) -> None:
     config = {**slow(tmp_path, True), "n_tasks": 20, "k": 4}
     (tmp_path / "run.json").write_text(json.dumps(config))

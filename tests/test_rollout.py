@@ -31,7 +31,7 @@ from sonde.core import (
     UserError,
     View,
 )
-from sonde.rollout import Plan, collect, play, record, seated
+from sonde.runs.rollout import Plan, collect, play, record, seated
 
 HERE = __name__
 SMALL = sonde.make("mastermind", length=3, digits=5, max_turns=6)
@@ -215,7 +215,7 @@ def test_no_more_episodes_run_than_asked_for() -> None:
     assert notes.running == [0, 4]
 
 
-@pytest.mark.filterwarnings("ignore::sonde.guards.BudgetWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.limits.BudgetWarning")
 def test_a_spent_budget_begins_no_further_episode() -> None:
     tasks = SMALL.tasks("test")[:10]
     everything = collect(SMALL, {AGENT: llm()}, tasks, Plan(concurrency=1))

@@ -19,8 +19,8 @@ from sonde.core import (
     View,
     WorldError,
 )
-from sonde.rollout import Plan, collect, record, rollout
-from sonde.store import Run
+from sonde.runs.rollout import Plan, collect, record, rollout
+from sonde.runs.store import Run
 
 from .test_rollout import SMALL, Notes, codes, words
 

@@ -13,9 +13,9 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, StoreError, UserError
-from sonde.evaluate import Evaluation, evaluate
-from sonde.rollout import record
-from sonde.run import (
+from sonde.evaluation.evaluate import Evaluation, evaluate
+from sonde.runs.rollout import record
+from sonde.runs.run import (
     EVALUATION,
     Prepared,
     RunConfig,
@@ -30,7 +30,7 @@ from sonde.run import (
     reopen,
     rescore,
 )
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from .models.server import Server, says
 
@@ -270,7 +270,7 @@ def test_a_finished_run_is_not_played_again_and_can_be_extended(tmp_path: Path) 
     assert replace(narrow, seconds=0.0) == replace(first, seconds=0.0), "an evaluation is of what was asked for"
 
 
-@pytest.mark.filterwarnings("ignore::sonde.guards.BudgetWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.limits.BudgetWarning")
 def test_a_budget_leaves_the_rest_missing_and_the_next_call_goes_on(tmp_path: Path) -> None:
     model = {"name": "models:fake", "script": ["<Answer>000</Answer>", "<Answer>111</Answer>"]}
     config = {"seats": {AGENT: {"name": "agents:llm", "model": model}}, "concurrency": 1}

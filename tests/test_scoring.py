@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import scoring
 from sonde.core import AGENT, Episode, Trajectory
-from sonde.evaluate import evaluate, rows_of
-from sonde.rollout import Plan, collect, record
-from sonde.run import config_from, execute, prepare, reopen, rescore
-from sonde.scoring import NAME, NOTHING, PRODUCER, Information, information, measured
-from sonde.store import Annotator, Run, read_annotations
+from sonde.evaluation import information_gain as scoring
+from sonde.evaluation.evaluate import evaluate, rows_of
+from sonde.evaluation.information_gain import NAME, NOTHING, PRODUCER, Information, information, measured
+from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.run import config_from, execute, prepare, reopen, rescore
+from sonde.runs.store import Annotator, Run, read_annotations
 
 ENV = sonde.make("mastermind", length=3, digits=5, max_turns=6)
 RANDOM = {AGENT: sonde.make("agents:random")}

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import AGENT, Rng, UserError
-from sonde.run import config_from, load_evaluation, play, prepare
-from sonde.store import Run
+from sonde.runs.run import config_from, load_evaluation, play, prepare
+from sonde.runs.store import Run
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 DIGIT = "{0|1|2|3|4}"
@@ -173,7 +173,7 @@ def test_workers_do_not_outlive_who_began_them(how: signal.Signals, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 def test_kills_at_random_moments_of_whatever_process(tmp_path: Path) -> None:
     folder, file, rng = tmp_path / "run", tmp_path / "run.json", Rng(0, "test", "kill")
     file.write_text(json.dumps(config(SLOW, n_tasks=20, k=4, concurrency=8)))

@@ -12,9 +12,9 @@ import pytest
 
 import sonde
 from sonde.core import UserError
-from sonde.run import config_from, execute, prepare, read_config, reopen
-from sonde.store import Run
-from sonde.task_files import UnknownTopicWarning, read_tasks
+from sonde.runs.run import config_from, execute, prepare, read_config, reopen
+from sonde.runs.store import Run
+from sonde.runs.task_files import UnknownTopicWarning, read_tasks
 
 CONFIG = {"max_turns": 20, "train": [{"agent": "animal", "env": "Otter"}], "eval": [{"agent": "tool", "env": "Trowel"}]}
 

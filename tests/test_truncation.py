@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.core import (
     AGENT,
     Action,
@@ -24,8 +23,9 @@ from sonde.core import (
     UserError,
     View,
 )
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect, record
+from sonde.evaluation import regret
+from sonde.evaluation.evaluate import evaluate
+from sonde.runs.rollout import Plan, collect, record
 from sonde.train.curriculum import turns_needed
 from sonde.train.data import samples
 from sonde.train.gather import Game

@@ -1,4 +1,4 @@
-"""What a change of form must leave alone: fingerprints of environments, and what their floor and reference policies say.
+"""Behaviour that a refactoring must keep: fingerprints of environments, and the play of floor and reference policies.
 
 `python tests/test_unchanged.py` writes `tests/unchanged.json` anew; a change to it is a change of behaviour and says so
 in its commit.
@@ -16,7 +16,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Env, content_hash
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 PATH = Path(__file__).with_name("unchanged.json")
 TASKS = 2

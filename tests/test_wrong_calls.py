@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import metrics
 from sonde.core import AGENT, Episode, Outcome, Rng, Sampling, Trajectory, UserError, derive
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect, record
-from sonde.store import Run, RunWriter
+from sonde.evaluation import metrics
+from sonde.evaluation.evaluate import evaluate
+from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.store import Run, RunWriter
 
 ENV = sonde.make("wordle", max_turns=1)
 BEGUN = Episode.begin(ENV, ENV.tasks("test")[0], seed=0)

@@ -32,16 +32,16 @@ from pathlib import Path
 from typing import Any
 
 import sonde
-from sonde import believed
 from sonde.agents.llm import LLM, SHOWN
-from sonde.beliefs import Summary, split
+from sonde.beliefs import records as believed
+from sonde.beliefs.calibration import Summary, split
+from sonde.beliefs.elicitation import ANSWER, Elicitation, ask
 from sonde.core import Message, View
 from sonde.core.types import Json
-from sonde.elicit import ANSWER, Elicitation, ask
-from sonde.metrics import Estimate
-from sonde.rollout import collect
-from sonde.run import RunConfig, execute, prepare
-from sonde.store import Run
+from sonde.evaluation.metrics import Estimate
+from sonde.runs.rollout import collect
+from sonde.runs.run import RunConfig, execute, prepare
+from sonde.runs.store import Run
 
 TINY = {"name": "models:hf", "model": "sonde-tiny-best_arm"}
 SMOLLM2 = {"name": "models:hf", "model": "smollm2"}

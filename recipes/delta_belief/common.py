@@ -23,10 +23,10 @@ from rows import Row, kept
 
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
-from sonde.curves import CALLED, called
-from sonde.metrics import Estimate, difference_over_seeds, rate
+from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
+from sonde.evaluation.per_turn import CALLED, called
 from sonde.models.weights import weights_of
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.folder import MODEL
 from sonde.train.gather import Game

@@ -20,11 +20,11 @@ import common
 import numpy as np
 from common import ARMS, Lab, Row
 
-from sonde.beliefs import Course
-from sonde.believed import course
+from sonde.beliefs.calibration import Course
+from sonde.beliefs.elicitation import Elicitation, elicit
+from sonde.beliefs.records import course
 from sonde.core import AGENT
-from sonde.elicit import Elicitation, elicit
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 HOW = Elicitation(template="statement", candidates="all")
 

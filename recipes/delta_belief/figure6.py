@@ -16,7 +16,7 @@ from typing import Any
 import common
 from common import ARMS, Lab, Row
 
-from sonde.metrics import pass_at
+from sonde.evaluation.metrics import pass_at
 
 
 def many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:

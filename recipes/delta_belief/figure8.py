@@ -16,7 +16,7 @@ from typing import Any
 import common
 from common import ARMS, Lab, Row
 
-from sonde.metrics import within
+from sonde.evaluation.metrics import within
 
 
 def long(lab: Lab, arm: str, seed: int, turns: int) -> Row:

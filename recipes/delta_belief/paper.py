@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import sonde
+from sonde.beliefs.elicitation import ask
 from sonde.core import Episode
 from sonde.core.types import Json
-from sonde.elicit import ask
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 from sonde.train.credit import TurnWise
 from sonde.train.gather import Game
 from sonde.train.learn import learn_online

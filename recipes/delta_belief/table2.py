@@ -25,7 +25,7 @@ from common import ARMS, Lab, Row, success, written
 import sonde
 from sonde.cli.options import model_seats
 from sonde.core import Policy
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 
 RULES = "rules"
 LONGEST_REPLY = 24

@@ -22,8 +22,8 @@ from rows import Row, kept
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
-from sonde.rollout import Plan, collect
-from sonde.store import Run
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.store import Run
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online
 from sonde.train.presets import Training, preset

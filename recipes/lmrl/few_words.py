@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sonde.core import Task, TaskList
-from sonde.envs.wordle import Wordle
-from sonde.rules.words import lmrl_answers
+from sonde.envs._shared.words.lists import lmrl_answers
+from sonde.envs.wordle.env import Wordle
 
 
 @dataclass(frozen=True, kw_only=True)

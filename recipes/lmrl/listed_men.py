@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from sonde.core import AGENT, Frozen, Rng, Step
-from sonde.envs.chess import Chess, State
-from sonde.rules import boards
+from sonde.envs.chess import position as boards
+from sonde.envs.chess.env import Chess, State
 
 MEN = {"K": "White king", "Q": "White queen", "R": "White rook", "k": "Black king"}
 

@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sonde
-from sonde import metrics
-from sonde.rollout import Plan, collect
+from sonde.evaluation import metrics
+from sonde.runs.rollout import Plan, collect
 
 PUBLISHED = {
     "lmrl": {"wall": -101.0, "random": -83.0, "shortest": -6.84},

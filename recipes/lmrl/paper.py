@@ -26,7 +26,7 @@ from sonde import datasets
 from sonde.core import AGENT, Episode, UserError, build
 from sonde.core.types import Json
 from sonde.models.heads import HeadSpec
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online

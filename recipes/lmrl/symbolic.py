@@ -31,7 +31,7 @@ from torch.nn import functional
 import sonde
 from sonde import datasets
 from sonde.core import Rng, Trajectory
-from sonde.metrics import anchored_score
+from sonde.evaluation.metrics import anchored_score
 
 KINDS = ("table", "network")
 MOVES = ("move up", "move down", "move left", "move right")

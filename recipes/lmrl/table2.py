@@ -25,7 +25,7 @@ import common
 from common import METHODS, Row
 from small import TASKS, Small
 
-from sonde.metrics import Estimate, anchored_score, difference_over_seeds, estimate
+from sonde.evaluation.metrics import Estimate, anchored_score, difference_over_seeds, estimate
 
 FOLDER = Path("runs/recipes/lmrl")
 

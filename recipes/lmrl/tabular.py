@@ -37,7 +37,7 @@ from small import TASKS, Small
 from table2 import FOLDER, scored, written
 
 from sonde.core import AGENT, Action, AnyPolicy, Episode, EpisodePolicy, Rng, Trajectory
-from sonde.rules.grids import MAPS, opened
+from sonde.envs.maze.grid import MAPS, opened
 from sonde.train.selection import best_share
 
 Place = Hashable

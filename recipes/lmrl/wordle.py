@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sonde
-from sonde import metrics
-from sonde.rollout import Plan, collect
+from sonde.evaluation import metrics
+from sonde.runs.rollout import Plan, collect
 
 PUBLISHED = {"minimum": -6.0, "dataset": -4.12, "maximum": -1.94}
 

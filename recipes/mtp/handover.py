@@ -32,8 +32,8 @@ from dataclasses import asdict
 from typing import Any
 
 import sonde
-from sonde import metrics
-from sonde.rollout import Plan, collect
+from sonde.evaluation import metrics
+from sonde.runs.rollout import Plan, collect
 
 STRONG = "elicit"
 PUBLISHED = {("strong", "strong"): "86", ("weak", "strong"): "75.7", ("strong", "weak"): "75.2", ("weak", "weak"): "63"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 from sonde.viewer.loading import MARKERS, Agent
 from sonde.viewer.plots import HEIGHT, axes, label_ends, line
 from sonde.viewer.svg import FLOOR, GRID, PALETTE, REFERENCE

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sonde
 from sonde.core import AGENT, Task, Trajectory, UserError, content_hash, make
-from sonde.evaluate import Evaluation, evaluate
-from sonde.metrics import Estimate, difference_over_seeds
+from sonde.evaluation.evaluate import Evaluation, evaluate
+from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.weights import weights_of
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online
 from sonde.train.presets import preset

@@ -42,7 +42,7 @@ from common import (
 )
 
 from sonde.core import Trajectory
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 
 MAPS = ("comb", "double_t", "ladder", "spiral")
 FULL = Budget(tasks=120, k=3, tests=100, test_k=2, seeds=3)

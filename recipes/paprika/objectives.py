@@ -48,9 +48,9 @@ from common import (
 )
 
 from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, View, make
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 from sonde.models.chat import Chat
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import load_model
 from sonde.train.tokenise import as_sampled
 

@@ -38,13 +38,13 @@ from common import (
     without_bars,
 )
 
-from sonde.agents.pathfinder import Pathfinder
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, UserError, View, make
-from sonde.metrics import Estimate, difference_over_seeds
+from sonde.envs.maze.grid import MOVES
+from sonde.envs.maze.solver import Pathfinder
+from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.chat import Chat
 from sonde.models.fetch import fetch
-from sonde.rollout import Plan, collect
-from sonde.rules.grids import MOVES
+from sonde.runs.rollout import Plan, collect
 from sonde.train.data import rows
 from sonde.train.learn import load_model
 from sonde.train.reference import Referee

@@ -40,9 +40,9 @@ from common import (
 
 from sonde.core import AGENT, Env, Task, UserError, make
 from sonde.core.types import content_hash
-from sonde.metrics import Estimate
-from sonde.rollout import Plan, collect
-from sonde.rules.grids import MAPS, distances, free_cells
+from sonde.envs.maze.grid import MAPS, distances, free_cells
+from sonde.evaluation.metrics import Estimate
+from sonde.runs.rollout import Plan, collect
 
 BANDS = {"2-5": (2, 5), "6-9": (6, 9), "10-14": (10, 14)}
 BEYOND = {"15-20": (15, 20)}

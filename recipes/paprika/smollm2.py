@@ -26,11 +26,11 @@ import charts
 from common import BEST_ARM, Part, arguments, cpu_seconds, publish, wins, without_bars
 
 from sonde.core import AGENT, Task, Trajectory, make
-from sonde.evaluate import Evaluation, evaluate
-from sonde.metrics import Estimate, difference, rate
+from sonde.evaluation.evaluate import Evaluation, evaluate
+from sonde.evaluation.metrics import Estimate, difference, rate
 from sonde.models.fetch import fetch
 from sonde.models.hf import native_dtype
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import Learning, learn
 from sonde.train.presets import Training
 from sonde.train.selection import SFTRule

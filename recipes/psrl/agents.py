@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from common import PAPER, Row, play, row, show
 
 import sonde
-from sonde import regret
 from sonde.cli.options import model_config
 from sonde.core import UserError, build, invalid, run_sync
+from sonde.evaluation import regret
 
 Agent = tuple[str, str, Mapping[str, Any]]
 

@@ -14,7 +14,7 @@ import argparse
 from common import PAPER, arguments, measure, play, show
 
 import sonde
-from sonde import regret
+from sonde.evaluation import regret
 
 AGENTS = {
     "random": ("uniform", "0.16 a pull, by hand"),

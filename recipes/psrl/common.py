@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sonde
-from sonde import regret
-from sonde.rollout import Plan, collect
+from sonde.evaluation import regret
+from sonde.runs.rollout import Plan, collect
 
 PAPER = "Toward Efficient Exploration by LLM Agents"
 

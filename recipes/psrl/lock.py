@@ -14,7 +14,7 @@ from __future__ import annotations
 from common import PAPER, arguments, measure, show
 
 import sonde
-from sonde.agents.bayes_lock import expected_sub_episodes
+from sonde.envs.combination_lock.solver import expected_sub_episodes
 
 AGENTS = {
     "random": ("uniform", "< 0.14 % per attempt"),

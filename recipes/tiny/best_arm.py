@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from sonde.core import AGENT, Env, Frozen, Rng
-from sonde.rules.arms import Counts, nodes_for, posterior
+from sonde.envs.best_arm.filter import Counts, nodes_for, posterior
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
 SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from sonde.core import AGENT, Frozen, Rng
-from sonde.rules import circuits as rules
+from sonde.envs.circuit_decoding import circuits as rules
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.3, fitting=0.6, careful=0.1)
 

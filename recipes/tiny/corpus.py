@@ -16,8 +16,8 @@ import games
 import torch
 from games import Game, Lesson, Plan
 
+from sonde.beliefs.elicitation import TARGET, TEMPLATES, words
 from sonde.core import Message, Rng
-from sonde.elicit import TARGET, TEMPLATES, words
 
 POOL = 512
 """Rows drawn at a time and sorted by length, so that little of a batch is padding."""

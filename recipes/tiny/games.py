@@ -20,7 +20,7 @@ import twenty
 import sonde
 from sonde.core import Env, Frozen, Message, Rng
 from sonde.core.env import pick
-from sonde.users.answerer import Answerer
+from sonde.envs.twenty_questions.user import Answerer
 
 Teacher = Callable[[Any, Rng], str]
 """What to say in a state."""
@@ -94,8 +94,8 @@ class Game:
     max_new_tokens: int = 8
     """That the longest answer may have."""
     statement: str = ""
-    """Where the model is to have beliefs: a template of `sonde.elicit`, which it learns to complete with the truth, at
-    any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
+    """Where the model is to have beliefs: a template of `sonde.beliefs.elicitation`, which it learns to complete with
+    the truth, at any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
 
     @property
     def name(self) -> str:

@@ -24,10 +24,10 @@ import games
 from games import Game
 
 import sonde
-from sonde import metrics
 from sonde.core import AGENT, Task, Trajectory
-from sonde.metrics import Estimate
-from sonde.rollout import Plan, collect
+from sonde.evaluation import metrics
+from sonde.evaluation.metrics import Estimate
+from sonde.runs.rollout import Plan, collect
 
 FORMAT, DISTINCT = 0.99, 10.0
 SPREAD_TASKS, SAMPLES, OPENING = 10, 20, 10

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from sonde.core import AGENT, Frozen, Rng
-from sonde.rules.symbols import mark
+from sonde.envs._shared.words.symbols import mark
 
 SKILLS: Mapping[str, float] = Frozen(random=0.3, possible=0.4, likeliest=0.3)
 SLIP: Mapping[str, float] = Frozen(random=1.0, possible=0.4, likeliest=0.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import sonde
 from sonde.core import Env, Frozen, Rng
-from sonde.rules.grids import MOVES, distances, moved, opened
+from sonde.envs.maze.grid import MOVES, distances, moved, opened
 
 SKILLS: Mapping[str, float] = Frozen(blind=0.2, short=0.4, far=0.4)
 SIGHT: Mapping[str, tuple[int, int]] = Frozen(blind=(0, 0), short=(1, 2), far=(2, 4))

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, Literal
 
 from sonde.core import AGENT, Env, Frozen, Rng
-from sonde.rules.topics.answering import TEXTS
-from sonde.users.answerer import truth
+from sonde.envs.twenty_questions.answering import TEXTS
+from sonde.envs.twenty_questions.user import truth
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.8, attentive=0.2)
 FEW = 3

@@ -11,8 +11,8 @@
 from importlib.metadata import version as _version
 
 from . import core
+from ._util.extras import DISTRIBUTION as _DISTRIBUTION
 from .core import *  # noqa: F403
-from .core.extras import DISTRIBUTION as _DISTRIBUTION
 
 __all__: list[str] = []
 __all__ += core.__all__

@@ -26,13 +26,14 @@ from sonde.cli.progress import stages
 from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
-from sonde.evaluate import Evaluation, compare
 from sonde.models.fetch import fetch
-from sonde.run import RunConfig, execute, load_evaluation, prepare
-from sonde.store import Run
 from sonde.train.learn import learn as train
 from sonde.train.presets import preset
 from sonde.viewer import write_report
+
+from .evaluation.evaluate import Evaluation, compare
+from .runs.run import RunConfig, execute, load_evaluation, prepare
+from .runs.store import Run
 
 MODEL = "model"
 """Where a training leaves its model."""

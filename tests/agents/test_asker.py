@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.agents.asker import Asker
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs.twenty_questions import TwentyQuestions
-from sonde.rules.topics.asking import phrasings, questions
-from sonde.rules.topics.room import repeats, sense
+from sonde.envs.twenty_questions.asking import phrasings, questions
+from sonde.envs.twenty_questions.env import TwentyQuestions
+from sonde.envs.twenty_questions.room import repeats, sense
+from sonde.envs.twenty_questions.solver import Asker
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
-from sonde.agents._episodes import best_of, means, tally
 from sonde.core import Episode, Rng, UserError
-from sonde.rollout import collect
+from sonde.envs._shared.sub_episodes import best_of, means, tally
+from sonde.evaluation import regret
+from sonde.runs.rollout import collect
 
 ENV = sonde.make("bernoulli_bandit", arms=3)
 

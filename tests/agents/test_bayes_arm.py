@@ -8,8 +8,8 @@ import pytest
 
 import sonde
 from sonde.core import Turn, UserError
-from sonde.envs.best_arm import BestArm
-from sonde.rules.arms import ArmsFilter, Counts, nodes_for, plus, posterior
+from sonde.envs.best_arm.env import BestArm
+from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, plus, posterior
 
 
 def pulled(arm: str, reward: int) -> Turn:

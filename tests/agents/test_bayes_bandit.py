@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.bandits import Counts, Game
+from sonde.envs.bernoulli_bandit.filter import Counts, Game
 
 AGENT = sonde.make("agents:bayes_bandit")
 

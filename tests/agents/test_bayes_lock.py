@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 
 import sonde
-from sonde.agents.bayes_lock import Known, best, codes, expected_sub_episodes
 from sonde.core import UserError
-from sonde.rollout import collect
+from sonde.envs.combination_lock.solver import Known, best, codes, expected_sub_episodes
+from sonde.runs.rollout import collect
 
 
 def mark(code: str, place: int, symbol: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import sonde
 from sonde.agents.best_of_n import BestOfN
+from sonde.beliefs.elicitation import Elicitation, ask, probe
 from sonde.core import (
     AGENT,
     Action,
@@ -30,9 +31,8 @@ from sonde.core import (
     play_act,
     run_sync,
 )
-from sonde.elicit import Elicitation, ask, probe
 from sonde.models.fake import Fake
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 from ..train.asking import Asking
 

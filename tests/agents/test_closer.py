@@ -6,8 +6,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rollout import collect
-from sonde.rules.dealing import limit, read_pitch
+from sonde.envs.car_dealer.negotiation import limit, read_pitch
+from sonde.runs.rollout import collect
 
 
 def test_sells_close_to_the_limit() -> None:

@@ -16,7 +16,7 @@ from sonde.agents._calls import Composed
 from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
 from sonde.models.batching import Batcher
 from sonde.models.oracle import read_blocks, reply
-from sonde.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect, record
 
 ENV = sonde.make("combination_lock", sub_episodes=3)
 NEVER_OPENS = (
@@ -113,7 +113,7 @@ def test_in_a_conversation_anything_may_be_said(name: str) -> None:
 @pytest.mark.parametrize("task", range(4))
 def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
     from sonde.agents._priors import well_specified
-    from sonde.people.service.products import products
+    from sonde.envs.customer_service.products import products
 
     env = sonde.make("customer_service_bandit")
     ep = Episode.begin(env, env.tasks("test")[task])

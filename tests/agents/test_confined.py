@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from sonde.agents.confined import LEFT, LOWER, PARTS, RIGHT, Confined
 from sonde.core import Episode, UserError
-from sonde.envs.maze import Maze
-from sonde.envs.wordle import Wordle
-from sonde.rollout import Plan, collect
+from sonde.envs.maze.env import Maze
+from sonde.envs.maze.walker import LEFT, LOWER, PARTS, RIGHT, Confined
+from sonde.envs.wordle.env import Wordle
+from sonde.runs.rollout import Plan, collect
 
 FO = Maze()
 

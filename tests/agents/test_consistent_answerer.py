@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.agents.consistent_answerer import ConsistentAnswerer
 from sonde.core import Episode, Outcome, ProgramPolicy, UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer
-from sonde.rules.taxonomy import nouns
-from sonde.users.trapper import Trapper
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
+from sonde.envs.twenty_questions_answerer.solver import ConsistentAnswerer
+from sonde.envs.twenty_questions_answerer.taxonomy import nouns
+from sonde.envs.twenty_questions_answerer.user import Trapper
 
 ENV = TwentyQuestionsAnswerer()
 AGENT = ConsistentAnswerer()

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 import sonde
-from sonde.agents.dealer import STYLES, Dealer, message
 from sonde.core import Episode, UserError
-from sonde.rollout import collect
-from sonde.rules.dealing import CHARACTERS, FEATURES, Buyer, Pitch, buyers, offer, react, read_pitch
+from sonde.envs.car_dealer.negotiation import CHARACTERS, FEATURES, Buyer, Pitch, buyers, offer, react, read_pitch
+from sonde.envs.car_dealer.sellers import STYLES, Dealer, message
+from sonde.runs.rollout import collect
 
 LISTED = 30_000
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents.detective import Detective, best_act, phrase, phrases
 from sonde.core import Episode, ProgramPolicy, UserError, default_policies
-from sonde.rules.mystery.belief import MysteryFilter
-from sonde.rules.mystery.cases import Act, case
-from sonde.rules.mystery.filter import MARK
-from sonde.rules.mystery.reading import read
+from sonde.envs.murder_mystery.belief import MysteryFilter
+from sonde.envs.murder_mystery.cases import Act, case
+from sonde.envs.murder_mystery.filter import MARK
+from sonde.envs.murder_mystery.reading import read
+from sonde.envs.murder_mystery.solver import Detective, best_act, phrase, phrases
 
 ENV = sonde.make("murder_mystery")
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 import sonde
-from sonde.agents.elicit import Elicit
 from sonde.core import AGENT, Episode, UserError
-from sonde.rollout import Plan, collect
+from sonde.envs.movie_recommendation.solver import Elicit
+from sonde.runs.rollout import Plan, collect
 
 ENV = sonde.make("movie_recommendation")
 

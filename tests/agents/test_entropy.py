@@ -9,7 +9,7 @@ import pytest
 import sonde
 from sonde.agents.entropy import Entropy
 from sonde.core import Episode, UserError
-from sonde.envs.mastermind import Mastermind
+from sonde.envs.mastermind.env import Mastermind
 
 
 def begin(max_turns: int = 5) -> Episode:

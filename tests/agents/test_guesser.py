@@ -8,8 +8,8 @@ import pytest
 
 from sonde.agents.guesser import Guesser
 from sonde.core import Episode, UserError
-from sonde.envs.maze import Maze
-from sonde.envs.wordle import Wordle
+from sonde.envs.maze.env import Maze
+from sonde.envs.wordle.env import Wordle
 
 WORDLE = Wordle(preset="lmrl")
 

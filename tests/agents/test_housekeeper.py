@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from sonde.agents.housekeeper import Housekeeper
 from sonde.core import Episode, Task, UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.text_nav import State, TextNav
-from sonde.rules.house.commands import read_command
-from sonde.rules.house.plan import first_world, house_of, setups
-from sonde.rules.house.search import alike, steps_left, total_steps
-from sonde.rules.house.world import World, admissible, obey, seen
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.text_nav.commands import read_command
+from sonde.envs.text_nav.env import State, TextNav
+from sonde.envs.text_nav.plan import first_world, house_of, setups
+from sonde.envs.text_nav.search import alike, steps_left, total_steps
+from sonde.envs.text_nav.solver import Housekeeper
+from sonde.envs.text_nav.world import World, admissible, obey, seen
 
 WALKER = Housekeeper()
 FO, PO, MADE = (TextNav(preset=preset) for preset in TextNav.presets)

@@ -10,7 +10,7 @@ from rich.console import Console
 import sonde
 from sonde.agents.human import Human, meant
 from sonde.core import AGENT, Episode, Trajectory
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 ENV = sonde.make("mastermind", max_turns=3)
 

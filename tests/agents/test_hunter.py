@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from sonde.agents.hunter import Hunter, best_shot
 from sonde.core import Episode, UserError
-from sonde.envs.battleship import Battleship
-from sonde.envs.mastermind import Mastermind
-from sonde.rules.ships import ShipFilter
+from sonde.envs.battleship.env import Battleship
+from sonde.envs.battleship.filter import ShipFilter
+from sonde.envs.battleship.solver import Hunter, best_shot
+from sonde.envs.mastermind.env import Mastermind
 
 ENV = Battleship()
 

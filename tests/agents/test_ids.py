@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.agents._ratio import minimise
 from sonde.core import Rng, UserError
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 VALUES = st.lists(st.tuples(st.floats(0.01, 2.0), st.floats(0.0, 3.0)), min_size=1, max_size=5)
 

@@ -15,7 +15,7 @@ import sonde
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
 from sonde.models.fake import Fake, render
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 ENV = sonde.make("battleship")
 TASK = ENV.tasks("test")[0]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.agents._calls import number
 from sonde.agents._ratio import minimise
 from sonde.agents.llm_ids import LLMIDS
 from sonde.core import Env, Episode, Rng, UserError
+from sonde.evaluation import regret
 from sonde.models.oracle import Oracle
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 from .test_calls import Scripted
 

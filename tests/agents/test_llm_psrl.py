@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.agents._priors import well_specified
 from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
+from sonde.evaluation import regret
 from sonde.models.oracle import Oracle, read_blocks
-from sonde.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect, record
 
 from .test_calls import Scripted
 

@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 import sonde
-from sonde.agents.lookahead import Lookahead, Unsaid
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from sonde.envs.word_chaining.solver import Lookahead, Unsaid
 
 ENV = sonde.make("word_chaining")
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 import sonde
-from sonde.agents.lookalike import Lookalike, favourite
 from sonde.core import Episode, UserError
+from sonde.envs.movie_recommendation.lookalike import Lookalike, favourite
 
 
 def view(turn: int, replies: Any) -> Any:

@@ -10,8 +10,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.core.registry import build
-from sonde.rollout import Plan, collect
-from sonde.rules.boards import legal, regret
+from sonde.envs.chess.position import legal, regret
+from sonde.runs.rollout import Plan, collect
 
 
 def games(agent: Any, k: int, n: int = 1, turns: int = 40) -> Sequence[Trajectory]:

@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from sonde.agents.pathfinder import Pathfinder, Places, best_move, first_sets, total_moves
 from sonde.core import Episode, Task, UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.maze import Maze
-from sonde.rules.grids import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.maze.env import Maze
+from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
+from sonde.envs.maze.solver import Pathfinder, Places, best_move, first_sets, total_moves
 
 WALKER = Pathfinder()
 

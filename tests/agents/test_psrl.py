@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde import regret
-from sonde.agents._episodes import finite
 from sonde.agents.psrl import optimal, posterior
 from sonde.core import Episode, Rng, UserError
-from sonde.rollout import Plan, collect
-from sonde.rules.finite import Conjugate, World
+from sonde.envs._shared.finite import Conjugate, World
+from sonde.envs._shared.sub_episodes import finite
+from sonde.evaluation import regret
+from sonde.runs.rollout import Plan, collect
 
 ENV = sonde.make("river_swim")
 

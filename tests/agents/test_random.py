@@ -10,7 +10,7 @@ import pytest
 import sonde
 from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, UserError
-from sonde.envs.mastermind import Mastermind
+from sonde.envs.mastermind.env import Mastermind
 
 ENV = sonde.make("mastermind", length=1, digits=5)
 

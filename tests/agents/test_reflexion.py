@@ -11,7 +11,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.models.oracle import read_blocks
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 from .test_calls import Scripted
 

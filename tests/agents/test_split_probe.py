@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sonde.agents.random import Random
-from sonde.agents.split_probe import SplitProbe
 from sonde.core import Episode, ProgramPolicy, UserError
-from sonde.envs.circuit_decoding import CircuitDecoding
-from sonde.envs.mastermind import Mastermind
+from sonde.envs.circuit_decoding.env import CircuitDecoding
+from sonde.envs.circuit_decoding.solver import SplitProbe
+from sonde.envs.mastermind.env import Mastermind
 
 ENV = CircuitDecoding()
 

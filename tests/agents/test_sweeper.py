@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sonde.agents.random import Random
-from sonde.agents.sweeper import Sweeper, best_reveal
 from sonde.core import Episode, ProgramPolicy, UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.minesweeper import Minesweeper
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.minesweeper.env import Minesweeper
+from sonde.envs.minesweeper.solver import Sweeper, best_reveal
 
 ENV = Minesweeper()
 

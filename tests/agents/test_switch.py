@@ -11,7 +11,7 @@ import pytest
 import sonde
 from sonde.agents.switch import Switch
 from sonde.core import AGENT, Action, Episode, Policy, UserError, View, build
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 ENV = sonde.make("mastermind", max_turns=6)
 

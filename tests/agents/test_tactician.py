@@ -7,8 +7,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, UserError, run_sync
 from sonde.core.episode import advance
-from sonde.rollout import Plan, collect
-from sonde.rules.boards import plies_to_mate, regret
+from sonde.envs.chess.position import plies_to_mate, regret
+from sonde.runs.rollout import Plan, collect
 
 
 def test_it_mates_from_every_test_position_in_the_plies_that_the_table_gives_at_most() -> None:

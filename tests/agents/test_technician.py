@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 import sonde
-from sonde.agents.technician import next_move, wordings
 from sonde.core import Episode, UserError
-from sonde.people.service.products import products
-from sonde.people.service.reading import read
-from sonde.rollout import collect
-from sonde.rules.causes import CaseFilter, prior, turns_left
+from sonde.envs.customer_service.filter import CaseFilter, prior, turns_left
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import read
+from sonde.envs.customer_service.solver import next_move, wordings
+from sonde.runs.rollout import collect
 
 ENV = sonde.make("customer_service")
 

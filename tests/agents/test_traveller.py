@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sonde.agents.random import Random
-from sonde.agents.traveller import Traveller, worded, wordings
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
-from sonde.envs.guess_my_city import GuessMyCity
-from sonde.envs.mastermind import Mastermind
-from sonde.people.cities.resident import canonical, knowledge
-from sonde.users.resident import Resident
+from sonde.envs.guess_my_city.env import GuessMyCity
+from sonde.envs.guess_my_city.resident import canonical, knowledge
+from sonde.envs.guess_my_city.solver import Traveller, worded, wordings
+from sonde.envs.guess_my_city.user import Resident
+from sonde.envs.mastermind.env import Mastermind
 
 ENV = GuessMyCity()
 

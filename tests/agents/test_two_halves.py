@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 import sonde
-from sonde.agents.housekeeper import Housekeeper
-from sonde.agents.two_halves import TwoHalves, near_rooms
 from sonde.core import Action, Episode, UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.text_nav import TextNav
-from sonde.rules.house.plan import LMRL, house_of
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.text_nav.env import TextNav
+from sonde.envs.text_nav.plan import LMRL, house_of
+from sonde.envs.text_nav.solver import Housekeeper
+from sonde.envs.text_nav.walker import TwoHalves, near_rooms
 
 FO, PO = TextNav(), TextNav(preset="po")
 NEAR = {"kitchen", "dining room", "garden", "backyard", "living room"}

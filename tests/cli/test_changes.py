@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sonde.cli.changes import changed, changes_of
 from sonde.core import UserError
-from sonde.paprika import Paprika
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB
+from sonde.train.paprika import Paprika
 from sonde.train.presets import PRESETS, Training
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix

@@ -17,9 +17,9 @@ from typer.testing import CliRunner, Result
 import sonde
 from sonde.cli.app import app
 from sonde.core import Env, SondeError
-from sonde.guards import BudgetWarning
 from sonde.models.verdicts import ConversationWarning
-from sonde.store import Run
+from sonde.runs.limits import BudgetWarning
+from sonde.runs.store import Run
 
 from ..models.server import Server, reply
 

@@ -13,7 +13,7 @@ import sonde
 from sonde.cli import main
 from sonde.cli.consoles import replace_unshowable
 from sonde.core import AGENT, Action, Episode
-from sonde.store import RunWriter
+from sonde.runs.store import RunWriter
 
 SAID = "I’d say “crane” → 象, café ± 🙂"
 SHOWN = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from .invoke import failure, run
 

@@ -9,9 +9,9 @@ import pytest
 
 import sonde
 from sonde.core import AGENT
-from sonde.rollout import Plan
-from sonde.rollout import record as record_run
-from sonde.store import read_annotations
+from sonde.runs.rollout import Plan
+from sonde.runs.rollout import record as record_run
+from sonde.runs.store import read_annotations
 
 from .invoke import failure, run
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import AGENT
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 from ..models.server import Handler, Request, Server, says
 

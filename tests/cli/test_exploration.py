@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import AGENT
-from sonde.store import Run
+from sonde.runs.store import Run
 
 SAYS_ALL = ["Hypothesis: {012|345|678}\nBeliefs: {a|b}\nNote: n\nAction: {0|1|2|3|4|5}"]
 FAKE = ["--model", "fake", "-o", f"seats.agent.model.pattern={json.dumps(SAYS_ALL)}"]

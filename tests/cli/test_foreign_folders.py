@@ -11,10 +11,10 @@ import pytest
 import sonde
 from sonde.core import AGENT, UntrustedError, UserError, build, build_recorded, identity, registry
 from sonde.core.registry import describe_reach
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect
-from sonde.run import EVALUATION, config_from, execute, prepare
-from sonde.store import Run, StoreWarning
+from sonde.evaluation.evaluate import evaluate
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.store import Run, StoreWarning
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
@@ -26,7 +26,7 @@ SMALL = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
 EVIL = """
 from dataclasses import dataclass
 from pathlib import Path
-from sonde.envs.mastermind import Mastermind
+from sonde.envs.mastermind.env import Mastermind
 from sonde.agents.random import Random
 Path(__file__).with_name("was-imported").touch()
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def test_keys_go_nowhere_because_a_record_says_so(tmp_path: Path, monkeypatch: p
     env, agent = sonde.make("twenty_questions"), sonde.make("agents:random")
     model = {"name": "models:http", "model": "m", "base_url": "http://192.0.2.1:9/v1", "api_key_env": "SOME_SECRET"}
     played = collect(env, {AGENT: agent}, env.tasks("test")[:1], Plan())
-    from sonde.store import RunWriter
+    from sonde.runs.store import RunWriter
 
     seats = {"agent": agent.config, "user": {"name": "users:llm", "model": model}}
     with RunWriter.open(tmp_path / "theirs", {"env": env.config, "seats": seats}) as writer:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import sonde
 from sonde.cli.app import app
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from .test_cli import mistake, process, write_config
 

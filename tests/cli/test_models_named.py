@@ -15,7 +15,7 @@ from sonde.cli.app import app
 from sonde.cli.options import model_config, model_seats, trained_model
 from sonde.core import AGENT, SondeError, UserError
 from sonde.models.fetch import known
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from ..models.server import Server, says
 

@@ -13,8 +13,8 @@ from rich.console import Console
 import sonde
 import sonde.cli.progress as progress_module
 from sonde.core import Outcome
-from sonde.rollout import Plan, collect
-from sonde.run import config_from, play, prepare
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.run import config_from, play, prepare
 
 
 def test_progress_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pytest
 import sonde
 from sonde.core import AGENT
 from sonde.interop.session import Session
-from sonde.rollout import Plan
-from sonde.rollout import record as record_run
-from sonde.store import Run, RunWriter
+from sonde.runs.rollout import Plan
+from sonde.runs.rollout import record as record_run
+from sonde.runs.store import Run, RunWriter
 
 from .invoke import failure, run
 

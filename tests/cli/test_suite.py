@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import UserError
-from sonde.suites import suite
+from sonde.evaluation.suites import suite
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")

@@ -14,8 +14,8 @@ from sonde.cli import main
 from sonde.cli.app import app
 from sonde.cli.terminal import Terminal
 from sonde.core import AGENT, SondeError
-from sonde.rollout import Plan, record
-from sonde.run import RunConfig, execute, prepare
+from sonde.runs.rollout import Plan, record
+from sonde.runs.run import RunConfig, execute, prepare
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\x00\u202eevil\u2066 [/foo] [bold]m[fp8] :smile:"
 DRIVING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -66,7 +66,7 @@ def test_labels_are_never_markup(command: str) -> None:
 def test_paths_are_never_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = "out [/foo] m[fp8]"
     text = run("rollout", "mastermind", folder, "--agent", "random", "-n", "1")
-    assert f"episodes in {folder}" in text and len(sonde.store.Run.load(folder)) == 1
+    assert f"episodes in {folder}" in text and len(sonde.runs.store.Run.load(folder)) == 1
     played = ["eval", "mastermind", "--agent", "random", "-n", "1", "-k", "1", "--runs", folder]
     text = run(*played, "--report", "[/r].html")
     assert f"written: {folder}/mastermind" in text and "written: [/r].html" in text

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import SondeError, names
-from sonde.store import Run
+from sonde.runs.store import Run
 from sonde.train import algos
 
 from ..models.tiny import write

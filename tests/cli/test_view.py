@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from sonde.run import config_from, execute, prepare
+from sonde.runs.run import config_from, execute, prepare
 
 from .invoke import failure, run
 

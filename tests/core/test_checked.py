@@ -16,14 +16,14 @@ from typing import Any, Literal
 import pytest
 
 import sonde
+from sonde._util.argument_checks import Checked
+from sonde._util.extras import extras
 from sonde.core import Action, Episode, Model, ProgramPolicy, Sampling, Seated, Task, UserError, View, build, find, make
-from sonde.core.checked import Checked
-from sonde.core.extras import extras
-from sonde.evaluate import compare, evaluate
-from sonde.export import export
-from sonde.rollout import Plan, collect, record
-from sonde.run import RunConfig, prepare
-from sonde.store import Run, RunWriter, TrajectoryDataset
+from sonde.evaluation.evaluate import compare, evaluate
+from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.run import RunConfig, prepare
+from sonde.runs.store import Run, RunWriter, TrajectoryDataset
+from sonde.runs.store.export import export
 from sonde.train.algos import objective
 from sonde.train.curriculum import Curriculum
 from sonde.train.groups import OnlineSettings

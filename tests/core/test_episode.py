@@ -35,7 +35,7 @@ from sonde.core import (
     View,
     advance,
 )
-from sonde.scoring import information
+from sonde.evaluation.information_gain import information
 
 
 class State(NamedTuple):

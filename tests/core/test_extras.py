@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sonde._util.extras import DISTRIBUTION, extras, lacking, need
 from sonde.core import UserError
-from sonde.core.extras import DISTRIBUTION, extras, lacking, need
 
 BLOCKED = """
 import sys

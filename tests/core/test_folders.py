@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.core.folders import cache_root, write_atomically, writing
+from sonde._util.folders import cache_root, write_atomically, writing
 
 from ..full_disk import files_of_at_most
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from sonde._util.frozen import frozen
 from sonde.core import Frozen, freeze
-from sonde.core.frozen import frozen
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 import sonde
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Env, Model, Policy, ProgramPolicy, Sampling, UserError, View, build
-from sonde.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect, record
 
 HERE = __name__
 SAYS = "<Answer>crane</Answer>"

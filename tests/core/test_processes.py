@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sonde._util.processes import cores, spread
 from sonde.core import WorldError
-from sonde.core.processes import cores, spread
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +72,7 @@ def test_closing_ends_the_processes_and_takes_no_more() -> None:
 def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from math import sqrt\nfrom sonde.core.processes import spread\n"
+        "from math import sqrt\nfrom sonde._util.processes import spread\n"
         "print('once')\nprint(*spread(sqrt, (4.0, 9.0), 2))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -109,7 +109,7 @@ def test_an_interrupted_run_plays_no_further_and_leaves_its_folder_free(tmp_path
         import sonde
         from sonde.agents.llm import LLM
         from sonde.core import Completion, Model
-        from sonde.rollout import Plan, record
+        from sonde.runs.rollout import Plan, record
 
         calls = [0]
 

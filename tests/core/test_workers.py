@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from sonde._util.workers import TRIES, Local, WorkerWarning, divided
 from sonde.core import ContractError, WorldError
-from sonde.core.workers import TRIES, Local, WorkerWarning, divided
 
 Tell = Callable[[Any], None]
 
@@ -96,7 +96,7 @@ def test_a_part_whose_process_is_killed_is_begun_again(tmp_path: Path) -> None:
     assert len(warned) == 2
 
 
-@pytest.mark.filterwarnings("ignore::sonde.core.workers.WorkerWarning")
+@pytest.mark.filterwarnings("ignore::sonde._util.workers.WorkerWarning")
 def test_one_that_is_always_killed_is_given_up() -> None:
     with pytest.raises(WorldError, match=rf"worker 0: gone {TRIES} times in a row .*: status 7"):
         list(divided(always_dying, [0], Local(1)))

@@ -12,9 +12,9 @@ import pytest
 from sonde.core import AGENT, Episode, Trajectory, UserError, build
 from sonde.datasets import Read, card, dataset, load, statistics
 from sonde.datasets.transcripts import Transcript
-from sonde.envs.wordle import Wordle
-from sonde.rules.grids import MAPS, walls
-from sonde.store import Run
+from sonde.envs.maze.grid import MAPS, walls
+from sonde.envs.wordle.env import Wordle
+from sonde.runs.store import Run
 
 GOAL = "The goal is at position 8, 6."
 WORDS = {"up": "above you", "down": "below you", "left": "to your left", "right": "to your right"}

@@ -13,8 +13,8 @@ import pytest
 
 from sonde.core import Outcome, Trajectory, UserError
 from sonde.datasets import PARTS, TASKS, Part, card, dataset, fill, held, parts, rows, save, statistics
-from sonde.rollout import Plan
-from sonde.store import Run, RunWriter
+from sonde.runs.rollout import Plan
+from sonde.runs.store import Run, RunWriter
 
 
 def made(name: str, folder: Path, n: int, *, seed: int = 0, processes: int = 1) -> dict[str, Run]:

@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 import sonde
 from sonde import Message, Sampling
 from sonde.core import AGENT
-from sonde.run import config_from, play, prepare
-from sonde.store import Run
+from sonde.runs.run import config_from, play, prepare
+from sonde.runs.store import Run
 
 from .asking import run
 from .servers import NAME, PYTHON, Server, llama, need

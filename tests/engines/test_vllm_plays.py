@@ -17,9 +17,9 @@ pytest.importorskip("torch")
 from sonde import Message, Probe, Sampling, UserError
 from sonde.core import AGENT, Halted, Trajectory
 from sonde.core.types import Json
-from sonde.guards import BudgetWarning
-from sonde.run import RunConfig, config_from, execute, play, prepare
-from sonde.store import Run
+from sonde.runs.limits import BudgetWarning
+from sonde.runs.run import RunConfig, config_from, execute, play, prepare
+from sonde.runs.store import Run
 
 from ..cli.invoke import failure
 from ..cli.invoke import run as run_command
@@ -152,7 +152,7 @@ def test_a_budget_ends_a_run_and_a_larger_one_continues_it(plays_tied: Server, t
     assert len(Run.load(tmp_path / "run")) == 24
 
 
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 def test_an_interrupted_run_goes_on(plays_tied: Server, tied: Path, tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     agent = {"name": "agents:llm", "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 8}

@@ -8,10 +8,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, advance, default_policies, run_sync
-from sonde.people.language.numbers import amount
-from sonde.people.language.words import tokens as words
-from sonde.people.service.reading import read as service
-from sonde.rules.dealing import read_pitch
+from sonde.envs._shared.english.numbers import amount
+from sonde.envs._shared.english.words import tokens as words
+from sonde.envs.car_dealer.negotiation import read_pitch
+from sonde.envs.customer_service.reading import read as service
 
 
 def reply(env: str, hidden: Any, said: str, **config: Any) -> str:

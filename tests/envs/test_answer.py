@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.rules.answer import read_answer, tagged
+from sonde.envs._shared.answer import read_answer, tagged
 
 
 @pytest.mark.parametrize(

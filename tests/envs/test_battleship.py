@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, gains
-from sonde.envs.battleship import SHIPS, Battleship, State, board, cells, layouts, parse_cell
+from sonde.envs.battleship.env import SHIPS, Battleship, State, board, cells, layouts, parse_cell
 
 ENV = Battleship()
 PAPER = {

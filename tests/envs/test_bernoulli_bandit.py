@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, UserError, entropy
-from sonde.envs.bernoulli_bandit import BernoulliBandit, _named, _number
+from sonde.envs.bernoulli_bandit.env import BernoulliBandit, _named, _number
 
 PSRL = BernoulliBandit()
 BUTTONS = BernoulliBandit(preset="krishnamurthy")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
-from sonde.envs.best_arm import BestArm, _named, _plain
-from sonde.rules.arms import ArmsFilter, Counts, nodes_for, posterior
+from sonde.envs.best_arm.env import BestArm, _named, _plain
+from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, posterior
 
 ENV = BestArm()
 ROOM = ("blue", "green", "red", "yellow", "purple")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sonde.core.folders import data_file
+from sonde._util.folders import data_file
 
-SCENARIOS: list[dict[str, Any]] = json.loads(data_file("best_arm.json").read_text(encoding="utf-8"))
+SCENARIOS: list[dict[str, Any]] = json.loads(data_file("best_arm", "scenarios.json").read_text(encoding="utf-8"))
 TRAIN = [s for s in SCENARIOS if s["split"] == "train"]
 TEST = [s for s in SCENARIOS if s["split"] == "test"]
 NUMBER_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty"]

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Seated, UserError
-from sonde.rules.dealing import FEATURES, Buyer, Pitch, buyers, described, limit, offer, react, read_pitch
+from sonde.envs.car_dealer.negotiation import (
+    FEATURES,
+    Buyer,
+    Pitch,
+    buyers,
+    described,
+    limit,
+    offer,
+    react,
+    read_pitch,
+)
 from sonde.testing import check_env
 
 LISTED = 30_000

@@ -9,10 +9,19 @@ from itertools import product as every
 import pytest
 
 from sonde.core import entropy
-from sonde.people.service.answering import GOAL, reply, told
-from sonde.people.service.products import products
-from sonde.people.service.reading import Query
-from sonde.rules.causes import cause_gain, chances, finding_gain, moves, prior, seen, turns_left, without
+from sonde.envs.customer_service.answering import GOAL, reply, told
+from sonde.envs.customer_service.filter import (
+    cause_gain,
+    chances,
+    finding_gain,
+    moves,
+    prior,
+    seen,
+    turns_left,
+    without,
+)
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import Query
 
 FRIDGE = products()["fridge_warm"]
 SEAL = FRIDGE.cause("seal")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
-from sonde.envs.cellular_automata import NEIGHBORHOODS, CellularAutomata, apply, fits, read_rule, table
+from sonde.envs.cellular_automata.env import NEIGHBORHOODS, CellularAutomata, apply, fits, read_rule, table
 
 ENV = CellularAutomata()
 HIDDEN = {"rule": 110, "inputs": ["0101", "10110"]}

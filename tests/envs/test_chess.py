@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.boards import START, board, legal, played, read
+from sonde.envs.chess.position import START, board, legal, played, read
 
 QUEEN = "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
 CASTLING = "r3k2r/pppq1ppp/8/8/8/8/PPPQ1PPP/R3K2R w KQkq - 0 1"

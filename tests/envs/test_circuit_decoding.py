@@ -15,8 +15,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Filter, Outcome, Rng, TabularEnv, UserError
-from sonde.envs.circuit_decoding import CircuitDecoding, State
-from sonde.rules import circuits as rules
+from sonde.envs.circuit_decoding import circuits as rules
+from sonde.envs.circuit_decoding.env import CircuitDecoding, State
 
 ENV = CircuitDecoding()
 TWO = CircuitDecoding(nots=2)

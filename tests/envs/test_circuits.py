@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.rules import circuits as rules
-from sonde.rules.circuits import Fitting, Gates, Shape
+from sonde.envs.circuit_decoding import circuits as rules
+from sonde.envs.circuit_decoding.circuits import Fitting, Gates, Shape
 
 SHAPE, GATES = Shape(circuits=3, inputs=3), Gates(ands=3, ors=3, nots=3)
 

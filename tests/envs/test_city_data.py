@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sonde.core.folders import data_file
+from sonde._util.folders import data_file
 
-SOURCE = data_file("cities.json")
+SOURCE = data_file("guess_my_city", "cities.json")
 DATA: dict[str, Any] = json.loads(SOURCE.read_text(encoding="ascii"))
 COUNTRIES: dict[str, dict[str, Any]] = DATA["countries"]
 CITIES: list[dict[str, Any]] = [dict(zip(DATA["fields"], row, strict=True)) for row in DATA["cities"]]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import sonde
+from sonde._util.sync import run_sync
 from sonde.core import AGENT, Episode, Task
-from sonde.core.sync import run_sync
-from sonde.people.service.products import products
-from sonde.rollout import Plan, collect
-from sonde.rules.checks import gives_away
-from sonde.rules.dialogue import JUDGE, USER
-from sonde.rules.quoting import quote
-from sonde.rules.topics.answering import article
+from sonde.envs._shared.checks import gives_away
+from sonde.envs._shared.dialogue import JUDGE, USER
+from sonde.envs._shared.quoting import quote
+from sonde.envs.customer_service.products import products
+from sonde.envs.twenty_questions.answering import article
+from sonde.runs.rollout import Plan, collect
 
 GAMES = (
     *(("twenty_questions", preset) for preset in ("paprika", "delta_belief", "lmrl", "small")),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, UserError
-from sonde.envs.combination_lock import CombinationLock
-from sonde.rules.symbols import code_world, mark
+from sonde.envs._shared.words.symbols import code_world, mark
+from sonde.envs.combination_lock.env import CombinationLock
 
 ENV = CombinationLock()
 

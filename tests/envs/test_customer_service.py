@@ -10,14 +10,14 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, Seated, Task, UserError
-from sonde.envs.customer_service import CustomerService
-from sonde.people.service.answering import denied, reply
-from sonde.people.service.products import products
-from sonde.people.service.reading import Query, read
-from sonde.rollout import collect
-from sonde.rules.causes import CaseFilter, finding_gain, prior, seen
-from sonde.rules.checks import mentions
-from sonde.rules.dialogue import JUDGE, RETRIES, USER
+from sonde.envs._shared.checks import mentions
+from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER
+from sonde.envs.customer_service.answering import denied, reply
+from sonde.envs.customer_service.env import CustomerService
+from sonde.envs.customer_service.filter import CaseFilter, finding_gain, prior, seen
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import Query, read
+from sonde.runs.rollout import collect
 
 ENV = CustomerService()
 DELTA = CustomerService(preset="delta_belief")

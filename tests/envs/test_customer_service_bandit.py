@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.core import Completion, Message, Model, Sampling, Seated, UserError
-from sonde.people.service.products import products
-from sonde.rollout import Plan, collect
-from sonde.rules.service import legal
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.world import legal
+from sonde.evaluation import regret
+from sonde.runs.rollout import Plan, collect
 
 
 @dataclass(frozen=True, kw_only=True)

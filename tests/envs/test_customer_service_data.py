@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from sonde.core.folders import data_file
+from sonde._util.folders import data_file
 
 Product = dict[str, Any]
 Cause = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = data_file("customer_service.json")
+SHIPPED = data_file("customer_service", "products.json")
 PRODUCTS: list[Product] = json.loads(SHIPPED.read_text(encoding="ascii"))
 PAIRS: list[tuple[Product, Cause]] = [(p, c) for p in PRODUCTS for c in p["causes"]]
 
@@ -30,7 +30,7 @@ PAIRS: list[tuple[Product, Cause]] = [(p, c) for p in PRODUCTS for c in p["cause
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
     spec = importlib.util.spec_from_file_location(
-        "build_customer_service", ROOT / "data/sources/customer_service/compile.py"
+        "build_customer_service", ROOT / "src/sonde/envs/customer_service/sources/compile.py"
     )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

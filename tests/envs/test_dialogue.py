@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from sonde.audit import audit
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
-from sonde.rules.checks import CHECKS, mentions, plain
-from sonde.rules.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
+from sonde.envs._shared.checks import CHECKS, mentions, plain
+from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
+from sonde.evaluation.audit import audit
 
 COLOURS = ("red", "green", "blue")
 

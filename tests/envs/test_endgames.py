@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sonde.core import UserError
-from sonde.rules import endgame_starts, endgames
-from sonde.rules.boards import CLASSES, after_each, by_table, plies_to_mate, regret, solved
-from sonde.rules.endgame_starts import DEEP, TESTED, TRAINED, fen_of, mixed_tests, starts
-from sonde.rules.endgames import ILLEGAL, NEVER, SYMMETRIES, build, table
+from sonde.envs.chess import endgame_starts, endgames
+from sonde.envs.chess.endgame_starts import DEEP, TESTED, TRAINED, fen_of, mixed_tests, starts
+from sonde.envs.chess.endgames import ILLEGAL, NEVER, SYMMETRIES, build, table
+from sonde.envs.chess.position import CLASSES, after_each, by_table, plies_to_mate, regret, solved
 
 ROOK_AGAINST_KING = {
     0: 27, 1: 78, 2: 246, 3: 81, 4: 198, 5: 471, 6: 592, 7: 683, 8: 1433, 9: 1712, 10: 1985, 11: 2854, 12: 3597,

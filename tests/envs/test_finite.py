@@ -9,8 +9,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Rng, TabularFilter
-from sonde.rules.finite import Conjugate, Problem, World, bandit, best_value
-from sonde.rules.rounds import checked_turns, fact
+from sonde.envs._shared.finite import Conjugate, Problem, World, bandit, best_value
+from sonde.envs._shared.rounds import checked_turns, fact
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
     ("bernoulli_bandit", {"max_turns": 6}),

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import sonde
-from sonde.people.service.products import products
-from sonde.rules.mystery.cases import case
-from sonde.rules.topics.answering import article
-from sonde.rules.topics.knowledge import knowledge
-from sonde.rules.topics.names import topics_named
+from sonde.envs.customer_service.products import products
+from sonde.envs.murder_mystery.cases import case
+from sonde.envs.twenty_questions.answering import article
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.names import topics_named
 
 LEAST = 0.98
 """The share of right guesses that win."""

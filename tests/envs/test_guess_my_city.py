@@ -9,12 +9,12 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.envs.guess_my_city import GuessMyCity
-from sonde.people.cities.resident import canonical, knowledge, reply
-from sonde.rules.checks import gives_away, mentions
-from sonde.rules.dialogue import RETRIES, USER, Talk
-from sonde.rules.partition import PartitionFilter
-from sonde.users.resident import Resident, replied
+from sonde.envs._shared.checks import gives_away, mentions
+from sonde.envs._shared.dialogue import RETRIES, USER, Talk
+from sonde.envs._shared.partition import PartitionFilter
+from sonde.envs.guess_my_city.env import GuessMyCity
+from sonde.envs.guess_my_city.resident import canonical, knowledge, reply
+from sonde.envs.guess_my_city.user import Resident, replied
 
 ENV = GuessMyCity()
 LMRL = GuessMyCity(preset="lmrl")

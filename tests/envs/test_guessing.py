@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Rng
-from sonde.rules import marks
-from sonde.rules.guessing import GuessFilter, Guessing, Parts
+from sonde.envs._shared.words import marks
+from sonde.envs._shared.words.guessing import GuessFilter, Guessing, Parts
 
 
 def filters(env: Any, n: int) -> list[GuessFilter]:

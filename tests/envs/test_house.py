@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.rules.house.commands import WORDS, Command, read_command
-from sonde.rules.house.generate import FURNITURE, ROOMS, THINGS
-from sonde.rules.house.plan import HOUSES, LMRL, checked_plan, house_of
-from sonde.rules.house.words import WORDINGS, answered, listed, style
-from sonde.rules.house.world import World, admissible, begin, obey, seen
-from sonde.rules.prompts import pieces
+from sonde.envs._shared.prompts import pieces
+from sonde.envs.text_nav.commands import WORDS, Command, read_command
+from sonde.envs.text_nav.generate import FURNITURE, ROOMS, THINGS
+from sonde.envs.text_nav.plan import HOUSES, LMRL, checked_plan, house_of
+from sonde.envs.text_nav.words import WORDINGS, answered, listed, style
+from sonde.envs.text_nav.world import World, admissible, begin, obey, seen
 
 HOUSE = house_of(LMRL)
 NAMES = st.sampled_from(sorted({*HOUSE.things, *(f.name for f in HOUSE.furniture)}))

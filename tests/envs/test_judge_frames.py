@@ -9,8 +9,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Task
-from sonde.rules.dialogue import USER
-from sonde.rules.topics.knowledge import knowledge
+from sonde.envs._shared.dialogue import USER
+from sonde.envs.twenty_questions.knowledge import knowledge
 
 N = 6
 BOTH = """

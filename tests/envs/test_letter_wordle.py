@@ -6,8 +6,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Outcome, UserError
-from sonde.envs.letter_wordle import LetterWordle
-from sonde.rules import words
+from sonde.envs._shared.words import lists as words
+from sonde.envs.letter_wordle.env import LetterWordle
 
 ENV = LetterWordle()
 

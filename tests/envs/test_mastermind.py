@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
-from sonde.envs.mastermind import Mastermind, _verdicts, score
-from sonde.rules.guessing import encode
+from sonde.envs._shared.words.guessing import encode
+from sonde.envs.mastermind.env import Mastermind, _verdicts, score
 
 ENV = Mastermind()
 SMALL = Mastermind(length=3, digits=4)

@@ -11,8 +11,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, TabularFilter, Task, UserError
-from sonde.envs.maze import Maze
-from sonde.rules.grids import MAPS, MOVES, distances, free_cells, generate, moved, opened, read_move, walls
+from sonde.envs.maze.env import Maze
+from sonde.envs.maze.grid import MAPS, MOVES, distances, free_cells, generate, moved, opened, read_move, walls
 from sonde.testing import check_env
 
 LMRL = Maze()

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Rng, UserError
-from sonde.envs.minesweeper import Minesweeper, State, flood, parse_reveal, show
-from sonde.rollout import Plan, collect
-from sonde.rules.bitgrid import grid
+from sonde.envs._shared.bitgrid import grid
+from sonde.envs.minesweeper.env import Minesweeper, State, flood, parse_reveal, show
+from sonde.runs.rollout import Plan, collect
 
 ENV = Minesweeper()
 PAPER = {"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, entropy, gains
-from sonde.envs.minesweeper import State, flood, show
-from sonde.rules.bitgrid import grid
-from sonde.rules.mines import MineFilter, floods, moved
+from sonde.envs._shared.bitgrid import grid
+from sonde.envs.minesweeper.env import State, flood, show
+from sonde.envs.minesweeper.filter import MineFilter, floods, moved
 
 from .test_minesweeper import ENV, board, play
 

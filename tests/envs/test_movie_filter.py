@@ -13,10 +13,10 @@ import pytest
 import sonde
 from sonde.core import Episode, Rng, gains
 from sonde.core.belief import entropy
-from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
-from sonde.rules import movies as rules
-from sonde.rules.preferences import PreferenceFilter
-from sonde.users.movie_fan import MovieFan
+from sonde.envs.movie_recommendation import movies as rules
+from sonde.envs.movie_recommendation.env import ATTRIBUTES, MovieRecommendation
+from sonde.envs.movie_recommendation.filter import PreferenceFilter
+from sonde.envs.movie_recommendation.user import MovieFan
 
 ENV = MovieRecommendation()
 SMALL = MovieRecommendation(attributes=3, weights=(-0.2, 0.2), seen=5, unseen=6, max_turns=5)

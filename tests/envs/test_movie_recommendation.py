@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import Episode, Rng, UserError
-from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
-from sonde.rules import movies as rules
-from sonde.users.movie_fan import MovieFan
+from sonde.envs.movie_recommendation import movies as rules
+from sonde.envs.movie_recommendation.env import ATTRIBUTES, MovieRecommendation
+from sonde.envs.movie_recommendation.user import MovieFan
 
 ENV = MovieRecommendation()
 HIDDEN = {"movies": "train-9", "weights": dict.fromkeys(ATTRIBUTES[:6], 0.0) | {"music": 0.3}}

@@ -10,16 +10,16 @@ from types import ModuleType
 
 import pytest
 
-from sonde.core.folders import data_file
-from sonde.rules import taxonomy
+from sonde._util.folders import data_file
+from sonde.envs.twenty_questions_answerer import taxonomy
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ROOT / "src" / "sonde" / "data" / "mtp" / "nouns.json"
+SHIPPED = ROOT / "src/sonde/envs/twenty_questions_answerer/data/nouns.json"
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    path = ROOT / "data" / "sources" / "twenty_questions_answerer" / "compile.py"
+    path = ROOT / "src/sonde/envs/twenty_questions_answerer/sources/compile.py"
     spec = importlib.util.spec_from_file_location("build_nouns", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -89,7 +89,7 @@ def test_rebuild_equals_the_shipped_file(build: ModuleType) -> None:
 
 def test_the_licence_travels_with_the_words() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
-    assert "src/sonde/data/mtp/nouns.json" in notice
+    assert "src/sonde/envs/twenty_questions_answerer/data/nouns.json" in notice
     assert "WordNet 3.0 Copyright 2006 by Princeton University" in notice
 
 
@@ -102,7 +102,7 @@ def test_masks_agree_with_the_lists() -> None:
     assert set(known.common()) >= {"entity", "physical entity"}
     assert known.members("kind", "no such kind") == known.members("word", "no such word") == 0
     assert len(known.lines().splitlines()) == 90
-    assert json.loads(data_file("mtp", "nouns.json").read_text("ascii")).keys() == {
+    assert json.loads(data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")).keys() == {
         "test",
         "train",
     }

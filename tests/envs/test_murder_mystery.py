@@ -13,13 +13,13 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Action, Episode, Frozen, ProgramPolicy, UserError, View, default_policies
-from sonde.envs.murder_mystery import MurderMystery
-from sonde.rules.dialogue import GOAL, RETRIES
-from sonde.rules.mystery.belief import HEARD, MysteryFilter
-from sonde.rules.mystery.cases import Case, case
-from sonde.rules.mystery.filter import Truth
-from sonde.rules.mystery.replies import reply
-from sonde.rules.mystery.telling import clues
+from sonde.envs._shared.dialogue import GOAL, RETRIES
+from sonde.envs.murder_mystery.belief import HEARD, MysteryFilter
+from sonde.envs.murder_mystery.cases import Case, case
+from sonde.envs.murder_mystery.env import MurderMystery
+from sonde.envs.murder_mystery.filter import Truth
+from sonde.envs.murder_mystery.replies import reply
+from sonde.envs.murder_mystery.telling import clues
 from sonde.testing import check_env
 
 ENV: Any = sonde.make("murder_mystery")

@@ -8,8 +8,8 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, entropy
-from sonde.rules.checks import mentions
-from sonde.rules.dialogue import GOAL
+from sonde.envs._shared.checks import mentions
+from sonde.envs._shared.dialogue import GOAL
 
 from .test_murder_mystery import CULPRIT, DELTA, ENV, begin, play, told
 

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from sonde.core import Rng, UnknownName
-from sonde.rules.mystery import cases as mystery
-from sonde.rules.mystery import filter as rules
-from sonde.rules.mystery import telling as mystery_case
-from sonde.rules.mystery.cases import Act, Case, case, settings
-from sonde.rules.mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
+from sonde.envs.murder_mystery import cases as mystery
+from sonde.envs.murder_mystery import filter as rules
+from sonde.envs.murder_mystery import telling as mystery_case
+from sonde.envs.murder_mystery.cases import Act, Case, case, settings
+from sonde.envs.murder_mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
 
 ROOT = Path(__file__).resolve().parents[2]
 FIVE = CHANNELS[:5]
@@ -365,12 +365,12 @@ def test_a_briefing_names_everybody_and_every_place(cases: list[Case]) -> None:
 
 
 def test_the_build_script_gives_the_shipped_file() -> None:
-    path = ROOT / "data" / "sources" / "murder_mystery" / "compile.py"
+    path = ROOT / "src/sonde/envs/murder_mystery/sources/compile.py"
     spec = importlib.util.spec_from_file_location("build_murder_mystery", path)
     assert spec and spec.loader
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    shipped = ROOT / "src" / "sonde" / "data" / "murder_mystery.json"
+    shipped = ROOT / "src/sonde/envs/murder_mystery/data/cases.json"
     assert build.dump(build.build()) == shipped.read_text("utf-8")
     with pytest.raises(ValueError, match="unknown"):
         build.check_sentence("here", "{nobody} was there")

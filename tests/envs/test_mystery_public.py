@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from sonde.rules.dialogue import GOAL
-from sonde.rules.mystery.cases import Case, case
-from sonde.rules.mystery.replies import reply
-from sonde.rules.mystery.telling import briefing
+from sonde.envs._shared.dialogue import GOAL
+from sonde.envs.murder_mystery.cases import Case, case
+from sonde.envs.murder_mystery.replies import reply
+from sonde.envs.murder_mystery.telling import briefing
 
 SHIP = case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sonde.agents.detective import phrases
 from sonde.core import AGENT, Episode, make
-from sonde.rules.mystery.accusing import is_accusation
-from sonde.rules.mystery.cases import TASKS, Act, case
-from sonde.rules.mystery.names import sentences
-from sonde.rules.mystery.reading import Reading, read
-from sonde.rules.mystery.replies import sentence
+from sonde.envs.murder_mystery.accusing import is_accusation
+from sonde.envs.murder_mystery.cases import TASKS, Act, case
+from sonde.envs.murder_mystery.names import sentences
+from sonde.envs.murder_mystery.reading import Reading, read
+from sonde.envs.murder_mystery.replies import sentence
+from sonde.envs.murder_mystery.solver import phrases
 
 SHIP = case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda

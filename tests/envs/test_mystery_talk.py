@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.rules.dialogue import GOAL
-from sonde.rules.mystery.cases import Act, Case, case
-from sonde.rules.mystery.reading import Reading, read
-from sonde.rules.mystery.replies import reply
+from sonde.envs._shared.dialogue import GOAL
+from sonde.envs.murder_mystery.cases import Act, Case, case
+from sonde.envs.murder_mystery.reading import Reading, read
+from sonde.envs.murder_mystery.replies import reply
 
 SHIP = case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""

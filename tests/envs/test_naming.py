@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.audit import audit
 from sonde.core import Episode, Outcome, Task
-from sonde.people.language.naming import Names, Verdict, reported, verdict_on
-from sonde.people.service.products import products
-from sonde.rules.dialogue import USER
-from sonde.rules.mystery.cases import case
-from sonde.rules.topics.knowledge import knowledge
+from sonde.envs._shared.dialogue import USER
+from sonde.envs._shared.english.naming import Names, Verdict, reported, verdict_on
+from sonde.envs.customer_service.products import products
+from sonde.envs.murder_mystery.cases import case
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.evaluation.audit import audit
 
 N = 12
 Fill = Callable[[Task], Mapping[str, str]]

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import AGENT, Episode, Rng, Step, names
 from sonde.core.playthrough import read
-from sonde.rules.answer import begins_another, parse_answer, read_answer, read_message, tagged
-from sonde.rules.dialogue import spoken
-from sonde.rules.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
-from sonde.rules.house.commands import read_command
+from sonde.envs._shared.answer import begins_another, parse_answer, read_answer, read_message, tagged
+from sonde.envs._shared.dialogue import spoken
+from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
+from sonde.envs.text_nav.commands import read_command
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "replies.md").read_text("utf-8")
 CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
@@ -93,7 +93,7 @@ def golden(name: str) -> tuple[Episode, ...]:
     """The playthroughs of an environment that were won."""
     if name in LIBRARIES:
         pytest.importorskip(LIBRARIES[name])
-    paths = sorted(files("sonde.envs").joinpath("golden").iterdir(), key=lambda p: p.name)
+    paths = sorted(Path(str(files("sonde.envs"))).glob("*/golden/*.txt"), key=lambda p: p.name)
     played = [read(p.read_text("utf-8")).play() for p in paths if p.name.startswith(f"{name}.")]
     return tuple(ep for ep in played if ep.outcome is not None and ep.outcome.success)
 

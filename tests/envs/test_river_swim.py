@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, TabularEnv, UserError
-from sonde.envs.river_swim import RiverSwim, _named
-from sonde.rules.currents import Labels
-from sonde.rules.finite import Conjugate
-from sonde.rules.river import chain, known_downstream, labelled, labellings
+from sonde.envs._shared.finite import Conjugate
+from sonde.envs.river_swim.currents import Labels
+from sonde.envs.river_swim.env import RiverSwim, _named
+from sonde.envs.river_swim.filter import chain, known_downstream, labelled, labellings
 from sonde.testing import check_env
 
 ENV = RiverSwim()

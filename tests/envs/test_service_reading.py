@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.core.folders import data_file
-from sonde.people.service.answering import GOAL, reply, small_talk
-from sonde.people.service.everyday import everyday
-from sonde.people.service.products import products
-from sonde.people.service.reading import Query, read, shown_by
+from sonde._util.folders import data_file
+from sonde.envs.customer_service.answering import GOAL, reply, small_talk
+from sonde.envs.customer_service.everyday import everyday
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import Query, read, shown_by
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(products())
-TABLE = tomllib.loads(data_file("customer_service_everyday.toml").read_text("ascii"))
+TABLE = tomllib.loads(data_file("customer_service", "everyday.toml").read_text("ascii"))
 ASPECTS = {*TABLE["asks"], "model"}
 
 

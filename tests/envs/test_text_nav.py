@@ -10,8 +10,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, TabularFilter, Task, UserError
-from sonde.envs.text_nav import TextNav
-from sonde.rules.house.plan import LMRL, Setup
+from sonde.envs.text_nav.env import TextNav
+from sonde.envs.text_nav.plan import LMRL, Setup
 from sonde.testing import check_env
 
 FO = TextNav()

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import sonde
+from sonde._util.sync import run_sync
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.core.sync import run_sync
-from sonde.envs.twenty_questions import TwentyQuestions, pool
-from sonde.rollout import collect
-from sonde.rules.topics.answering import TEXTS, mentioned
-from sonde.rules.topics.difficulty import turns
-from sonde.rules.topics.knowledge import knowledge
-from sonde.users.answerer import Answerer
+from sonde.envs.twenty_questions.answering import TEXTS, mentioned
+from sonde.envs.twenty_questions.difficulty import turns
+from sonde.envs.twenty_questions.env import TwentyQuestions, pool
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.user import Answerer
+from sonde.runs.rollout import collect
 
 PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
+from sonde._util.folders import data_file
 from sonde.core import Episode, Outcome, Rng, UserError
-from sonde.core.folders import data_file
-from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer, read_question
+from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer, read_question
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("acorn", "apple", "clam", "penguin", "rhinoceros", "swan")
@@ -232,7 +232,7 @@ def test_there_is_no_filter_and_gains_are_not_available() -> None:
 
 def above() -> Mapping[str, set[str]]:
     """Word -> hypernyms, read from the file without the library's code."""
-    text = data_file("mtp", "nouns.json").read_text("ascii")
+    text = data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")
     return {word: set(kinds) for split in json.loads(text).values() for word, kinds in split.items()}
 
 

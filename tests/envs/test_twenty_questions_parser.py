@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.people.language.acts import LONGEST
-from sonde.rules.topics.answering import guess, verdict_on
-from sonde.rules.topics.knowledge import knowledge
-from sonde.rules.topics.room import read, repeats, room
+from sonde.envs._shared.english.acts import LONGEST
+from sonde.envs.twenty_questions.answering import guess, verdict_on
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.room import read, repeats, room
 
 
 def text_of(message: str) -> str | None:

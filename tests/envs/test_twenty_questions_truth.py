@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs.twenty_questions import TwentyQuestions
-from sonde.people.language.acts import heard
-from sonde.people.language.clauses import Subject
-from sonde.people.meaning.grammar import Grammar
-from sonde.people.meaning.lexicon import Lexicon, lines
-from sonde.rules.topics import asking
-from sonde.rules.topics.answering import article, verdict_on
-from sonde.rules.topics.knowledge import knowledge
-from sonde.rules.topics.regions import regions, within
-from sonde.rules.topics.room import declared, read, sense
-from sonde.rules.topics.rules import ruled, rules
-from sonde.rules.topics.world import SLOTS, Topics
+from sonde.envs._shared.english.acts import heard
+from sonde.envs._shared.english.clauses import Subject
+from sonde.envs._shared.english.grammar import Grammar
+from sonde.envs._shared.english.lexicon import Lexicon, lines
+from sonde.envs.twenty_questions import asking
+from sonde.envs.twenty_questions.answering import article, verdict_on
+from sonde.envs.twenty_questions.env import TwentyQuestions
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.regions import regions, within
+from sonde.envs.twenty_questions.room import declared, read, sense
+from sonde.envs.twenty_questions.rules import ruled, rules
+from sonde.envs.twenty_questions.world import SLOTS, Topics
 
 
 def reply(topic: str, question: str) -> str:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Seated, UserError
-from sonde.rollout import collect
-from sonde.rules.personas import LOST, NOTHING, dimensions, requests
+from sonde.envs.user_personalization.personas import LOST, NOTHING, dimensions, requests
+from sonde.runs.rollout import collect
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}

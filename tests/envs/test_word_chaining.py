@@ -13,8 +13,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, Outcome, Rng, Seated, UserError
 from sonde.core.types import Json
-from sonde.envs.word_chaining import OPPONENT, WordChaining
-from sonde.rules import chain
+from sonde.envs.word_chaining import chain
+from sonde.envs.word_chaining.env import OPPONENT, WordChaining
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = WordChaining()
@@ -269,7 +269,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 
 def test_the_pools_are_what_the_build_script_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which the script adds
-    spec = spec_from_file_location("build_word_chaining", ROOT / "data" / "sources" / "word_chaining" / "compile.py")
+    spec = spec_from_file_location("build_word_chaining", ROOT / "src/sonde/envs/word_chaining/sources/compile.py")
     assert spec and spec.loader
     build = module_from_spec(spec)
     spec.loader.exec_module(build)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
 from sonde.core.types import Json
-from sonde.envs.word_guess import WordGuess
-from sonde.rules import feedback, words
-from sonde.rules.guessing import encode
+from sonde.envs._shared.words import lists as words
+from sonde.envs._shared.words.guessing import encode
+from sonde.envs.word_guess import feedback
+from sonde.envs.word_guess.env import WordGuess
 
 ENV = WordGuess()
 KINDS = tuple(feedback.N_NUMBERS)

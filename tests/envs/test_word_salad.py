@@ -11,11 +11,11 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.people.cities.resident import heard_as
-from sonde.people.language.lists import word_list
-from sonde.people.service.products import products
-from sonde.people.service.reading import read as read_customer
-from sonde.rules.topics.room import read as read_answerer
+from sonde.envs._shared.english.lists import word_list
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import read as read_customer
+from sonde.envs.guess_my_city.resident import heard_as
+from sonde.envs.twenty_questions.room import read as read_answerer
 
 GLUE = re.findall(
     r"\S+",

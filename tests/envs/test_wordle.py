@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
-from sonde.envs.wordle import Wordle
-from sonde.rules import marks, words
-from sonde.rules.guessing import encode
+from sonde.envs._shared.words import lists as words
+from sonde.envs._shared.words import marks
+from sonde.envs._shared.words.guessing import encode
+from sonde.envs.wordle.env import Wordle
 from sonde.testing import check_env
 
 ENV = Wordle()

@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 
 from sonde.core.errors import UserError
-from sonde.rules import words
+from sonde.envs._shared.words import lists as words
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ROOT / "src" / "sonde" / "data" / "words"
+SHIPPED = ROOT / "src/sonde/envs/_shared/words/data"
 ANSWERS = {4: 791, 5: 2315, 6: 1045, 7: 1092, 8: 987, 9: 840, 10: 661}
 GUESSES = {4: 3106, 5: 6304, 6: 10603, 7: 15217, 8: 17222, 9: 16602, 10: 13980}
 TEST = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
@@ -22,7 +22,7 @@ TEST = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_words", ROOT / "data" / "sources" / "wordle" / "words.py")
+    spec = importlib.util.spec_from_file_location("build_words", ROOT / "src/sonde/envs/_shared/words/sources/words.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

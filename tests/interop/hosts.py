@@ -12,7 +12,7 @@ import pytest
 
 from sonde.core import Env, Episode, advance
 from sonde.interop.session import Session
-from sonde.rollout import seated
+from sonde.runs.rollout import seated
 from sonde.testing import Played
 
 Reply = Callable[[str], Awaitable[str]]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import sonde
+from sonde._util.extras import lacking
 from sonde.core import ContractError, Env, Episode, UserError
-from sonde.core.extras import lacking
 from sonde.interop.session import Session
 from sonde.testing import INTEROP_RULES, Crossing, Played, check_interop
 

@@ -16,11 +16,11 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, EMPTY, Action, Episode, ProgramPolicy, UnknownName, UserError, View, build
-from sonde.evaluate import evaluate
+from sonde.evaluation.evaluate import evaluate
 from sonde.interop import foreign, objects
 from sonde.interop.session import Session
-from sonde.rollout import Plan, collect, record
-from sonde.store import Run
+from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.store import Run
 from sonde.testing import RULES, Probe, check_interop
 
 from . import hosts

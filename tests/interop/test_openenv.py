@@ -22,7 +22,7 @@ import sonde
 from sonde.core import AGENT, Episode, UserError
 from sonde.interop.openenv import Say, SondeClient
 from sonde.interop.session import Session
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.testing import Played, check_interop
 
 from . import hosts, pages

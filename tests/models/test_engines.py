@@ -20,7 +20,7 @@ from sonde.core import ContextFull, Outage
 from sonde.models.hf import HF
 from sonde.models.shipped import SHIPPED
 from sonde.models.tokens import AGREED, TokenEndpoint
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.data import samples
 
 from .engines import Double, SglangDouble, VllmDouble

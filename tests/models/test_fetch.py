@@ -125,7 +125,7 @@ def test_unknown_dtype_names_the_allowed_ones(tmp_path: Path) -> None:
 def test_missing_extra_is_named_before_anything_is_downloaded(
     tmp_path: Path, converter: Converter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonde.core.extras.find_spec", lambda name: None if name == "gguf" else object())
+    monkeypatch.setattr("sonde._util.extras.find_spec", lambda name: None if name == "gguf" else object())
     with pytest.raises(UserError, match=r"needs gguf, .*: pip install 'sonde-rl\[hf\]'"):
         fetch("tiny", cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()

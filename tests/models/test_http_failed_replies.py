@@ -18,7 +18,7 @@ from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
 from sonde.models.reply import read_end
 from sonde.models.retry import EndpointWarning
-from sonde.rollout import play
+from sonde.runs.rollout import play
 
 from .endpoint import ASKED, HELLO, KEY, ask, fails, on
 from .server import Handler, Server, chat, reply, says

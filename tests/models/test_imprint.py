@@ -17,8 +17,8 @@ from sonde.core import AGENT
 from sonde.core.types import Json
 from sonde.models.imprint import TOKENS, check_imprint, probe_of, served_models
 from sonde.models.retry import TroubleWarning
-from sonde.run import RunConfig, config_from, play, prepare
-from sonde.store import Run
+from sonde.runs.run import RunConfig, config_from, play, prepare
+from sonde.runs.store import Run
 
 from ..cli.invoke import failure, run
 from .engines import Double, SglangDouble, VllmDouble

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Message, Rng, Sampling, UserError
+from sonde.envs._shared.finite import World
 from sonde.models.oracle import Oracle, block, codes_of, read_blocks, sampled, updated, values
-from sonde.rollout import collect
-from sonde.rules.finite import World
+from sonde.runs.rollout import collect
 
 CODE = {"kind": "code", "symbols": "01234", "length": 2, "marks": []}
 WORLDS = {

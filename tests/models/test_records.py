@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import regret
 from sonde.core import Message, Sampling, UserError
+from sonde.evaluation import regret
 from sonde.models.records import World
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 MODEL = sonde.make("models:records")
 STEPS = [

@@ -17,11 +17,11 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, Message, UserError, build
-from sonde.curves import called
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.per_turn import called
 from sonde.models.fetch import fetch
 from sonde.models.shipped import SHIPPED, Shipped, shipped
-from sonde.rollout import collect
+from sonde.runs.rollout import collect
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

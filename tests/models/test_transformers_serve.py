@@ -26,7 +26,7 @@ from sonde import Message, Sampling, UserError
 from sonde.models.fetch import fetch
 from sonde.models.hf import HF
 from sonde.models.retry import EndpointWarning
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 
 pytestmark = [
     pytest.mark.thorough,

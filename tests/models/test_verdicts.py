@@ -15,10 +15,10 @@ import sonde
 from sonde import Message, Sampling, UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, ContentRefused, ContextFull, Episode, Outcome
-from sonde.evaluate import evaluate
+from sonde.evaluation.evaluate import evaluate
 from sonde.models.http import Http
 from sonde.models.verdicts import ConversationWarning, stated_verdict
-from sonde.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect, record
 
 from .endpoint import KEY, on
 from .server import Handler, Request, Server, chat, reply, says

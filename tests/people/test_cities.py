@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.people.cities.atlas import City, atlas
-from sonde.people.cities.columns import COLUMNS
-from sonde.people.cities.facts import facts
-from sonde.people.cities.facts import told as told_of
-from sonde.people.cities.guesses import cities_named, proposed
-from sonde.people.cities.hearing import Cities, asked
-from sonde.people.cities.known import attribute, attributes, declared
-from sonde.people.cities.readers import named
-from sonde.people.cities.resident import (
+from sonde.envs._shared.english.lexicon import lines
+from sonde.envs._shared.english.naming import name_key
+from sonde.envs.guess_my_city.atlas import City, atlas
+from sonde.envs.guess_my_city.columns import COLUMNS
+from sonde.envs.guess_my_city.facts import facts
+from sonde.envs.guess_my_city.facts import told as told_of
+from sonde.envs.guess_my_city.guesses import cities_named, proposed
+from sonde.envs.guess_my_city.hearing import Cities, asked
+from sonde.envs.guess_my_city.known import attribute, attributes, declared
+from sonde.envs.guess_my_city.readers import named
+from sonde.envs.guess_my_city.resident import (
     NO,
     REFUSED,
     RIGHT,
@@ -30,8 +32,6 @@ from sonde.people.cities.resident import (
     knowledge,
     reply,
 )
-from sonde.people.language.naming import name_key
-from sonde.people.meaning.lexicon import lines
 
 
 def city(title: str) -> City:

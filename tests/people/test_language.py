@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.people.language.acts import LONGEST, heard
-from sonde.people.language.clauses import Clause, Subject
-from sonde.people.language.lists import word_set
-from sonde.people.language.numbers import Interval, interval
-from sonde.people.language.slips import mended
-from sonde.people.language.times import Times
-from sonde.people.language.words import base, key, name_key, tokens
+from sonde.envs._shared.english.acts import LONGEST, heard
+from sonde.envs._shared.english.clauses import Clause, Subject
+from sonde.envs._shared.english.lists import word_set
+from sonde.envs._shared.english.numbers import Interval, interval
+from sonde.envs._shared.english.slips import mended
+from sonde.envs._shared.english.times import Times
+from sonde.envs._shared.english.words import base, key, name_key, tokens
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.people.language.clauses import Subject
-from sonde.people.language.numbers import Interval, interval
-from sonde.people.language.times import Times
-from sonde.people.meaning.claims import Claim, all_of, any_of, either, filled, negated, strong, weak
-from sonde.people.meaning.columns import Numbers
-from sonde.people.meaning.grammar import Grammar
-from sonde.people.meaning.lexicon import Lexicon, Line, expansions, lines
-from sonde.people.meaning.room import Room
+from sonde.envs._shared.english.claims import Claim, all_of, any_of, either, filled, negated, strong, weak
+from sonde.envs._shared.english.clauses import Subject
+from sonde.envs._shared.english.columns import Numbers
+from sonde.envs._shared.english.grammar import Grammar
+from sonde.envs._shared.english.lexicon import Lexicon, Line, expansions, lines
+from sonde.envs._shared.english.numbers import Interval, interval
+from sonde.envs._shared.english.room import Room
+from sonde.envs._shared.english.times import Times
 
 ALL = 0b11111111
 MASKS = st.integers(0, ALL)

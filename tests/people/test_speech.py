@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.people.language.speech import speech
+from sonde.envs._shared.english.speech import speech
 
 SAYINGS = [
     ("Is the belt worn?", "asks", "is the belt worn"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sonde.core import Trajectory
-from sonde.store import RunWriter
+from sonde.runs.store import RunWriter
 
 LOG = "trajectories-00000.jsonl.zst"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sonde.core import StoreError, UserError
-from sonde.store import Annotation, Annotator, Run, RunWriter, StoreWarning, annotation_names, read_annotations
+from sonde.runs.store import Annotation, Annotator, Run, RunWriter, StoreWarning, annotation_names, read_annotations
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sonde.core import Outcome, StoreError, Trajectory, UserError
-from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset
-from sonde.store.codec import encode
-from sonde.store.frames import frames
-from sonde.store.index import NAME
+from sonde.runs.store import Run, RunWriter, StoreWarning, TrajectoryDataset
+from sonde.runs.store.codec import encode
+from sonde.runs.store.frames import frames
+from sonde.runs.store.index import NAME
 
 from .runs import LOG, write
 
@@ -201,7 +201,7 @@ def test_damage_that_nobody_told_of_is_found_when_it_is_read(tmp_path: Path, pla
 
 
 def test_a_line_that_is_no_record_is_damage(tmp_path: Path, play) -> None:
-    from sonde.store.log import Log
+    from sonde.runs.store.log import Log
 
     given = play(2)
     log = Log(write(tmp_path, given[:1]) / LOG)

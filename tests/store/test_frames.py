@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 from sonde.core import StoreError, UserError
-from sonde.store.frames import Frame, frames, left_out, make_frame, read_lines
-from sonde.store.log import FLUSH_BYTES, Log, StoreWarning
+from sonde.runs.store.frames import Frame, frames, left_out, make_frame, read_lines
+from sonde.runs.store.log import FLUSH_BYTES, Log, StoreWarning
 
 FLUSHES = [[b'{"a": 1}', b'{"b": "two"}'], [b"[3]"], [b'"four"', b"5", b"null"]]
 

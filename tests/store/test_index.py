@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sonde.core import StoreError, Trajectory
-from sonde.store import Run, RunWriter, StoreWarning, TrajectoryDataset, index
-from sonde.store.codec import encode
-from sonde.store.frames import frames, make_frame
-from sonde.store.index import NAME, Index, log_path, logs
-from sonde.store.log import Log
+from sonde.runs.store import Run, RunWriter, StoreWarning, TrajectoryDataset, index
+from sonde.runs.store.codec import encode
+from sonde.runs.store.frames import frames, make_frame
+from sonde.runs.store.index import NAME, Index, log_path, logs
+from sonde.runs.store.log import Log
 
 from .runs import LOG, write
 
@@ -100,7 +100,7 @@ def _of_another_form(path: Path) -> None:
     db.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*index.sqlite. not written:sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore:.*index.sqlite. not written:sonde.runs.store.StoreWarning")
 @pytest.mark.parametrize("spoil", [_gone, _cut, _empty, _noise, _folder, _of_another_form])
 def test_it_is_built_anew(tmp_path: Path, play, spoil: Callable[[Path], None]) -> None:
     given = play(4)
@@ -248,7 +248,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(public: Path, play, monkeypa
 
 READER = textwrap.dedent("""
     import sys
-    from sonde.store import TrajectoryDataset, index
+    from sonde.runs.store import TrajectoryDataset, index
     index.SAVE_BYTES = 1
     n = 0
     while n < int(sys.argv[2]):
@@ -333,7 +333,7 @@ class Told:
         return [record[2] for record in flat if record in best.values()]
 
 
-@pytest.mark.filterwarnings("ignore::sonde.store.StoreWarning")
+@pytest.mark.filterwarnings("ignore::sonde.runs.store.StoreWarning")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=12))
 def test_whatever_happens_to_it_the_index_says_what_the_logs_say(seats, steps: list[tuple[Any, ...]]) -> None:

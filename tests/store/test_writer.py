@@ -16,8 +16,8 @@ import pytest
 
 import sonde
 from sonde.core import Act, Action, Completion, Episode, Frozen, StoreError, Trajectory, Turn, UserError
-from sonde.store import Key, Run, RunWriter, StoreWarning, writer
-from sonde.store.codec import encode
+from sonde.runs.store import Key, Run, RunWriter, StoreWarning, writer
+from sonde.runs.store.codec import encode
 
 CONFIG = {"env": {"name": "mastermind"}, "seats": [{"k": 1}], "temperature": 0.7}
 
@@ -219,7 +219,7 @@ CHILD = textwrap.dedent("""
     from dataclasses import replace
     import sonde
     from sonde.core import Action, Episode
-    from sonde.store import RunWriter
+    from sonde.runs.store import RunWriter
     warnings.simplefilter("ignore")
     env = sonde.make("mastermind")
     task = env.task("0427")

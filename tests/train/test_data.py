@@ -19,7 +19,7 @@ from sonde import Completion, UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Act, Message, Outcome, Trajectory
 from sonde.models import fake
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.data import RowReport, pair_samples, rows, samples
 from sonde.train.types import Row
 

@@ -16,7 +16,7 @@ import torch
 
 from sonde import StoreError, UnknownName
 from sonde.models.saving import saving
-from sonde.store import StoreWarning
+from sonde.runs.store import StoreWarning
 from sonde.train.algos.sft import SFT
 from sonde.train.checkpoints import damaged, last_checkpoint
 from sonde.train.lora import save

@@ -21,7 +21,7 @@ from sonde import StoreError, UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Frozen, Trajectory
 from sonde.models.fake import END, Fake
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.data import samples as sonde_samples
 from sonde.train.formats import (
     message_rows,

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat import Chat
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import Learning, learn, load_model, prepare
 from sonde.train.presets import Training
 from sonde.train.selection import ShareRule

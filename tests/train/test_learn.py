@@ -15,12 +15,12 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat import Chat
-from sonde.paprika import Paprika, run
-from sonde.rollout import Plan, collect
-from sonde.store import Run
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.store import Run
 from sonde.train.curriculum import UCB, Curriculum
 from sonde.train.gather import Game, Picks, gather, trajectories
 from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
+from sonde.train.paprika import Paprika, run
 from sonde.train.presets import Training
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings

@@ -19,7 +19,7 @@ import torch
 
 import sonde
 from sonde.core import Episode, Step, Trajectory, UserError
-from sonde.store import Run
+from sonde.runs.store import Run
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import batch_of

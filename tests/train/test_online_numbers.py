@@ -78,7 +78,7 @@ def test_numbers_of_a_group_by_hand() -> None:
 
 def test_what_was_unreadable_is_counted_as_everywhere_else() -> None:
     """In a training's history as in an evaluation: the share that failed, not the share that did not."""
-    from sonde.evaluate import evaluate
+    from sonde.evaluation.evaluate import evaluate
 
     task = ENV.task("red")
     played = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("?",), ("?",), ("?",), ("red",)))]

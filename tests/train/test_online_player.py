@@ -18,7 +18,7 @@ import sonde
 from sonde.agents.llm import LLM
 from sonde.core import Env, Message, Sampling, Trajectory, UserError
 from sonde.models.hf import HF
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
 from sonde.train.curriculum import Choice
 from sonde.train.gather import Game

@@ -18,7 +18,7 @@ import torch
 import sonde
 from sonde.core import CapabilityError, UserError
 from sonde.models.tokens import TokenEndpoint
-from sonde.store import Run
+from sonde.runs.store import Run
 from sonde.train.agreement import EngineWarning
 from sonde.train.algos.grpo import GRPO
 from sonde.train.gather import Game

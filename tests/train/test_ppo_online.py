@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, UserError
 from sonde.models.chat import Chat
 from sonde.models.heads import FILE
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
 from sonde.train.algos.ilql import ILQL
 from sonde.train.algos.ppo import PPO

@@ -15,13 +15,13 @@ import sonde
 from sonde import UserError
 from sonde.core import AGENT, Episode
 from sonde.models.chat import Chat
-from sonde.paprika import TINY, Paprika
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.algos.grpo import GRPO
 from sonde.train.credit import GroupRelative, TurnWise
 from sonde.train.gather import Game
 from sonde.train.learn import DATA, Learning, learn_online, load_model, prepare
+from sonde.train.paprika import TINY, Paprika
 from sonde.train.presets import PRESETS, Training, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix, named_rewards

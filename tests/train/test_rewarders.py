@@ -16,12 +16,12 @@ pytest.importorskip("transformers")
 
 import torch
 
-from sonde import believed
 from sonde.agents.llm import LLM
+from sonde.beliefs import records as believed
+from sonde.beliefs.elicitation import Elicited
 from sonde.core import Episode, Message, Probe, Trajectory, UserError, run_sync
-from sonde.elicit import Elicited
 from sonde.models.hf import HF
-from sonde.store import Run
+from sonde.runs.store import Run
 from sonde.train.algos.grpo import GRPO
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.gather import Game

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde import UserError
 from sonde.core import AGENT, Act, Action, Frozen, Outcome, Trajectory
-from sonde.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect
 from sonde.train.data import pair_samples
 from sonde.train.selection import Counts, PairRule, SFTRule, ShareRule, best_share, pairs, sft_set, top_share
 from sonde.train.statistics import HEADINGS, statistics

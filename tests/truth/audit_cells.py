@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from sonde.rules.partition import bits
-from sonde.rules.topics.knowledge import knowledge
-from sonde.rules.topics.room import declared
+from sonde.envs._shared.partition import bits
+from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.room import declared
 
 COMMON = 0.03
 

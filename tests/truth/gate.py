@@ -77,7 +77,7 @@ def sorts_twenty_questions() -> Mapping[str, Sequence[str]]:
 
 
 def measured_twenty_questions(sort: str, question: str) -> Row:
-    from sonde.users.answerer import truth
+    from sonde.envs.twenty_questions.user import truth
 
     replies = [truth(topic, question) for topic in sorts_twenty_questions()[sort]]
     yes, no = replies.count("Yes."), replies.count("No.")

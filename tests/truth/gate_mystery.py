@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sonde.rules.mystery.cases import TASKS, Act, Case, Frame, Record, case
-from sonde.rules.mystery.reading import read
-from sonde.rules.mystery.replies import reply, sentence
-from sonde.rules.mystery.telling import clues
+from sonde.envs.murder_mystery.cases import TASKS, Act, Case, Frame, Record, case
+from sonde.envs.murder_mystery.reading import read
+from sonde.envs.murder_mystery.replies import reply, sentence
+from sonde.envs.murder_mystery.telling import clues
 
 _OWN = {
     "where": "alibi",

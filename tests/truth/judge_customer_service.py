@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.people.service.products import products
-from sonde.people.service.reading import read
+from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.reading import read
 
 
 def answerable(item: Mapping[str, Any]) -> bool:

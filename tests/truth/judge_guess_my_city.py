@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.people.cities.atlas import City, atlas
-from sonde.people.cities.guesses import cities_named
-from sonde.people.cities.resident import (
+from sonde.envs._shared.english.naming import name_key
+from sonde.envs.guess_my_city.atlas import City, atlas
+from sonde.envs.guess_my_city.guesses import cities_named
+from sonde.envs.guess_my_city.resident import (
     BOTH,
     FIRST,
     NEITHER,
@@ -39,7 +40,6 @@ from sonde.people.cities.resident import (
     YES,
     heard_as,
 )
-from sonde.people.language.naming import name_key
 
 CLOSE = (
     {"continent", "region", "country"},

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.rules.mystery.cases import Act, case
-from sonde.rules.mystery.reading import read
-from sonde.rules.mystery.telling import observe
+from sonde.envs.murder_mystery.cases import Act, case
+from sonde.envs.murder_mystery.reading import read
+from sonde.envs.murder_mystery.telling import observe
 
 
 def answerable(item: dict[str, Any]) -> bool:

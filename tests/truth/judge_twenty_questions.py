@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.people.language.words import name_key
-from sonde.rules.topics.answering import verdict_on
-from sonde.rules.topics.knowledge import knowledge
+from sonde.envs._shared.english.words import name_key
+from sonde.envs.twenty_questions.answering import verdict_on
+from sonde.envs.twenty_questions.knowledge import knowledge
 
 
 def topic_of(item: Mapping[str, Any]) -> int | None:

@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def report(what: str, rows: Sequence[tuple[dict[str, Any], bool, str]]) -> None:
-    from sonde.metrics import rate
+    from sonde.evaluation.metrics import rate
 
     found = score(rows)
     answered = [[float(verdict == "wrong")] for _, _, verdict in rows if verdict != "silent"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sonde.core import Episode, UserError
-from sonde.envs.twenty_questions import TwentyQuestions
-from sonde.users.answerer import Answerer, truth
+from sonde.envs.twenty_questions.env import TwentyQuestions
+from sonde.envs.twenty_questions.user import Answerer, truth
 
 TRUTH = Path(__file__).parents[1] / "truth"
 

@@ -6,7 +6,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.dealing import Buyer, buyers
+from sonde.envs.car_dealer.negotiation import Buyer, buyers
 
 
 def test_likelihood_is_behaviour() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, ProgramPolicy, UserError
-from sonde.users.chainer import STRATEGIES
+from sonde.envs.word_chaining.user import STRATEGIES
 
 
 def begin(words: str, first: str = "opponent", seed: int = 0) -> Episode:

@@ -8,7 +8,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.people.service.products import products
+from sonde.envs.customer_service.products import products
 
 ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import AGENT, Episode, Trajectory, UserError, advance, default_policies, run_sync
-from sonde.evaluate import evaluate
-from sonde.rollout import Plan, collect
-from sonde.scoring import information
+from sonde.evaluation.evaluate import evaluate
+from sonde.evaluation.information_gain import information
+from sonde.runs.rollout import Plan, collect
 
 KNOWN, UNKNOWN = "Is it alive?", "Does it remind people of Tuesdays?"
 LISBON = {"city": "Lisbon", "country": "Portugal"}

@@ -10,8 +10,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.boards import START
-from sonde.rules.chess_search import best_moves, evaluate
+from sonde.envs.chess.position import START
+from sonde.envs.chess.search import best_moves, evaluate
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_depth_two_is_the_plain_minimum_of_the_maxima() -> None:
 
 
 def plain(here: chess.Board, depth: int, ply: int) -> int:
-    from sonde.rules import chess_search
+    from sonde.envs.chess import search as chess_search
 
     if depth == 0:
         over = chess_search._over(here, ply)

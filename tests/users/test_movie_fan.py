@@ -6,8 +6,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.movies import read_stars, read_verdict
-from sonde.users.movie_fan import MovieFan, sentence
+from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
+from sonde.envs.movie_recommendation.user import MovieFan, sentence
 
 ENV = sonde.make("movie_recommendation")
 

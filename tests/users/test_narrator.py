@@ -9,11 +9,11 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rules.dialogue import GOAL
-from sonde.rules.mystery.cases import Case, case
-from sonde.rules.mystery.replies import reply, sentence
-from sonde.rules.mystery.telling import observe
-from sonde.users.narrator import Narrator
+from sonde.envs._shared.dialogue import GOAL
+from sonde.envs.murder_mystery.cases import Case, case
+from sonde.envs.murder_mystery.replies import reply, sentence
+from sonde.envs.murder_mystery.telling import observe
+from sonde.envs.murder_mystery.user import Narrator
 
 ENV = sonde.make("murder_mystery")
 KNOWN = case("train", 4)

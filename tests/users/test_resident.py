@@ -9,10 +9,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.envs.guess_my_city import GuessMyCity
-from sonde.people.cities.resident import canonical, knowledge
-from sonde.rules.checks import mentions
-from sonde.users.resident import Resident, replied
+from sonde.envs._shared.checks import mentions
+from sonde.envs.guess_my_city.env import GuessMyCity
+from sonde.envs.guess_my_city.resident import canonical, knowledge
+from sonde.envs.guess_my_city.user import Resident, replied
 
 ENV = GuessMyCity()
 

@@ -13,10 +13,10 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, Rng, UserError, View
 from sonde.core.registry import build
-from sonde.rollout import Plan, collect
-from sonde.rules.boards import START
-from sonde.users import stockfish
-from sonde.users.stockfish import Line, find_binary, weakened
+from sonde.envs.chess import stockfish
+from sonde.envs.chess.position import START
+from sonde.envs.chess.stockfish import Line, find_binary, weakened
+from sonde.runs.rollout import Plan, collect
 
 try:
     INSTALLED = find_binary("") != ""

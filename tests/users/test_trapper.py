@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from sonde.agents.consistent_answerer import ConsistentAnswerer
 from sonde.agents.random import Random
 from sonde.core import Action, Episode, ProgramPolicy, UserError, View
-from sonde.envs.mastermind import Mastermind
-from sonde.envs.twenty_questions_answerer import TwentyQuestionsAnswerer
-from sonde.users.trapper import Trapper, parted
+from sonde.envs.mastermind.env import Mastermind
+from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
+from sonde.envs.twenty_questions_answerer.solver import ConsistentAnswerer
+from sonde.envs.twenty_questions_answerer.user import Trapper, parted
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("ant", "bee", "cod", "doe")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sonde.run import config_from, execute, prepare
+from sonde.runs.run import config_from, execute, prepare
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from sonde import results
-from sonde.board import Board
 from sonde.core import Act, Turn
-from sonde.run import EVALUATION, config_from, execute, prepare
-from sonde.store import Annotator, Run, RunWriter
+from sonde.evaluation import results
+from sonde.evaluation.leaderboard import Board
+from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer import write_report
 from sonde.viewer.leaderboard import export as export_board
 from sonde.viewer.site.export import Extent, export

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde import believed
-from sonde.beliefs import split
-from sonde.elicit import ANSWER, Elicitation, Elicited
-from sonde.run import config_from, execute, prepare
-from sonde.store import Run
-from sonde.store.folder import describe
+from sonde.beliefs import records as believed
+from sonde.beliefs.calibration import split
+from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited
+from sonde.runs.run import config_from, execute, prepare
+from sonde.runs.store import Run
+from sonde.runs.store.folder import describe
 from sonde.viewer import write_report
 from sonde.viewer.convictions import beside
 

@@ -1,14 +1,14 @@
-"""The figures about regret: where they appear, and that their numbers are those of `sonde.regret`."""
+"""The figures about regret: where they appear, and that their numbers are those of `sonde.evaluation.regret`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import sonde
-from sonde import regret
 from sonde.core import AGENT
-from sonde.rollout import Plan, collect
-from sonde.run import RunConfig, execute, prepare
+from sonde.evaluation import regret
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.run import RunConfig, execute, prepare
 from sonde.viewer import write_report
 from sonde.viewer.exploration import explored
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from sonde import results
-from sonde.board import Board
 from sonde.core import UserError
-from sonde.results import Result
-from sonde.run import config_from, prepare
-from sonde.run import execute as played
+from sonde.evaluation import results
+from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.results import Result
+from sonde.runs.run import config_from, prepare
+from sonde.runs.run import execute as played
 from sonde.viewer.leaderboard import export, page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

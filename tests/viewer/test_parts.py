@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde._util.escaping import plain
 from sonde.core import Act, Action, Frozen, Gain, Turn
-from sonde.core.plain import plain
-from sonde.rows import Row
+from sonde.evaluation.rows import Row
 from sonde.viewer.loading import Agent
 from sonde.viewer.losses import cause, losses
 from sonde.viewer.svg import inline

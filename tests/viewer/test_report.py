@@ -17,10 +17,10 @@ import orjson
 import pytest
 
 from sonde.core import UserError
-from sonde.envs.mastermind import Mastermind
-from sonde.evaluate import KINDS
-from sonde.run import EVALUATION, config_from, execute, prepare
-from sonde.store import Run
+from sonde.envs.mastermind.env import Mastermind
+from sonde.evaluation.evaluate import KINDS
+from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.store import Run
 from sonde.viewer import write_report
 
 ENV = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}

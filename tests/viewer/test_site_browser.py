@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from sonde.run import reopen, rescore
-from sonde.store import Run, RunWriter
+from sonde.runs.run import reopen, rescore
+from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import started
 

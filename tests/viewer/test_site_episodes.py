@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sonde.core import Act, Action, Completion, Frozen, Turn, UserError
-from sonde.evaluate import compare as compare_evaluations
-from sonde.run import load_evaluation
-from sonde.store import Annotator, Run, RunWriter
+from sonde.evaluation.evaluate import compare as compare_evaluations
+from sonde.runs.run import load_evaluation
+from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer.site import tokens
 from sonde.viewer.site.library import Library
 
@@ -58,7 +58,7 @@ def test_beliefs_that_were_elicited_stand_beside_the_exact_ones(runs: Path, tmp_
     t = Run.load(folder)[0]
     other = "11" if t.task.hidden != "11" else "22"
     setting = {"template": "answer", "candidates": 2, "aggregate": "sum", "model": {"name": "models:fake"}}
-    with Annotator.open(folder, "elicited", producer="sonde.elicit", version="1") as notes:
+    with Annotator.open(folder, "elicited", producer="sonde.beliefs.elicitation", version="1") as notes:
         for turn in range(len(t.turns) + 1):
             told = {str(t.task.hidden): -1.0, other: -2.0}
             notes.add(t.id, {"target": -1.0, "candidates": told, "outside": None}, turn=turn)

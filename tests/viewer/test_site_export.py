@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from sonde._util.escaping import plain
 from sonde.core import UserError
-from sonde.core.plain import plain
 from sonde.viewer.site.export import Extent, export
 from sonde.viewer.site.library import Library
 

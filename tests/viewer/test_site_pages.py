@@ -11,10 +11,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from sonde import metrics
 from sonde.core import UserError
-from sonde.run import EVALUATION, load_evaluation
-from sonde.store import Run, RunWriter
+from sonde.evaluation import metrics
+from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site import episodes, pages
 from sonde.viewer.site.kept import Kept
 from sonde.viewer.site.library import Library

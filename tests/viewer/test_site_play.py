@@ -9,8 +9,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.rollout import Plan, collect
-from sonde.store import RunWriter
+from sonde.runs.rollout import Plan, collect
+from sonde.runs.store import RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 from sonde.viewer.site.pages import page, render

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.run import EVALUATION, config_from, execute, prepare
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report

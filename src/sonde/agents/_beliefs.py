@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sonde.core import UserError
+from sonde.envs._shared.sub_episodes import experiences
 
 from ._calls import KEPT, Calls, Role, after, pieces, size
-from ._episodes import experiences
 from ._priors import well_specified
 from ._prompting import Scene, listed, trajectory
 

@@ -25,9 +25,9 @@ from typing import NamedTuple, TypeVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
+from sonde.envs._shared.answer import read_answer
+from sonde.envs._shared.frames import parse_frames
 from sonde.models.reasoning import split_completion
-from sonde.rules.answer import read_answer
-from sonde.rules.frames import parse_frames
 
 T = TypeVar("T")
 Reader = Callable[[str], T | None]

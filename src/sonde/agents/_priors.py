@@ -20,12 +20,12 @@ from math import perm
 
 from sonde.core import UserError, View
 from sonde.core.types import Json
-from sonde.people.service.products import products
-from sonde.rules.causes import prior
-from sonde.rules.finite import Problem
+from sonde.envs._shared.finite import Problem
+from sonde.envs._shared.sub_episodes import explored, possible
+from sonde.envs.customer_service.filter import prior
+from sonde.envs.customer_service.products import products
 
 from ._calls import block, pieces
-from ._episodes import explored, possible
 
 
 def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:

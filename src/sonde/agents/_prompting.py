@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 from sonde.core import Action, Rng, View
 from sonde.core.types import Json
-from sonde.rules.finite import Problem
-
-from ._calls import Calls, Role, action, block, pieces
-from ._episodes import (
+from sonde.envs._shared.finite import Problem
+from sonde.envs._shared.sub_episodes import (
     LABELLED,
     Experience,
     Now,
@@ -26,6 +24,8 @@ from ._episodes import (
     rules_of,
     state_of,
 )
+
+from ._calls import Calls, Role, action, block, pieces
 
 
 class Scene(NamedTuple):

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sonde.beliefs.elicitation import Elicitation, probe, seen, value
 from sonde.core import (
     Action,
     Episode,
@@ -33,7 +34,6 @@ from sonde.core import (
     derive,
     invalid,
 )
-from sonde.elicit import Elicitation, probe, seen, value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, Filter, ProgramPolicy, View
-
-from ._needs import needs
+from sonde.envs._shared.needs import needs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+from sonde._util.escaping import plain
 from sonde.core import Action, Episode, Policy, Spec, View, WorldError
-from sonde.core.plain import plain
 
 _THINKING = re.compile(r"(?: as| in this form[^:\n]*:|:)?\s*<Think>[^<]*</Think>\s*")
 _TAG = re.compile(r"<Answer>\s*|\s*</Answer>")

@@ -22,6 +22,7 @@ from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
 from sonde.core.types import Json
+from sonde.envs._shared.sub_episodes import Experience, best_of, experiences, horizon_of, legal_of
 
 from ._calls import (
     Calls,
@@ -36,7 +37,6 @@ from ._calls import (
     number,
     pieces,
 )
-from ._episodes import Experience, best_of, experiences, horizon_of, legal_of
 from ._prompting import Scene, act, scene
 
 

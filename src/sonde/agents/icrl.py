@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
+from sonde.envs._shared.sub_episodes import experiences
 
 from ._calls import Calls, Composed, Role, check_calls, pieces
-from ._episodes import experiences
 from ._prompting import Cached, Scene, act, choose, listed, rounds, scene
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View
+from sonde.envs._shared.sub_episodes import explored
 
-from ._episodes import explored
 from ._ratio import minimise
 
 

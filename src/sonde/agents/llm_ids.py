@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
+from sonde.envs._shared.sub_episodes import legal_of
 
 from ._beliefs import WRITTEN, Keeper
 from ._calls import Calls, Composed, Role, Work, check_calls, close_models, number, pieces
-from ._episodes import legal_of
 from ._prompting import Scene, act, scene
 from ._ratio import minimise
 

@@ -34,10 +34,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, View, invalid, unknown
+from sonde.envs._shared.sub_episodes import length_of
 
 from ._beliefs import WRITTEN, Keeper
 from ._calls import Calls, Composed, Role, after, check_calls, close_models, pieces
-from ._episodes import length_of
 from ._prompting import Cached, Scene, act, choose, scene
 
 UPDATES = ("trajectory", "step")

@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid, unknown
-from sonde.rules.finite import Conjugate, Problem, World
-
-from ._episodes import explored, finite, now, state_of
+from sonde.envs._shared.finite import Conjugate, Problem, World
+from sonde.envs._shared.sub_episodes import explored, finite, now, state_of
 
 Ints = npt.NDArray[np.int64]
 _SAME = 1e-12

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, View, invalid
+from sonde.envs._shared.sub_episodes import experiences, length_of
 
 from ._calls import KEPT, Calls, Composed, Role, after, check_calls, close_models, pieces, size
-from ._episodes import experiences, length_of
 from ._prompting import Cached, Scene, act, choose, scene, trajectory
 
 

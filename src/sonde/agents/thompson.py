@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
-
-from ._episodes import best_of, finite, tally
+from sonde.envs._shared.sub_episodes import best_of, finite, tally
 
 
 @dataclass(frozen=True, kw_only=True)

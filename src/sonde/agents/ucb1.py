@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid
-
-from ._episodes import best_of, finite, means, tally
+from sonde.envs._shared.sub_episodes import best_of, finite, means, tally
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from typing import NoReturn, TextIO
 
 import typer
 
+from sonde._util.escaping import plain
+from sonde._util.extras import extras, lacking
 from sonde.core import Halted, SondeError
-from sonde.core.extras import extras, lacking
-from sonde.core.plain import plain
 
 from .consoles import replace_unshowable
 

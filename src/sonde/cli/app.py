@@ -180,7 +180,7 @@ def read(
     as_json: JsonOpt = False,
 ) -> None:
     """Read the conversations of a run, every turn with what it earned and taught."""
-    from sonde.replies import DEFECTS
+    from sonde.evaluation.reply_defects import DEFECTS
 
     from .read import chosen, read_in_terminal
 
@@ -261,7 +261,7 @@ def view(
 @app.command("export")
 def export_(folder: RunArg, to: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
     """Write a run's episodes as two Parquet tables, for other programs."""
-    from sonde.export import export
+    from sonde.runs.store.export import export
 
     out.print(f"written: {export(folder, to)}", highlight=False, soft_wrap=True)
 

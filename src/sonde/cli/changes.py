@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import UserError, invalid, unknown
 from sonde.core.types import Json
-from sonde.run import assigned
+from sonde.runs.run import assigned
 from sonde.train.algos import found
 from sonde.train.critic import ESTIMATORS
 from sonde.train.curriculum import BANDITS

@@ -15,8 +15,8 @@ from sonde.core import AGENT, UserError, unknown
 from sonde.core.types import Json
 from sonde.datasets import PARTS, TASKS, Dataset, Part, card, fill, held, load, parts, rows, save
 from sonde.datasets import dataset as known
-from sonde.run import Prepared, RunConfig, begin_anew
-from sonde.store import Run
+from sonde.runs.run import Prepared, RunConfig, begin_anew
+from sonde.runs.store import Run
 
 from . import tables
 from .estimate import estimate

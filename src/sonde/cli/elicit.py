@@ -15,18 +15,18 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from sonde import believed
+from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
-from sonde.beliefs import Summary, split
+from sonde.beliefs import records as believed
+from sonde.beliefs.calibration import Summary, split
+from sonde.beliefs.elicitation import Elicitation
 from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded, invalid, run_sync
 from sonde.core.registry import check_recorded
-from sonde.core.texts import read_text
 from sonde.core.types import Json
-from sonde.elicit import Elicitation
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 from sonde.models.imprint import kept_imprint, served_models, tie
-from sonde.run import assigned, override
-from sonde.store import BY_KEY, Run, TrajectoryDataset
+from sonde.runs.run import assigned, override
+from sonde.runs.store import BY_KEY, Run, TrajectoryDataset
 
 from .options import agent_config
 from .progress import bar

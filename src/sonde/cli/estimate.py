@@ -13,8 +13,8 @@ from sonde.agents._calls import Composed
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, AnyPolicy, Env, Episode
 from sonde.core.types import Json
-from sonde.labels import label
-from sonde.run import Prepared
+from sonde.evaluation.display_names import label
+from sonde.runs.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the estimate is a bound in turns, not in tokenisers."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sonde.board import board
+from sonde.evaluation.leaderboard import board
 
 from . import tables
 from .shared import JsonOpt

@@ -8,14 +8,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sonde._util.argument_checks import check_types
 from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names, unknown
-from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
+from sonde.evaluation.suites import suite
 from sonde.models.fetch import known
 from sonde.models.providers import provider_config, providers
-from sonde.run import RunConfig, assigned, config_from, override, read_config
-from sonde.suites import suite
+from sonde.runs.run import RunConfig, assigned, config_from, override, read_config
 
 SERVED = ("http", "sglang", "vllm")
 """Backends behind an address."""

@@ -21,7 +21,7 @@ from rich.text import Text
 from sonde.agents.human import bare, meant, unread, untagged
 from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
 from sonde.core.policy import AnyPolicy
-from sonde.rollout import close
+from sonde.runs.rollout import close
 
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}

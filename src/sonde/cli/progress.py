@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sonde.core import Trajectory
-from sonde.evaluate import Evaluation
-from sonde.run import Prepared, rescore
+from sonde.evaluation.evaluate import Evaluation
+from sonde.runs.run import Prepared, rescore
 
 from .tables import told
 from .terminal import stderr

@@ -9,14 +9,14 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.text import Text
 
-from sonde import believed
+from sonde._util.escaping import plain
+from sonde.beliefs import records as believed
+from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Outcome, Trajectory, Turn, UserError, invalid
-from sonde.core.plain import plain
-from sonde.elicit import Elicited
-from sonde.replies import DEFECTS
-from sonde.rows import TRUNCATED, Row
-from sonde.run import EVALUATION, load_evaluation
-from sonde.store import BY_KEY, Run
+from sonde.evaluation.reply_defects import DEFECTS
+from sonde.evaluation.rows import TRUNCATED, Row
+from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.runs.store import BY_KEY, Run
 
 _STYLES = {AGENT: "bold cyan", "told": "dim"}
 _WIDE = 8

@@ -12,15 +12,15 @@ from typing import Annotated
 import typer
 
 from sonde.core import build
-from sonde.evaluate import Evaluation, macro
-from sonde.evaluate import compare as compare_evaluations
-from sonde.results import result
-from sonde.results import write as write_result
-from sonde.rollout import OnDone
-from sonde.run import Prepared, load_evaluation, missing, reopen, spent
-from sonde.run import play as play_run
-from sonde.store import Run
-from sonde.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
+from sonde.evaluation.evaluate import Evaluation, macro
+from sonde.evaluation.evaluate import compare as compare_evaluations
+from sonde.evaluation.results import result
+from sonde.evaluation.results import write as write_result
+from sonde.evaluation.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
+from sonde.runs.rollout import OnDone
+from sonde.runs.run import Prepared, load_evaluation, missing, reopen, spent
+from sonde.runs.run import play as play_run
+from sonde.runs.store import Run
 
 from . import tables
 from .again import again, check_submission
@@ -176,8 +176,8 @@ def audit(
     as_json: JsonOpt = False,
 ) -> None:
     """Judge the wins of recorded conversations again, by rules and by a second judge, and look for leaks."""
-    from sonde.audit import annotate
-    from sonde.audit import audit as judged_again
+    from sonde.evaluation.audit import annotate
+    from sonde.evaluation.audit import audit as judged_again
 
     trust_runs([folder], trusted)
     seats = model_seats(None, judge, None, base_url, cache, temperature=temperature, max_new_tokens=max_new_tokens)

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
+from sonde._util.escaping import plain
+from sonde._util.extras import need
 from sonde.core import invalid, names
-from sonde.core.extras import need
-from sonde.core.plain import plain
 from sonde.core.registry import describe_reach, recorded_names, trust
 from sonde.models.fetch import known
 from sonde.models.providers import providers
-from sonde.store.folder import CONFIG, DEEP, read_config
+from sonde.runs.store.folder import CONFIG, DEEP, read_config
 
 
 def completing(kind: str) -> Callable[[str], list[str]]:

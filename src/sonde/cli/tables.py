@@ -11,16 +11,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sonde.audit import Audit
-from sonde.board import Board
 from sonde.core import find
 from sonde.core.registry import check_recorded
-from sonde.curves import MANY, passes
-from sonde.evaluate import Comparison, Evaluation, macro
-from sonde.metrics import Estimate
-from sonde.paprika import Outcome
-from sonde.results import PROFILE, profile
-from sonde.suites import ANCHORS, paper_score
+from sonde.evaluation.audit import Audit
+from sonde.evaluation.evaluate import Comparison, Evaluation, macro
+from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.per_turn import MANY, passes
+from sonde.evaluation.results import PROFILE, profile
+from sonde.evaluation.suites import ANCHORS, paper_score
+from sonde.train.paprika import Outcome
 
 NOT_AVAILABLE = "n/a"
 _LONG = 20

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from sonde.core.plain import plain
+from sonde._util.escaping import plain
 
 
 class Terminal(Console):

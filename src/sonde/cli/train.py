@@ -11,20 +11,20 @@ from typing import Annotated, Any
 
 import typer
 
+from sonde._util.extras import need
+from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
-from sonde.core.extras import need
-from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.tokens import TokenEndpoint
-from sonde.paprika import PAPER, TINY, Outcome, Paprika, judged
-from sonde.paprika import run as run_paprika
-from sonde.rollout import OnDone
-from sonde.run import override, read_config
-from sonde.store import Run
+from sonde.runs.rollout import OnDone
+from sonde.runs.run import override, read_config
+from sonde.runs.store import Run
 from sonde.train.algos import found
 from sonde.train.folder import COMMAND, made_by
 from sonde.train.gather import Game, trajectories
 from sonde.train.learn import NEEDED, learn, learn_online
+from sonde.train.paprika import PAPER, TINY, Outcome, Paprika, judged
+from sonde.train.paprika import run as run_paprika
 from sonde.train.presets import PRESETS, Training
 from sonde.viewer.histories import HISTORY
 

@@ -1,5 +1,8 @@
 """The protocols and values that everything else is made of. Standard library only."""
 
+from sonde._util.frozen import Frozen, freeze, thaw
+from sonde._util.sync import run_sync
+
 from .belief import RULES, Belief, Filter, Gain, TabularFilter, by_rules, entropy, gains
 from .config import HOW, Configured
 from .env import CertainEnv, Env, TabularEnv, TaskList
@@ -22,13 +25,11 @@ from .errors import (
     invalid,
     unknown,
 )
-from .frozen import Frozen, freeze, thaw
 from .model import Capabilities, Model, Probe, Sampling
 from .policy import UNKNOWN, AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
 from .registry import build, build_recorded, find, identity, make, names
 from .seeding import Rng, derive
-from .sync import run_sync
 from .types import (
     AGENT,
     EMPTY,

@@ -16,7 +16,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .frozen import Frozen
+from sonde._util.frozen import Frozen
+
 from .types import AGENT, Step, Turn
 
 Hypothesis = Hashable

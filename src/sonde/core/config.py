@@ -12,11 +12,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
-from .checked import Checked, fields_of, is_field
+from sonde._util.argument_checks import Checked, fields_of, is_field
+
 from .errors import UserError, unknown
 from .types import Json, content_hash
 
@@ -26,7 +28,8 @@ KINDS: Mapping[str, str] = {
     "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
     "objectives": "sonde.train.algos",
 }  # fmt: skip
-"""What can be made by name, and the packages whose files are the names."""
+"""What can be made by name, and the packages whose files are the names. An environment may be a folder, which then may
+bring more names (`REGISTERED` in its `__init__`): its solver, its simulated user."""
 
 
 class Configured(Checked):
@@ -42,9 +45,7 @@ class Configured(Checked):
         _check_fields(cls)
         if cls.kind not in KINDS:
             raise unknown(f"class {cls.__name__}: kind", cls.kind, KINDS)
-        before, _, file = cls.__module__.rpartition(".")
-        ours, kind = before == KINDS[cls.kind], "" if cls.kind == "envs" else f"{cls.kind}:"
-        cls.called = kind + file if ours else f"{cls.__module__}:{cls.__qualname__}"
+        cls.called = _registered_name(cls)
 
     @property
     def name(self) -> str:
@@ -64,6 +65,21 @@ class Configured(Checked):
         from .registry import identity  # which imports this file
 
         return content_hash(identity(self.config))
+
+
+def _registered_name(cls: type[Configured]) -> str:
+    """The registry name of a class that ships with sonde, `module:Class` for any other."""
+    package, _, file = cls.__module__.rpartition(".")
+    if package == KINDS[cls.kind]:
+        return file if cls.kind == "envs" else f"{cls.kind}:{file}"
+    parent, _, folder = package.rpartition(".")
+    if parent == KINDS["envs"]:
+        place = f"{file}:{cls.__qualname__}"
+        registered: Mapping[str, str] = getattr(sys.modules[package], "REGISTERED", {})
+        names = [name.removeprefix("envs:") for name, entry in registered.items() if entry == place]
+        if names or (file == "env" and cls.__name__.lower() == folder.replace("_", "")):
+            return names[0] if names else folder
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _check_fields(cls: type[Configured]) -> None:

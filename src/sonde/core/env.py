@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
+from sonde._util.frozen import frozen
+
 from .belief import Filter, TabularFilter
 from .config import Configured
 from .errors import UserError, invalid, unknown
-from .frozen import frozen
 from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
@@ -167,7 +168,7 @@ class Env(Configured, ABC, Generic[S]):
 
     def model(self, public: Mapping[str, Json]) -> Any:
         """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
-        (`rules/finite.py`); None where there is no finite one."""
+        (`envs/_shared/finite.py`); None where there is no finite one."""
         return None
 
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from sonde._util.argument_checks import checked
+from sonde._util.frozen import Frozen, frozen
+from sonde._util.sync import run_sync
+
 from .belief import Belief, Filter, Gain, by_rules, gains
-from .checked import checked
 from .env import Env, seat_error
 from .errors import ContractError, ReplayError, Unanswerable, UserError, invalid, unknown
-from .frozen import Frozen, frozen
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
 from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
-from .sync import run_sync
 from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash
 from .view import View
 

@@ -14,7 +14,8 @@ from functools import wraps
 from inspect import isawaitable
 from typing import Any, ClassVar, Self
 
-from .checked import Checked
+from sonde._util.argument_checks import Checked
+
 from .config import Configured
 from .errors import CapabilityError, invalid
 from .types import Completion, Message

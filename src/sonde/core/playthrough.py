@@ -1,7 +1,7 @@
 """Golden playthroughs: a whole episode as readable text, and back.
 
-Every environment ships some (`envs/golden/NAME.PRESET.K.txt`). Tests replay them line by line, so a change of rules or
-wording shows as a diff a person can read; language models get them as few-shot examples.
+Every environment ships some (`envs/NAME/golden/NAME.PRESET.K.txt`). Tests replay them line by line, so a change of
+rules or wording shows as a diff a person can read; language models get them as few-shot examples.
 
     === env {"name": "mastermind", ...}
     === task {"env": "mastermind", ..., "hidden": "0427"}
@@ -21,13 +21,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from .env import Env
 from .episode import Episode
 from .errors import UserError
-from .registry import build
+from .registry import build, env_folder
 from .types import Act, Json, Task
 
 _MARK = "=== "
@@ -98,7 +97,7 @@ def read(text: str) -> Playthrough:
 
 def recorded(env: str, preset: str) -> list[Playthrough]:
     """The playthroughs that sonde brings for an environment, in order."""
-    folder = files("sonde.envs").joinpath("golden")
+    folder = env_folder(env).joinpath("golden")
     names = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
     return [read(folder.joinpath(name).read_text("utf-8")) for name in names]
 

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
-from .checked import check_arguments, check_value
+from sonde._util.argument_checks import check_arguments, check_value
+from sonde._util.frozen import frozen
+from sonde._util.json_types import read_as
+
 from .errors import ReplayError, UserError, invalid, unknown
-from .frozen import frozen
-from .reading import read_as
 from .types import EMPTY, NO_USAGE, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
 SCHEMA = 2

@@ -1,4 +1,4 @@
-"""The file name is the registry. `make("wordle")` finds `sonde/envs/wordle.py` and the class `Wordle` in it.
+"""The file name is the registry. `make("wordle")` finds `sonde/envs/wordle/env.py` and the class `Wordle` in it.
 
 Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for the
 rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
@@ -19,11 +19,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from .checked import fields_of
+from sonde._util.argument_checks import fields_of
+
 from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
 from .types import Json
@@ -52,12 +55,40 @@ def names(kind: str = "envs") -> tuple[str, ...]:
         return ()
     hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
     files = {m.name for m in pkgutil.iter_modules(package.__path__) if not (m.name.startswith("_") or m.ispkg)}
-    return tuple(sorted((files - set(hidden)) | {e.name for e in entry_points(group=f"sonde.{kind}")}))
+    plugins = {e.name for e in entry_points(group=f"sonde.{kind}")}
+    registered = {name.partition(":")[2] for name in _places() if name.startswith(f"{kind}:")}
+    return tuple(sorted((files - set(hidden)) | registered | plugins))
+
+
+@cache
+def _places() -> Mapping[str, tuple[str, str]]:
+    """The names that folders of environments register, with their kind, and the module and class behind each."""
+    package = importlib.import_module(KINDS["envs"])
+    places: dict[str, tuple[str, str]] = {}
+    for folder in (m.name for m in pkgutil.iter_modules(package.__path__) if m.ispkg and not m.name.startswith("_")):
+        path = f"{package.__name__}.{folder}"
+        places[f"envs:{folder}"] = (f"{path}.env", "")
+        registered: Mapping[str, str] = getattr(importlib.import_module(path), "REGISTERED", {})
+        for name, place in registered.items():
+            file, _, attribute = place.partition(":")
+            places[name] = (f"{path}.{file}", attribute)
+    return places
+
+
+def _place(kind: str, name: str) -> tuple[str, str]:
+    """The module behind a registered name, and the class in it; no class where it is called like the name."""
+    return _places().get(f"{kind}:{name}", (f"{KINDS[kind]}.{name}", ""))
+
+
+def env_folder(name: str) -> Traversable:
+    """The folder of an environment; of names without one (what several share), `sonde/envs/_shared`."""
+    module, _ = _place("envs", name)
+    return files("sonde.envs").joinpath(module.split(".")[2] if f"envs:{name}" in _places() else "_shared")
 
 
 def summary(kind: str, name: str) -> str:
     """The first line of a leaf's docstring, read from its file without importing it; empty for plug-ins."""
-    spec = importlib.util.find_spec(f"{KINDS[kind]}.{name}")
+    spec = importlib.util.find_spec(_place(kind, name)[0])
     if spec is None or spec.origin is None:
         return ""
     # Not by `ast`: Python 3.11 may fail where two threads parse at once (CPython issue 106905).
@@ -88,7 +119,10 @@ def _find(name: str) -> type[Configured]:
     if rest not in names(kind):
         what = kind.rstrip("s") if kind != "envs" else "environment"
         raise unknown(what, rest, names(kind), see=f"sonde list {kind}")
-    module = importlib.import_module(f"{KINDS[kind]}.{rest}")
+    place, attribute = _place(kind, rest)
+    if attribute:
+        return _checked(_attribute(place, attribute), name)
+    module = importlib.import_module(place)
     wanted = rest.replace("_", "").lower()
     for key, value in vars(module).items():
         if key.lower() == wanted and isinstance(value, type):

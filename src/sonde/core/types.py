@@ -18,9 +18,10 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from .checked import Checked
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import Frozen, freeze
+
 from .errors import UserError, invalid
-from .frozen import Frozen, freeze
 
 AGENT = "agent"
 """The seat of the evaluated policy, in every environment."""

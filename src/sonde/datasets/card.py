@@ -10,10 +10,10 @@ from pathlib import Path
 import orjson
 
 from sonde import __version__
+from sonde._util.folders import write_atomically
 from sonde.core import AGENT, Trajectory
-from sonde.core.folders import write_atomically
 from sonde.core.types import Json
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from .tasks import Dataset, Statistics
 

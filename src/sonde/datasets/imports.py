@@ -38,9 +38,9 @@ from typing import Any
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
 from sonde.core.types import Json
-from sonde.rules.grids import MAPS, Cell, Layout, free_cells, moved, read_move, walls
-from sonde.rules.words import lmrl_answers
-from sonde.store import Run, RunWriter
+from sonde.envs._shared.words.lists import lmrl_answers
+from sonde.envs.maze.grid import MAPS, Cell, Layout, free_cells, moved, read_move, walls
+from sonde.runs.store import Run, RunWriter
 
 from .files import Row, games, rows, sha256
 from .transcripts import transcript
@@ -218,7 +218,7 @@ def _fen(move: Row) -> str:
 
 
 def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
-    from sonde.rules import boards
+    from sonde.envs.chess import position as boards
 
     def play(limit: int | None) -> Episode:
         env = make("chess", preset=preset, as_published=published, max_turns=limit)
@@ -241,7 +241,7 @@ def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool)
 
 def _answered(ep: Episode, wanted: str | None) -> Episode:
     """The opponent's move that leads to a position, or, after the last one, ends the game if one does."""
-    from sonde.rules import boards
+    from sonde.envs.chess import position as boards
 
     for san in ep.env.actions(ep.state) or ():
         after = ep.step(ep.env.say(san))

@@ -1,6 +1,6 @@
 """Playing a dataset: its two parts are run folders, filled on all cores, and continued where they stopped.
 
-    DIR/train/       a run (`sonde.run`, docs/store.md)
+    DIR/train/       a run (`sonde.runs.run`, docs/store.md)
     DIR/eval/        another, on other tasks, or with other luck where the tasks are the same
     DIR/card.json    what is in them (`card.py`), and the same for readers:
     DIR/README.md
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from sonde._util.processes import cores, spread
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, Task, Trajectory, build, derive, invalid, run_sync
-from sonde.core.processes import cores, spread
 from sonde.core.types import Json
-from sonde.rollout import Key, OnDone, Plan, close, record, rollout, seated
-from sonde.run import Prepared, RunConfig, prepare
-from sonde.store import Run, RunWriter
+from sonde.runs.rollout import Key, OnDone, Plan, close, record, rollout, seated
+from sonde.runs.run import Prepared, RunConfig, prepare
+from sonde.runs.store import Run, RunWriter
 
 from .tasks import Dataset
 

@@ -22,8 +22,8 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any, ClassVar, NamedTuple
 
+from sonde._util.frozen import Frozen, frozen
 from sonde.core import AGENT, EMPTY, Env, Outcome, Rng, Spec, Step, Task, TaskList, UserError, build, invalid
-from sonde.core.frozen import Frozen, frozen
 from sonde.core.types import Json
 
 from .objects import Live, Place, Pool

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sonde._util.extras import lacking
 from sonde.core import AGENT, unknown
-from sonde.core.extras import lacking
 
 from .foreign import Foreign, Heard, ending
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sonde._util.extras import lacking
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, invalid, names, unknown
-from sonde.core.extras import lacking
 
 from .session import Heard, Session
 

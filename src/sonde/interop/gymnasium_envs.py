@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sonde._util.extras import lacking
 from sonde.core import AGENT, Outcome, UserError, unknown
-from sonde.core.extras import lacking
 
 from .foreign import Foreign, Heard, Place, ending
 

@@ -25,8 +25,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from sonde._util.extras import lacking
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
-from sonde.core.extras import lacking
 from sonde.core.types import Kind
 from sonde.models.reasoning import split_completion
 

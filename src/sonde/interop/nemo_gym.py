@@ -21,8 +21,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from sonde._util.extras import lacking
 from sonde.core import Env, invalid
-from sonde.core.extras import lacking
 
 from .session import Session, places
 

@@ -23,8 +23,8 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from sonde._util.extras import lacking
 from sonde.core import EMPTY, AnyPolicy, Env, run_sync
-from sonde.core.extras import lacking
 
 from .session import Heard, Session, environment
 

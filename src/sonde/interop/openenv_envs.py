@@ -24,8 +24,8 @@ from functools import cache
 from threading import Thread
 from typing import Any, ClassVar
 
+from sonde._util.extras import lacking
 from sonde.core import AGENT, Outcome, invalid
-from sonde.core.extras import lacking
 
 from .foreign import Foreign, Heard, ending
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sonde._util.extras import lacking
 from sonde.core import AGENT, unknown
-from sonde.core.extras import lacking
 
 from .foreign import Foreign, Heard, ending
 

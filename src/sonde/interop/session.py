@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sonde._util.argument_checks import checked
 from sonde.core import (
     AGENT,
     EMPTY,
@@ -48,10 +49,9 @@ from sonde.core import (
     run_sync,
     thaw,
 )
-from sonde.core.checked import checked
 from sonde.core.types import Json
 from sonde.models.reasoning import split_completion
-from sonde.rollout import close, seated
+from sonde.runs.rollout import close, seated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

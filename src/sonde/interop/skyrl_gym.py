@@ -21,8 +21,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+from sonde._util.extras import lacking
 from sonde.core import Env, invalid, names
-from sonde.core.extras import lacking
 from sonde.core.types import Kind
 
 from .session import Heard, Session, environment

@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sonde._util.extras import lacking
+from sonde._util.frozen import Frozen
 from sonde.core import AGENT, invalid, unknown
-from sonde.core.extras import lacking
-from sonde.core.frozen import Frozen
 
 from .foreign import Foreign, Heard, ending
 

@@ -27,9 +27,9 @@ from typing import Any
 
 import torch
 
+from sonde._util.extras import lacking
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
-from sonde.core.extras import lacking
 from sonde.models.tokens import TokenEndpoint
 from sonde.train.agreement import Agreement
 from sonde.train.critic import GAE

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, get_args
 
+from sonde._util.extras import lacking
 from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
-from sonde.core.extras import lacking
 from sonde.core.types import Kind
 
 from .session import Heard, Session

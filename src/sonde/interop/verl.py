@@ -28,9 +28,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
+from sonde._util.extras import lacking
 from sonde.core import Action, Completion, Env
 from sonde.core.episode import CUT
-from sonde.core.extras import lacking
 from sonde.models.reasoning import decode_reply, find_open_mark, special_marks, split_completion
 
 from .session import Heard, Session, places

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from sonde.core.folders import write_atomically
+from sonde._util.folders import write_atomically
 
 from .refusals import Refusal, refused_fields
 

@@ -27,9 +27,9 @@ from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
+from sonde._util.extras import need
+from sonde._util.folders import cache_root
 from sonde.core.errors import UserError, invalid, unknown
-from sonde.core.extras import need
-from sonde.core.folders import cache_root
 from sonde.models.convert import DTYPES, convert
 from sonde.models.saving import saving
 from sonde.models.shipped import SHIPPED

@@ -29,7 +29,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from sonde.core.checked import Checked
+from sonde._util.argument_checks import Checked
 from sonde.core.errors import UserError, invalid
 
 from .saving import saving

@@ -27,10 +27,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from sonde._util.extras import need
+from sonde._util.frozen import freeze
 from sonde.core.config import HOW
 from sonde.core.errors import UserError, invalid
-from sonde.core.extras import need
-from sonde.core.frozen import freeze
 from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from sonde._util.frozen import Frozen
 from sonde.core.errors import UserError, unknown
-from sonde.core.frozen import Frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
+from sonde._util.extras import need
 from sonde.core import (
     EMPTY,
     HOW,
@@ -47,7 +48,6 @@ from sonde.core import (
     WorldError,
     freeze,
 )
-from sonde.core.extras import need
 from sonde.core.model import CAPABILITIES
 from sonde.core.types import Json
 

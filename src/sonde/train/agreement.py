@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sonde._util.folders import write_atomically
 from sonde.core import UserError
-from sonde.core.folders import write_atomically
 from sonde.models.imprint import mean_distance
 
 from .folder import AGREEMENT

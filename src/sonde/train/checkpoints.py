@@ -15,7 +15,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 
 from sonde.core import StoreError
-from sonde.store import StoreWarning
+from sonde.runs.store import StoreWarning
 
 STATE = "trainer_state.json"
 _LENGTH = 8

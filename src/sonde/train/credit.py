@@ -59,8 +59,8 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde._util.argument_checks import Checked
 from sonde.core import UserError, invalid
-from sonde.core.checked import Checked
 
 from .rounding import rounding_of_returns, rounding_of_scores
 from .types import Floats, Sample

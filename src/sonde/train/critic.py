@@ -30,8 +30,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde._util.argument_checks import Checked
 from sonde.core import invalid
-from sonde.core.checked import Checked
 
 from .credit import Estimator, Grouped, GroupRelative, Progress, ReturnToGo, TurnWise, Values, gae
 

@@ -37,9 +37,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import frozen
 from sonde.core import Frozen, Task, Trajectory, UserError, derive, invalid
-from sonde.core.checked import Checked
-from sonde.core.frozen import frozen
 
 # --- learning potential ----------------------------------------------------------------------------------------------
 

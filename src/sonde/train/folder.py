@@ -16,8 +16,8 @@ from pathlib import Path
 
 import orjson
 
+from sonde._util.folders import write_atomically
 from sonde.core.errors import UserError
-from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 
 LOCK, ORIGIN, COMMAND = ".lock", "origin.json", "command.txt"

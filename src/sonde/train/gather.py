@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sonde._util.argument_checks import Checked
 from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, invalid
-from sonde.core.checked import Checked
-from sonde.rollout import OnDone, Plan, close, record, seated
-from sonde.store import Run
+from sonde.runs.rollout import OnDone, Plan, close, record, seated
+from sonde.runs.store import Run
 
 from .curriculum import Curriculum, grouped, potential
 

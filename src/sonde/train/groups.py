@@ -15,13 +15,13 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import freeze
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, invalid, run_sync, unknown
-from sonde.core.checked import Checked
-from sonde.core.frozen import freeze
 from sonde.core.types import Json
-from sonde.curves import CALLED, called
-from sonde.rollout import Plan, Seats, rollout
+from sonde.evaluation.per_turn import CALLED, called
+from sonde.runs.rollout import Plan, Seats, rollout
 
 from .credit import Estimator, GroupRelative, Values, with_advantages
 from .critic import GAE

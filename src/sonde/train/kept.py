@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import Trajectory
-from sonde.store import RunWriter
+from sonde.runs.store import RunWriter
 
 from .folder import EPISODES
 from .gather import Game

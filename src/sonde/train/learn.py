@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
+from sonde._util.argument_checks import Checked
+from sonde._util.extras import need
+from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
-from sonde.core.checked import Checked
-from sonde.core.extras import need
-from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
 from sonde.models.hf import HF

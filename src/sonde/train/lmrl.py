@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sonde.core.frozen import Frozen
+from sonde._util.frozen import Frozen
 
 from .critic import GAE
 from .groups import OnlineSettings

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sonde._util.extras import need
 from sonde.core.errors import UserError
-from sonde.core.extras import need
 from sonde.core.seeding import derive
 from sonde.models.quiet import no_bars
 from sonde.models.saving import saving

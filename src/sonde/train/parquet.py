@@ -16,8 +16,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from sonde.arrow import pyarrow, reader, reading, writer
 from sonde.core import Frozen, StoreError, invalid
+from sonde.runs.store.parquet import pyarrow, reader, reading, writer
 
 from .types import Item, Pair, Row, Sample
 

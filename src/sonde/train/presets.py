@@ -7,8 +7,8 @@ command line when a run starts, in its `data.json`, and in the report.
 
 Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
 appendices E and F, and its code; each `source` names what the papers do not print and what is ours. How PAPRIKA samples
-what is learned from is in `sonde.paprika`. `delta_belief` is ΔBelief-RL, and `starpo` what that paper compares itself
-with. `lmrl_TASK_METHOD`: table 5 of LMRL-Gym (`lmrl.py`). `tiny_*`: ours, for models of 0.4 M weights.
+what is learned from is in `sonde.train.paprika`. `delta_belief` is ΔBelief-RL, and `starpo` what that paper compares
+itself with. `lmrl_TASK_METHOD`: table 5 of LMRL-Gym (`lmrl.py`). `tiny_*`: ours, for models of 0.4 M weights.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sonde.core.checked import Checked
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import freeze, frozen
 from sonde.core.errors import unknown
-from sonde.core.frozen import freeze, frozen
 from sonde.core.types import EMPTY, Json
 
 from .algos import found

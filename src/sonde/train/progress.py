@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
+from sonde._util.folders import write_atomically
 from sonde.core import UserError, content_hash, invalid
-from sonde.core.folders import write_atomically
 
 from .critic import GAE
 from .curriculum import State

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import Env, Trajectory, UserError, build_recorded
-from sonde.store import Run
+from sonde.runs.store import Run
 
 from .credit import Values
 from .gather import Game

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from sonde._util.folders import writing
 from sonde.core.errors import UserError
-from sonde.core.folders import writing
 
 from .collate import Tensors, collate, divide, members, rows_of
 from .logprobs import token_logprobs

@@ -23,13 +23,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from sonde import believed
+from sonde._util.argument_checks import Checked
 from sonde.agents.llm import LLM, SHOWN
+from sonde.beliefs import records as believed
+from sonde.beliefs.elicitation import Elicitation, Elicited, ask, elicit
 from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
-from sonde.core.checked import Checked
 from sonde.core.types import Json
-from sonde.elicit import Elicitation, Elicited, ask, elicit
-from sonde.scoring import as_assumed
+from sonde.evaluation.information_gain import as_assumed
 
 from .credit import Values
 from .shaping import check_shaping, shaped
@@ -152,12 +152,12 @@ def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
 
 @dataclass(frozen=True, kw_only=True)
 class BeliefGain(Rewarder):
-    """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.elicit`), which is asked in the game as
-    the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*.
+    """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.beliefs.elicitation`), which is asked in
+    the game as the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*.
 
-    `among`: `all` candidates, a number of them, or texts, as in `sonde.elicit`. b is then the truth's share among
-    them, b(truth) / sum b, so that nothing is paid for what makes all of them likelier, such as having seen how one
-    asks here. None takes b as the model gives it (the paper)."""
+    `among`: `all` candidates, a number of them, or texts, as in `sonde.beliefs.elicitation`. b is then the truth's
+    share among them, b(truth) / sum b, so that nothing is paid for what makes all of them likelier, such as having
+    seen how one asks here. None takes b as the model gives it (the paper)."""
 
     called = "belief"
     names: ClassVar[tuple[str, ...]] = ("belief",)

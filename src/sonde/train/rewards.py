@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import Frozen, frozen
 from sonde.core import AGENT, EMPTY, Trajectory, invalid, unknown
-from sonde.core.checked import Checked
-from sonde.core.frozen import Frozen, frozen
 from sonde.core.types import Json
-from sonde.curves import CALLED, called
+from sonde.evaluation.per_turn import CALLED, called
 
 from .credit import Values
 

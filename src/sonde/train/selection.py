@@ -22,8 +22,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, get_args
 
+from sonde._util.argument_checks import Checked
 from sonde.core import Rng, Trajectory, invalid
-from sonde.core.checked import Checked
 from sonde.core.types import Kind
 
 from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_move, limits, score, success, tokens

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import orjson
 
-from sonde.core.checked import Checked
+from sonde._util.argument_checks import Checked
+from sonde._util.folders import write_atomically
 from sonde.core.errors import invalid
-from sonde.core.folders import write_atomically
 
 Schedule = Literal["cosine", "linear", "constant"]
 Reference = Literal["start", "adapter_off", "given"]

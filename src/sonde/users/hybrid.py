@@ -2,7 +2,7 @@
 
 Ours. The rules are the environment's own user. Where it has an answer, that is said and no model is asked. Where it has
 none, the model is told its role and the question, as `users:llm` is in its first turn, and replies under the same
-restrictions (`rules/dialogue.py`). It sees no other turn, so its reply is a function of what is hidden and what
+restrictions (`envs/_shared/dialogue.py`). It sees no other turn, so its reply is a function of what is hidden and what
 is asked, and is kept: in every episode the same question about the same secret has the same answer, at the cost of one
 call. A reply that the rules know to be untrue (`View.denies`) is not said, and what the rules say stands.
 

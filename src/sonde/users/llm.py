@@ -2,7 +2,7 @@
 
 Source: PAPRIKA, appendix E: temperature 0 and at most 1,024 tokens for simulated users and judges. What a reply may
 look like, how often it is asked for again, and what never reaches the agent is the environment's business
-(`rules/dialogue.py`). One model object may sit in several seats.
+(`envs/_shared/dialogue.py`). One model object may sit in several seats.
 """
 
 from __future__ import annotations

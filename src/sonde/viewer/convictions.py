@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sonde import believed
-from sonde.beliefs import Summary, split
-from sonde.elicit import Elicited
-from sonde.metrics import Estimate
+from sonde.beliefs import records as believed
+from sonde.beliefs.calibration import Summary, split
+from sonde.beliefs.elicitation import Elicited
+from sonde.evaluation.metrics import Estimate
 
 from . import plots
 from .loading import DASHES, MARKERS, Agent, Loaded

@@ -1,7 +1,7 @@
 """The figures of problems that last several sub-episodes: regret, suffix failures, the action taken least.
 
 Those of Toward Efficient Exploration by LLM Agents (figures 4 to 11 and 13 to 20), from what a run has on record and
-what was true in its worlds (`sonde.regret`). Bands are one standard error over trials.
+what was true in its worlds (`sonde.evaluation.regret`). Bands are one standard error over trials.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sonde import regret
 from sonde.core import Env, Trajectory
-from sonde.regret import Curve
+from sonde.evaluation import regret
+from sonde.evaluation.regret import Curve
 
 from .drawing import Drawn, draw
 

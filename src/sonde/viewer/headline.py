@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonde import reference
-from sonde.evaluate import KINDS, Evaluation
-from sonde.metrics import Estimate
+from sonde.evaluation import scale as reference
+from sonde.evaluation.evaluate import KINDS, Evaluation
+from sonde.evaluation.metrics import Estimate
 
 from .loading import Loaded
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from sonde._util.escaping import plain
 from sonde.core import UserError
-from sonde.core.plain import plain
 from sonde.train.settings import TrainSettings, read_settings
 
 from .loading import Agent, Source

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.board import Board
+from sonde._util.folders import write_atomically
 from sonde.core import UserError
-from sonde.core.folders import write_atomically
-from sonde.metrics import Estimate
-from sonde.results import PROFILE, Played, Result, profile
-from sonde.suites import TITLES, suite
+from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.results import PROFILE, Played, Result, profile
+from sonde.evaluation.suites import TITLES, suite
 
 from .site.links import Links
 from .site.pages import STYLES, render

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sonde._util.escaping import plain
 from sonde.core import AGENT, Env, Trajectory, UserError, build_recorded, content_hash
-from sonde.core.plain import plain
-from sonde.evaluate import Evaluation
-from sonde.rows import Row
-from sonde.run import EVALUATION, load_evaluation
-from sonde.store import Run
+from sonde.evaluation.evaluate import Evaluation
+from sonde.evaluation.rows import Row
+from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.runs.store import Run
 
 from .svg import FLOOR, PALETTE, REFERENCE, VARIABLES
 from .text import compact

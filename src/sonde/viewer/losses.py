@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sonde.core import Gain
-from sonde.rows import Row
+from sonde.evaluation.rows import Row
 
 CAUSES = {
     "poor": "poorer question",

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sonde.curves import MANY
-from sonde.curves import passes as passed
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.per_turn import MANY
+from sonde.evaluation.per_turn import passes as passed
 
 from .loading import Agent, Section
 from .losses import CAUSES, Losses

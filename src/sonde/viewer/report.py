@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sonde._util.extras import need
+from sonde._util.folders import write_atomically
 from sonde.core import UserError, invalid
-from sonde.core.extras import need
-from sonde.core.folders import write_atomically
-from sonde.metrics import Estimate
+from sonde.evaluation.metrics import Estimate
 
 from . import convictions, exploration, headline, plots, stages, training
 from .histories import History, histories

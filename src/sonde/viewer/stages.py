@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonde.evaluate import compare
+from sonde.evaluation.evaluate import compare
 
 from . import plots
 from .histories import MODELS, History, model_of

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sonde.core.plain import plain
-from sonde.rows import TRUNCATED
+from sonde._util.escaping import plain
+from sonde.evaluation.rows import TRUNCATED
 
 from .text import pieces
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.core.plain import Piece, plain, shown
+from sonde._util.escaping import Piece, plain, shown
 
 LIMIT = 2000
 """Characters of one message that are shown; of a longer one the beginning and the end."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sonde.core.plain import plain
+from sonde._util.escaping import plain
 
 from . import plots
 from .histories import History, Series

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sonde._util.escaping import Piece
+from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Env, Episode, Gain, Trajectory, Turn
-from sonde.core.plain import Piece
-from sonde.elicit import Elicited
-from sonde.rows import Row
+from sonde.evaluation.rows import Row
 
 from .convictions import beside
 from .loading import Loaded

@@ -11,8 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sonde._util.escaping import plain
 from sonde.core import names
-from sonde.core.plain import plain
 from sonde.core.registry import summary
 from sonde.train.settings import LoraSettings, TrainSettings
 

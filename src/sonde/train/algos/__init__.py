@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde._util.extras import need
 from sonde.core import UserError, find, names
-from sonde.core.extras import need
 
 from ..types import Learns, Objective
 

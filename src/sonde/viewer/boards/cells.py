@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.rules.bitgrid import grid
+from sonde.envs._shared.bitgrid import grid
 
 from .pen import Pen
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from sonde._util.escaping import plain
 from sonde.agents.human import bare, untagged
 from sonde.core import AGENT, Act, Episode
-from sonde.core.plain import plain
 
 from .pen import Pen
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from sonde.core import Episode
-from sonde.rules.boards import squares
+from sonde.envs.chess.position import squares
 
 from .pen import Pen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.rules.circuits import probe_answer
+from sonde.envs.circuit_decoding.circuits import probe_answer
 
 from .pen import Pen
 

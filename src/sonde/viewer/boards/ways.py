@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.rules.grids import STEPS, moved
+from sonde.envs.maze.grid import STEPS, moved
 
 from .pen import Pen
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sonde import metrics, reference
 from sonde.core import UserError, identity
-from sonde.metrics import Estimate
+from sonde.evaluation import metrics
+from sonde.evaluation import scale as reference
+from sonde.evaluation.metrics import Estimate
 
 from .library import Library, Shelf
 from .links import whole

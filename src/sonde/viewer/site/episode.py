@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sonde._util.escaping import plain
 from sonde.core import Trajectory
-from sonde.core.plain import plain
-from sonde.labels import label
-from sonde.rows import Row, row
-from sonde.store import annotation_names, read_annotations
+from sonde.evaluation.display_names import label
+from sonde.evaluation.rows import Row, row
+from sonde.runs.store import annotation_names, read_annotations
 
 from ..text import compact, indented
 from ..transcripts import Transcript, laid_out

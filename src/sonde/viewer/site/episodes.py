@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sonde.core import UserError, unknown
-from sonde.rows import Row
-from sonde.store import TrajectoryDataset
+from sonde.evaluation.rows import Row
+from sonde.runs.store import TrajectoryDataset
 
 from ..transcripts import efficiency
 from .kept import Kept

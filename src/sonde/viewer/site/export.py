@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sonde._util.extras import need
+from sonde._util.folders import write_atomically
 from sonde.core import Trajectory, UserError
-from sonde.core.extras import need
-from sonde.core.folders import write_atomically
 
 from ..report import write_report
 from ..templating import asset

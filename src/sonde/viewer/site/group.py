@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sonde._util.escaping import Piece
 from sonde.core import AGENT, Trajectory, UserError
-from sonde.core.plain import Piece
-from sonde.rows import Row
+from sonde.evaluation.rows import Row
 
 from ..text import pieces
 from .episodes import Line, line_of

@@ -1,7 +1,7 @@
 """`evaluation.json` of a run, read in parts: what the pages need of 100,000 episodes without reading them all.
 
-`sonde.run` writes it indented, the rows of single episodes between two lines of their own, in the order of their tasks.
-The file is mapped, so what is not looked at is not in memory; a file in another layout is read whole.
+`sonde.runs.run` writes it indented, the rows of single episodes between two lines of their own, in the order of their
+tasks. The file is mapped, so what is not looked at is not in memory; a file in another layout is read whole.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import orjson
 
+from sonde._util.json_types import read_as
 from sonde.core import StoreError
-from sonde.core.reading import read_as
-from sonde.evaluate import Evaluation
-from sonde.rows import Row
-from sonde.run import EVALUATION, load_evaluation
+from sonde.evaluation.evaluate import Evaluation
+from sonde.evaluation.rows import Row
+from sonde.runs.run import EVALUATION, load_evaluation
 
 _ROWS, _END = b'\n  "rows": [', b'\n  ],\n  "metrics": '
 _ROW = b"\n    {\n"
@@ -25,7 +25,7 @@ _INDEX = re.compile(rb'\n      "index": (\d+),\n')
 
 
 class Kept:
-    """The evaluation of a run folder; raises what `sonde.run.load_evaluation` raises."""
+    """The evaluation of a run folder; raises what `sonde.runs.run.load_evaluation` raises."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / EVALUATION

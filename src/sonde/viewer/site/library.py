@@ -16,14 +16,14 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from sonde import believed
+from sonde.beliefs import records as believed
 from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
-from sonde.labels import label
-from sonde.run import EVALUATION
-from sonde.store import Run, StoreWarning, annotation_names
-from sonde.store.folder import CONFIG, DEEP, read_config
-from sonde.store.index import logs
+from sonde.evaluation.display_names import label
+from sonde.runs.run import EVALUATION
+from sonde.runs.store import Run, StoreWarning, annotation_names
+from sonde.runs.store.folder import CONFIG, DEEP, read_config
+from sonde.runs.store.index import logs
 
 from ..histories import HISTORY
 from .kept import Kept

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sonde.beliefs import normalised
+from sonde.beliefs.calibration import normalised
+from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, by_rules, invalid
-from sonde.elicit import Elicited
-from sonde.scoring import as_assumed
+from sonde.evaluation.information_gain import as_assumed
 
 from ..boards import draw
 from ..text import compact

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
+from sonde._util.escaping import Piece, plain
 from sonde.agents.human import bare, meant, unread, untagged
 from sonde.core import (
     AGENT,
@@ -34,7 +35,6 @@ from sonde.core import (
     names,
     unknown,
 )
-from sonde.core.plain import Piece, plain
 from sonde.core.registry import fields_of_access
 from sonde.core.types import Json
 

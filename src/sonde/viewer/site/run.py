@@ -9,12 +9,12 @@ from threading import Lock
 
 import orjson
 
-from sonde import metrics
+from sonde._util.processes import spread
 from sonde.core import UserError, identity
-from sonde.core.processes import spread
-from sonde.evaluate import Evaluation
-from sonde.metrics import Estimate
-from sonde.store import annotation_names
+from sonde.evaluation import metrics
+from sonde.evaluation.evaluate import Evaluation
+from sonde.evaluation.metrics import Estimate
+from sonde.runs.store import annotation_names
 
 from ..loading import Source
 from ..templating import templates

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonde import metrics
 from sonde.core import SondeError, content_hash
-from sonde.evaluate import KINDS
-from sonde.metrics import Estimate
+from sonde.evaluation import metrics
+from sonde.evaluation.evaluate import KINDS
+from sonde.evaluation.metrics import Estimate
 
 from ..headline import Share
 from .library import Library, Shelf

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sonde._util.escaping import Piece
 from sonde.core import AGENT, SondeError, Trajectory, UserError
-from sonde.core.plain import Piece
-from sonde.store.codec import dumps
+from sonde.runs.store.codec import dumps
 
 from ..text import pieces
 from .episodes import chosen

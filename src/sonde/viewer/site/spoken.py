@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from sonde._util.escaping import plain
 from sonde.core import Trajectory
-from sonde.core.plain import plain
 
 from .library import Shelf
 from .search import said

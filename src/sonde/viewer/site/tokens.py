@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sonde._util.escaping import plain
+from sonde._util.folders import cache_root
 from sonde.core import Completion, Turn, invalid
-from sonde.core.folders import cache_root
-from sonde.core.plain import plain
 from sonde.models.fetch import KNOWN
 from sonde.models.shipped import SHIPPED
 

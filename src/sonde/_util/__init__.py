@@ -1,0 +1,1 @@
+"""Helpers that know nothing of the domain: argument checks, frozen mappings, files, processes, escaping."""

@@ -1,0 +1,313 @@
+"""Constructor arguments, checked against their annotations before anything is built.
+
+A dataclass derived from `Checked` refuses an argument that it does not have, one that is missing, and one that its
+annotation forbids, each with the house's error; constructors can then rely on types and check only ranges. `checked`
+does the same for functions. What an annotation says is worked out once. Those that only a type checker can resolve
+allow everything.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache, wraps
+from io import TextIOBase
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TextIO,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
+
+from sonde.core.errors import UserError, invalid, unknown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Checked:
+    """Base of the dataclasses that users construct. `called` is how errors name them, the class's name by default;
+    `words` is what errors call a value of the class where one is wanted."""
+
+    __slots__ = ()
+    called: ClassVar[str] = ""
+    words: ClassVar[str] = ""
+
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        check_arguments(cls.called or cls.__name__, cls, values, args)
+        return super().__new__(cls)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Copies and pickles are made of the values, not of arguments."""
+        return _bare, (type(self),), self.__getstate__()
+
+
+def _bare(cls: type[Checked]) -> Checked:
+    return object.__new__(cls)
+
+
+def is_field(hint: Any) -> bool:
+    """Whether a class with this annotation on an attribute declares a field by it."""
+    return "ClassVar" not in str(hint)
+
+
+def fields_of(cls: type) -> tuple[Field[Any], ...]:
+    """The fields of a class, which are its configuration. A plain class has those of its bases; one that declares some
+    of its own, or whose constructor takes arguments, is a `UserError`, since no record would hold them.
+
+    >>> class Fixed(Checked): ...
+    >>> fields_of(Fixed)
+    ()
+    """
+    for base in cls.__mro__:
+        if "__dataclass_fields__" in vars(base) or base is Checked:
+            break
+        found = [name for name, hint in inspect.get_annotations(base).items() if is_field(hint) and name[0] != "_"]
+        if "__init__" in vars(base):
+            found += list(inspect.signature(base.__init__).parameters)[1:]
+        if found:
+            raise UserError(
+                f"class {base.__name__}: got {found[0]!r} in a plain class, allowed: a field of a dataclass; put "
+                "@dataclass(frozen=True, kw_only=True) above the class, whose fields are its configuration"
+            )
+    return fields(cls) if hasattr(cls, "__dataclass_fields__") else ()  # type: ignore[arg-type]
+
+
+def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequence[Any] = ()) -> None:
+    """Raise `UserError` for the first argument of a dataclass that is unknown, of a wrong type, or missing."""
+    signature = _signature(cls)
+    if args:
+        if len(args) > len(signature.ordered):
+            got, known = args[len(signature.ordered)], ", ".join(signature.known)
+            allowed = f"{known}, by name" if known else "no arguments"
+            raise UserError(f"{owner}: got {got!r} without a name, allowed: {allowed}")
+        values = {**dict(zip(signature.ordered, args, strict=False)), **values}
+    _check_all(owner, signature, values)
+    if not signature.required.issubset(values):
+        missing = [name for name in signature.known if name in signature.required and name not in values]
+        raise UserError(f"{owner}: missing {', '.join(missing)}")
+
+
+def check_types(owner: str, cls: type, values: Mapping[str, Any]) -> None:
+    """The same for some of the arguments, of which others may come later: none is missed."""
+    _check_all(owner, _signature(cls), values)
+
+
+def _check_all(owner: str, signature: _Signature, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        argument = signature.known.get(name)
+        if argument is None:
+            raise unknown(owner, name, signature.known)
+        kind, exact = argument
+        if type(value) not in exact:
+            _check(f"{owner}: {name}", kind, value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One of the things that an annotation allows: what it is called, alone and in a list, whether a value is one, a
+    check of what is inside, and types of which every value is one."""
+
+    words: str
+    plural: str
+    fits: Callable[[Any], bool]
+    within: Callable[[str, Any], None] | None = None
+    exact: tuple[type, ...] = ()
+
+
+_Kind = tuple[_Option, ...]
+
+
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, its arguments checked likewise at every call: for those that users call once per run."""
+    signature, kinds = inspect.signature(function), dict[str, _Kind]()
+    name, namespace = function.__name__, getattr(function, "__globals__", {})
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as e:
+            raise UserError(f"{name}: {e}") from None
+        for key, value in given.items():
+            if key not in kinds:
+                hint = signature.parameters[key].annotation
+                kinds[key] = (_ANYTHING,) if hint is inspect.Parameter.empty else _kind(_read(hint, namespace))
+            _check(f"{name}: {key}", kinds[key], value)
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Signature(NamedTuple):
+    """The arguments of a dataclass, each with its kind and with types of which every value is right, so that most cost
+    one look; those that need no name, in order; those that must be there."""
+
+    known: Mapping[str, tuple[_Kind, frozenset[type]]]
+    ordered: tuple[str, ...]
+    required: frozenset[str]
+
+
+@cache
+def _signature(cls: type) -> _Signature:
+    kinds = {name: _kind(hint) for name, hint in hints_of(cls).items()}
+    taken = [f for f in fields_of(cls) if f.init]
+    return _Signature(
+        {f.name: (kinds[f.name], frozenset(t for option in kinds[f.name] for t in option.exact)) for f in taken},
+        tuple(f.name for f in taken if not f.kw_only),
+        frozenset(f.name for f in taken if f.default is MISSING and f.default_factory is MISSING),
+    )
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """The annotations of a class and its bases, each read where it was written."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        namespace = vars(sys.modules.get(base.__module__, types))
+        for name, hint in inspect.get_annotations(base).items():
+            found[name] = _read(hint, namespace)
+    return found
+
+
+def _read(hint: Any, namespace: dict[str, Any]) -> Any:
+    if not isinstance(hint, str):
+        return hint
+    try:
+        return eval(hint, namespace)  # an annotation of our own code, or of a plug-in that is already loaded
+    except (NameError, AttributeError, TypeError):  # the last of `array[int]`, before Python 3.12
+        return Any
+
+
+def check_value(field: str, hint: Any, value: Any) -> Any:
+    """`value`, if the annotation allows it; else `UserError`."""
+    _check(field, _kind_of(hint), value)
+    return value
+
+
+@cache
+def _kind_of(hint: Any) -> _Kind:
+    return _kind(hint)
+
+
+def _check(field: str, kind: _Kind, value: Any) -> None:
+    for option in kind:
+        if option.fits(value):
+            if option.within is not None:
+                option.within(field, value)
+            return
+    raise invalid(field, value, " or ".join(option.words for option in kind))
+
+
+def _kind(hint: Any) -> _Kind:
+    if hint in _PLAIN:
+        return (_PLAIN[hint],)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return tuple(option for arg in args for option in _kind(arg))
+    if origin is Literal:
+        return (_literal(args),)
+    if (origin or hint) in _BUILDERS:
+        return (_BUILDERS[origin or hint](args),)
+    return (_instance(origin or hint),)
+
+
+def _literal(args: tuple[Any, ...]) -> _Option:
+    words = ", ".join(map(str, args))
+    known: set[Any] = {(type(arg), arg) for arg in args}
+    return _Option(words, words, lambda value: isinstance(value, Hashable) and (type(value), value) in known)
+
+
+def _instance(cls: Any) -> _Option:
+    """Values of a class. Everything for what is none: a type variable, a protocol for type checkers only."""
+    if not isinstance(cls, type) or getattr(cls, "_is_protocol", False) > getattr(cls, "_is_runtime_protocol", False):
+        return _ANYTHING
+    words = cast("str", getattr(cls, "words", "")) or cls.__name__
+    return _Option(words, f"{cls.__name__}s", lambda value: isinstance(value, cls))
+
+
+def _list(args: tuple[Any, ...]) -> _Option:
+    """A tuple or list, of any length and one kind, or of a fixed length."""
+    if len(args) < 2 or args[-1] is Ellipsis:
+        return _items(args, _is_list)
+    kinds = [_kind(arg) for arg in args]
+
+    def within(field: str, value: Sequence[Any]) -> None:
+        for i, (kind, item) in enumerate(zip(kinds, value, strict=True)):
+            _check(f"{field}[{i}]", kind, item)
+
+    words = f"a list of {len(args)} {_plural(kinds[0])}"
+    return _Option(words, "lists", lambda value: _is_list(value) and len(value) == len(args), within)
+
+
+def _sequence(args: tuple[Any, ...]) -> _Option:
+    """Anything with a length and an order but text."""
+    return _items(args, lambda value: isinstance(value, Sequence) and not isinstance(value, str))
+
+
+def _items(args: tuple[Any, ...], fits: Callable[[Any], bool]) -> _Option:
+    """Items of one kind. Lists that make their items when asked are not looked into."""
+    kind = _kind(args[0]) if args else (_ANYTHING,)
+
+    def within(field: str, value: Sequence[Any]) -> None:
+        for i, item in enumerate(value if _is_list(value) else ()):
+            _check(f"{field}[{i}]", kind, item)
+
+    return _Option(f"a list of {_plural(kind)}", "lists", fits, within)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, tuple | list)
+
+
+def _mapping(args: tuple[Any, ...]) -> _Option:
+    kind = _kind(args[1]) if args else (_ANYTHING,)
+    named, free = bool(args) and args[0] is str, kind == (_ANYTHING,)
+
+    def within(field: str, value: Mapping[Any, Any]) -> None:
+        for key in value if named else ():
+            if not isinstance(key, str):
+                raise invalid(f"{field}: key", key, "text")
+        for key, item in () if free else value.items():
+            _check(f"{field}.{key}", kind, item)
+
+    return _Option("a mapping", "mappings", lambda value: isinstance(value, Mapping), within)
+
+
+def _number(value: Any, kinds: Any) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _plural(kind: _Kind) -> str:
+    return " or ".join(option.plural for option in kind)
+
+
+_ANYTHING = _Option("anything", "values", lambda value: True)
+_PLAIN: Mapping[Any, _Option] = {
+    int: _Option("a whole number", "whole numbers", lambda v: _number(v, int), None, (int,)),
+    float: _Option("a number", "numbers", lambda v: _number(v, (int, float)), None, (int, float)),
+    str: _Option("text", "texts", lambda v: isinstance(v, str), None, (str,)),
+    bool: _Option("true or false", "true or false", lambda v: isinstance(v, bool), None, (bool,)),
+    type(None): _Option("none", "none", lambda v: v is None, None, (type(None),)),
+    TextIO: _Option("an open text file", "open text files", lambda v: isinstance(v, TextIOBase)),
+    Any: _ANYTHING,
+    object: _ANYTHING,
+}
+_BUILDERS: Mapping[Any, Callable[[tuple[Any, ...]], _Option]] = {
+    tuple: _list,
+    list: _list,
+    Sequence: _sequence,
+    Mapping: _mapping,
+    dict: _mapping,
+    Callable: lambda args: _Option("a function", "functions", callable),
+}

@@ -1,0 +1,105 @@
+"""JSON read as the type that it was written from: a dataclass or named tuple, whose annotations are the schema.
+
+    evaluation = read_as(Evaluation, orjson.loads(text), "evaluation")
+
+Everything is checked on the way: a file that somebody else wrote, or that a disk damaged, is a value of the right type
+or one error that names the place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
+
+from sonde.core.errors import UserError, invalid, unknown
+
+from .argument_checks import check_value, hints_of
+
+T = TypeVar("T")
+Reader = Callable[[Any, str], Any]
+"""Makes a value of some JSON, which stands at a place, as it is called in errors."""
+
+
+def read_as(kind: type[T], value: Any, where: str) -> T:
+    """The value of this type that a JSON value describes. Raises `UserError` naming the first place, below `where`,
+    that is missing, unknown or of a wrong type."""
+    try:
+        return _reader(kind)(value, where)
+    except RecursionError:
+        raise UserError(f"{where}: nested too deep to be read") from None
+
+
+@cache
+def _reader(hint: Any) -> Reader:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _read_any_of(args, hint)
+    if origin in (tuple, list, Sequence) and (len(args) < 2 or args[-1] is Ellipsis):
+        return _read_items(args[0] if args else Any)
+    if origin in (dict, Mapping):
+        return _read_mapping(args[1], hint)
+    if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
+        return _read_fields(hint)
+    return lambda value, where: check_value(where, hint, value)
+
+
+def _read_any_of(options: tuple[Any, ...], hint: Any) -> Reader:
+    """Of a union: none, or the one other thing that it allows; of several others the value as it is."""
+    others = [option for option in options if option is not type(None)]
+    if len(others) > 1:
+        return lambda value, where: check_value(where, hint, value)
+    read = _reader(others[0])
+    return lambda value, where: None if value is None else read(value, where)
+
+
+def _read_items(item: Any) -> Reader:
+    read = _reader(item)
+
+    def items(value: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise invalid(where, value, "a list")
+        return tuple(read(one, f"{where}[{i}]") for i, one in enumerate(cast("Sequence[Any]", value)))
+
+    return items
+
+
+def _read_mapping(item: Any, hint: Any) -> Reader:
+    read = _reader(item)
+
+    def mapping(value: Any, where: str) -> dict[str, Any]:
+        check_value(where, Mapping[str, Any], value)
+        return {key: read(one, f"{where}.{key}") for key, one in value.items()}
+
+    return mapping
+
+
+def _read_fields(cls: Any) -> Reader:
+    """Of a dataclass or named tuple; the latter also stands in JSON as a list of its fields."""
+    names: Sequence[str] = getattr(cls, "_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
+    hints = {name: hints_of(cls)[name] for name in names}
+    required = _required(cls)
+
+    def read(value: Any, where: str) -> Any:
+        if isinstance(value, list) and hasattr(cls, "_fields") and len(cast("list[Any]", value)) == len(names):
+            value = dict(zip(names, cast("list[Any]", value), strict=True))
+        if not isinstance(value, Mapping):
+            raise invalid(where, cast("object", value), f"a mapping with {', '.join(names)}")
+        rows = cast("Mapping[Any, Any]", value)
+        if missing := [name for name in names if name in required and name not in rows]:
+            raise UserError(f"{where}: missing {', '.join(missing)}")
+        if not rows.keys() <= hints.keys():
+            raise unknown(where, next(str(name) for name in rows if name not in hints), names)
+        return cls(**{name: _reader(hints[name])(one, f"{where}.{name}") for name, one in rows.items()})
+
+    return read
+
+
+def _required(cls: Any) -> frozenset[str]:
+    if hasattr(cls, "_fields"):
+        return frozenset(set(getattr(cls, "_fields", ())) - set(getattr(cls, "_field_defaults", {})))
+    absent = dataclasses.MISSING
+    fields = [f for f in dataclasses.fields(cls) if f.init]
+    return frozenset(f.name for f in fields if f.default is absent and f.default_factory is absent)

@@ -1,0 +1,123 @@
+"""A function applied to many things on several processor cores, in order.
+
+Every process is a new interpreter that imports the function by its name and nothing of the calling script: this works
+from scripts without a `__main__` guard, from notebooks and beside the threads of a model, on every platform.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from sonde.core.errors import WorldError
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_BEGIN = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.processes import serve; serve()"
+)
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> Generator[B, None, None]:
+    """`map(function, things)`, computed by this many processes; three things each are taken ahead at most.
+
+    The function must stand at the top of a module; arguments and results are pickled. What it raises is raised here.
+    """
+    helpers = [_Helper(function) for _ in range(processes)]
+    idle: SimpleQueue[_Helper] = SimpleQueue()
+    for helper in helpers:
+        idle.put(helper)
+
+    def call(thing: A) -> B:
+        helper = idle.get()
+        try:
+            return helper.call(thing)
+        finally:
+            idle.put(helper)
+
+    waiting: deque[Future[B]] = deque()
+    pool = ThreadPoolExecutor(processes)
+    try:
+        for thing in things:
+            waiting.append(pool.submit(call, thing))
+            if len(waiting) >= 3 * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for helper in helpers:  # which ends the threads that wait for one
+            helper.kill()
+        pool.shutdown(cancel_futures=True)
+        for helper in helpers:
+            helper.close()
+
+
+class _Helper:
+    """One process that applies the function to what it is sent."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._process = subprocess.Popen([sys.executable, "-c", _BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+        self._first: tuple[list[str], Callable[[Any], Any]] | None = (sys.path, function)
+
+    def call(self, thing: Any) -> Any:
+        """Raises what the function raised there, or `WorldError` where the process is gone."""
+        try:
+            if self._first is not None:
+                for sent in self._first:
+                    pickle.dump(sent, self._in, pickle.HIGHEST_PROTOCOL)
+                self._first = None
+            pickle.dump(thing, self._in, pickle.HIGHEST_PROTOCOL)
+            self._in.flush()
+            fine, result = pickle.load(self._out)
+        except (EOFError, OSError) as e:
+            raise WorldError(f"a helper process ended with status {self._process.wait()}") from e
+        if not fine:
+            raise result
+        return result
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        for pipe in (self._in, self._out):
+            with suppress(OSError):  # what was left to be written has no reader any more
+                pipe.close()
+
+
+def serve() -> None:
+    """What a helper does until its input ends. What the function prints goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    function = pickle.load(sys.stdin.buffer)
+    while True:
+        try:
+            thing = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer: tuple[bool, Any] = (True, function(thing))
+        except Exception as e:
+            e.add_note(f"in a helper process:\n{traceback.format_exc()}")
+            answer = (False, e)
+        pickle.dump(answer, out, pickle.HIGHEST_PROTOCOL)
+        out.flush()

@@ -1,0 +1,237 @@
+"""Long work divided between processes: each does its part to the end, and tells what it has done as it goes on.
+
+A process that is gone (killed, out of memory) is begun again with the same part, so a part must be such that it can be
+continued. `Workers` are the places where that happens: `Local` has processes of this machine, `on_ray` a cluster's.
+Like those of `processes.py`, the processes of this machine are new interpreters that import the function by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from sonde.core.errors import ContractError, WorldError
+
+from .processes import cores
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+Tell = Callable[[Any], None]
+Work = Callable[[Any, Tell], None]
+"""What is done with a part; it hands what it has to tell to its second argument."""
+
+LAST = ("raised", "done")
+"""Kinds of messages after which a process has no more to say."""
+TRIES = 3
+"""A part whose process is gone so often in a row, before anything was told, is given up."""
+PAUSE = 0.1
+"""Seconds between two messages of what a process tells."""
+PATIENCE = 10.0
+"""Seconds that a process has to come to an end when it is no longer wanted."""
+
+_BEGIN = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.workers import serve; serve()"
+)
+
+
+class WorkerWarning(UserWarning):
+    """A process was gone, and its part has been begun again."""
+
+
+class Message(NamedTuple):
+    """From the process that does a part: what it has `told` since the last time, what it `warned` of, the exception
+    that it `raised` at its end, that it is `done`, or how it is `gone`."""
+
+    part: int
+    kind: str
+    value: Any = None
+
+
+class Workers(Protocol):
+    """Where parts are done, each in a process of its own."""
+
+    def begin(self, part: int, work: Work, given: Any) -> None:
+        """Start a process on a part."""
+        ...
+
+    def next(self) -> Message:
+        """What comes next from any of them."""
+        ...
+
+    def close(self) -> None:
+        """End what still runs, so that it can close what it has open, and wait for it."""
+        ...
+
+
+def divided(
+    work: Callable[[A, Callable[[B], None]], None], parts: Sequence[A], workers: Workers
+) -> Generator[B, None, None]:
+    """Do all parts at once, and yield what is told as it comes. What `work` raises is raised here, and ends the rest;
+    `WorldError` where the process of a part is gone again and again."""
+    gone, lives, running = [0] * len(parts), [1] * len(parts), set(range(len(parts)))
+    with closing(workers):
+        for part in running:
+            workers.begin(part, work, parts[part])
+        while running:
+            part, kind, value = workers.next()
+            if kind == "told":
+                gone[part] = 0
+                yield from value
+            elif kind == "warned":
+                warnings.warn(value, stacklevel=2)
+            elif kind == "raised":
+                raise value
+            elif kind == "done":
+                running.remove(part)
+            else:
+                gone[part] += 1
+                if gone[part] == TRIES:
+                    raise WorldError(f"worker {part}: gone {TRIES} times in a row before it had done anything: {value}")
+                lives[part] += 1  # named, for Python shows a warning of the same words once only
+                again = f"worker {part} is gone ({value}); begun again (life {lives[part]})"
+                warnings.warn(WorkerWarning(again), stacklevel=2)
+                workers.begin(part, work, parts[part])
+
+
+class Local:
+    """Processes of this machine. Those that compute on several threads share its cores evenly."""
+
+    def __init__(self, n: int) -> None:
+        threads = str(max(1, cores() // n))
+        self._env = {"OMP_NUM_THREADS": threads, **os.environ}
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._said: SimpleQueue[Message] = SimpleQueue()
+
+    def begin(self, part: int, work: Work, given: Any) -> None:
+        command = [sys.executable, "-c", _BEGIN]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._env)
+        assert process.stdin is not None
+        self._running[part] = process
+        threading.Thread(target=self._listen, args=(part, process), daemon=True).start()
+        with suppress(OSError, ValueError):  # one that is gone already is heard of by whoever listens
+            for sent in (sys.path, (work, given)):
+                pickle.dump(sent, process.stdin, pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
+
+    def _listen(self, part: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        kind = ""
+        with suppress(EOFError, OSError, pickle.UnpicklingError):  # the last message of one that is killed may be cut
+            while kind not in LAST:
+                kind, value = pickle.load(process.stdout)
+                self._said.put(Message(part, kind, value))
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):  # what was left to be written has no reader any more
+                pipe.close()
+        if kind not in LAST:
+            self._said.put(Message(part, "gone", f"status {status}"))
+
+    def next(self) -> Message:
+        return self._said.get()
+
+    def close(self) -> None:
+        for process in self._running.values():
+            assert process.stdin is not None
+            with suppress(OSError):
+                process.stdin.close()  # which it takes for the end (`_watch`)
+        for process in self._running.values():
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+# --- in the process ---------------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """What a process of `Local` does until its part is done. What the work prints goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
+    signal.signal(signal.SIGTERM, _interrupt)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    work, given = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_watch, daemon=True).start()
+
+    def say(kind: str, value: Any) -> None:
+        out.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
+        out.flush()
+
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # not wanted any more, by a caller that is there or is not
+        perform(work, given, say)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _watch() -> None:
+    """Interrupt the work when the caller wants no more of it, or is gone: in both cases there is no more input."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def perform(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
+    """Do a part, and say what `Message` has room for."""
+
+    def warned(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        say("warned", message if isinstance(message, Warning) else category(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = warned
+        told = _Told(say)
+        try:
+            work(given, told)
+        except BrokenPipeError:
+            raise
+        except Exception as e:
+            told.send()
+            say("raised", _sendable(e))
+        else:
+            told.send()
+            say("done", None)
+
+
+class _Told:
+    """What the work tells, sent now and then: a message costs as much as a short episode."""
+
+    def __init__(self, say: Callable[[str, Any], None]) -> None:
+        self._say, self._sent = say, 0.0
+        self._waiting: list[Any] = []
+
+    def __call__(self, value: Any) -> None:
+        self._waiting.append(value)
+        if time.monotonic() - self._sent >= PAUSE:
+            self.send()
+
+    def send(self) -> None:
+        if self._waiting:
+            self._say("told", self._waiting)
+            self._waiting, self._sent = [], time.monotonic()
+
+
+def _sendable(error: Exception) -> Exception:
+    """The exception with the place where it was raised; one that no pickle can hold, in words."""
+    error.add_note(f"in a worker:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return ContractError(f"{type(error).__name__}: {error}")
+    return error

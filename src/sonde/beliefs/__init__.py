@@ -1,0 +1,1 @@
+"""Beliefs of a model: elicited, kept beside a run, compared with the exact posterior."""

@@ -1,0 +1,262 @@
+"""A model's own belief: the log-probability of a hypothesis given the conversation so far, before every turn.
+
+Source: ΔBelief-RL, section 3: b_t = p(target | history after t turns, elicitation), read off the probabilities of the
+target's tokens at temperature 1 in a message that is put into the assistant's mouth. b_0 comes from the prompt alone,
+b_t after the reply to turn t. The templates, in which `<target>` stands for the hypothesis in words (`Env.in_words`):
+
+    statement   Is the secret <target>   the paper's
+    question    Is it '<target>'?        the paper's code, which reads it as an assistant message too
+    answer      what the agent would say to give it as its answer (`Env.say`): the whole message counts, and its end
+    any other text with <target> in it
+
+The target's tokens are those that overlap its characters (`core.Probe`), known from how the message was made; the
+paper's code looks for the ids of the target encoded alone, in the last two messages, where it can hit the user's words.
+Log-probabilities are summed, as there, or averaged over the tokens, which no longer is a probability.
+
+With candidates, beliefs are elicited for each of them too: `all` that the environment's filter holds possible at first,
+a number of them (the true one and others, drawn once per task), or texts. Divided by their sum they are a distribution.
+Under `answer` the messages of two candidates exclude each other, so what their sum lacks to 1 is the mass outside: all
+that the model would rather say. Under other templates there is no such mass: continuations may begin alike.
+
+`prompt` turns a view of the agent's seat into what the model is shown of the game; that of `agents:llm` has its own
+(context, examples, system). Completions stay on the messages, so what a model sampled is read as it was sampled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import Frozen, frozen
+from sonde.core import AGENT, Env, Episode, Message, Model, Probe, Rng, Trajectory, UserError, View, invalid, unknown
+from sonde.core.types import Json
+
+TARGET = "<target>"
+TEMPLATES: Mapping[str, str] = Frozen(statement=f"Is the secret {TARGET}", question=f"Is it '{TARGET}'?")
+ANSWER = "answer"
+MOST = 1024
+"""Hypotheses of a support of which `all` are asked for, at most."""
+BATCH = 1024
+"""Probes that a model is given at a time."""
+
+Prompt = Callable[[View], Sequence[Message]]
+
+
+def seen(view: View) -> Sequence[Message]:
+    """The messages as the agent's seat heard them."""
+    return view.messages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elicitation(Checked):
+    """What to ask a model; see the module. `candidates`: `target` alone, `all`, a number of 2 or more, or texts, to
+    which the true hypothesis is added where it is missing."""
+
+    called = "elicit"
+
+    template: str = "statement"
+    candidates: str | int | tuple[str, ...] = "target"
+    aggregate: Literal["sum", "mean"] = "sum"
+
+    def __post_init__(self) -> None:
+        if TARGET not in self.template and self.template not in (*TEMPLATES, ANSWER):
+            allowed = f"{', '.join((*TEMPLATES, ANSWER))}, or a text with {TARGET} in it"
+            raise invalid("elicit: template", self.template, allowed)
+        if self.template.count(TARGET) > 1:
+            raise invalid("elicit: template", self.template, f"{TARGET} once")
+        self._check_candidates()
+
+    def _check_candidates(self) -> None:
+        given = self.candidates
+        if isinstance(given, str) and given not in ("target", "all"):
+            raise unknown("elicit: candidates", given, ("target", "all"))
+        if isinstance(given, int) and given < 2:
+            raise invalid("elicit: candidates", given, "2 or more")
+        if isinstance(given, str | int):
+            return
+        object.__setattr__(self, "candidates", tuple(given))
+        for i, text in enumerate(given):
+            if not text.strip():
+                raise invalid(f"elicit: candidates[{i}]", text, "a text")
+            if text in given[:i]:
+                raise UserError(f"elicit: candidates[{i}]: got {text!r} again, allowed: each once")
+        if not given:
+            raise invalid("elicit: candidates", given, "one text or more")
+
+    @property
+    def config(self) -> dict[str, Json]:
+        """As JSON."""
+        given = self.candidates
+        listed = given if isinstance(given, str | int) else list(given)
+        return {"template": self.template, "candidates": listed, "aggregate": self.aggregate}
+
+
+class Elicited(NamedTuple):
+    """One belief. `target` is ln b of the true hypothesis, `candidates` the same for each candidate by its words, as
+    it was read, not normalised; `outside` the probability of saying none of them, under `answer` with sums. `tokens` is
+    the number of tokens that the target has."""
+
+    target: float
+    candidates: Mapping[str, float] | None = None
+    outside: float | None = None
+    tokens: int = 0
+
+
+class Asked(NamedTuple):
+    """What a trajectory asks of a model: a probe for each belief and text, the texts of one belief in a row."""
+
+    trajectory: Trajectory
+    texts: tuple[str, ...]
+    target: int
+    probes: tuple[Probe, ...]
+
+
+async def elicit(
+    model: Model,
+    env: Env[Any],
+    trajectories: Iterable[Trajectory],
+    how: Elicitation = Elicitation(),
+    *,
+    prompt: Prompt = seen,
+) -> AsyncGenerator[tuple[Trajectory, tuple[Elicited, ...]], None]:
+    """The beliefs b_0, b_1, ... of a model over recorded episodes, whoever played them, in their order.
+
+    Many episodes share a call, so that what they have in common is computed once. Where nothing is told at the end of a
+    game there is no belief after its last turn. Raises `CapabilityError` for a model that cannot score, and `UserError`
+    where an environment has no hidden text, or no such candidates.
+    """
+    model.require("score")
+    for batch in _batches(ask(env, t, how, prompt) for t in trajectories):
+        probes = [probe for asked in batch for probe in asked.probes]
+        found: list[list[float]] = []
+        for at in range(0, len(probes), BATCH):
+            found += await model.score(probes[at : at + BATCH])
+        rest = iter(found)
+        for asked in batch:
+            yield asked.trajectory, _beliefs(asked, how, [next(rest) for _ in asked.probes])
+
+
+def _batches(rows: Iterable[Asked]) -> Iterator[list[Asked]]:
+    batch: list[Asked] = []
+    size = 0
+    for asked in rows:
+        if batch and size + len(asked.probes) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(asked)
+        size += len(asked.probes)
+    if batch:
+        yield batch
+
+
+def ask(env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt = seen) -> Asked:
+    """The probes of a trajectory, which is replayed and checked."""
+    stages = list(Episode.stages(env, trajectory))
+    target = words(env, env.hypothesis(stages[0].state))
+    texts = _texts(env, trajectory, how, target)
+    said = [_said(env, stages[0].state, how, text) for text in texts]
+    histories = [tuple(prompt(ep.view())) for ep in stages if ep.to_act in (AGENT, None)]
+    probes = [
+        Probe((*history, Message("assistant", message)), span, span is None)
+        for history in histories
+        if history and history[-1].role == "user"
+        for message, span in said
+    ]
+    return Asked(trajectory, texts, texts.index(target), tuple(probes))
+
+
+def probe(ep: Episode, how: Elicitation, prompt: Prompt = seen) -> Probe | None:
+    """What the belief in the truth is read off now, in an episode that is being played. None where the agent has been
+    told nothing since it spoke."""
+    history = tuple(prompt(ep.view()))
+    if not history or history[-1].role != "user":
+        return None
+    begun = Episode.begin(ep.env, ep.task, seed=ep.seed, sample=ep.sample)
+    message, span = _said(ep.env, begun.state, how, words(ep.env, ep.env.hypothesis(begun.state)))
+    return Probe((*history, Message("assistant", message)), span, span is None)
+
+
+def value(how: Elicitation, scores: Sequence[float]) -> float:
+    """The log-probability of a text, given those of its tokens."""
+    return math.fsum(scores) / (len(scores) if how.aggregate == "mean" else 1)
+
+
+def _said(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
+    """The message, and the characters in it that count, or None for all of it and its end."""
+    if how.template == ANSWER:
+        legal = env.actions(state)
+        if legal is not None and text not in legal:
+            raise UserError(
+                f"elicit: template: got {ANSWER!r}, but {text!r} is no answer that can be given in {env.name}; "
+                f"allowed: {', '.join(TEMPLATES)}, or a text with {TARGET} in it"
+            )
+        return env.say(text), None
+    template = TEMPLATES.get(how.template, how.template)
+    at = template.index(TARGET)
+    return template.replace(TARGET, text), (at, at + len(text))
+
+
+def _beliefs(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -> tuple[Elicited, ...]:
+    k = len(asked.texts)
+    return tuple(_belief(asked, how, scores[at : at + k]) for at in range(0, len(scores), k))
+
+
+def _belief(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -> Elicited:
+    found = [value(how, row) for row in scores]
+    target, tokens = found[asked.target], len(scores[asked.target])
+    if how.candidates == "target":
+        return Elicited(target, tokens=tokens)
+    whole = how.template == ANSWER and how.aggregate == "sum"
+    outside = max(0.0, 1.0 - math.fsum(map(math.exp, found))) if whole else None
+    return Elicited(target, dict(zip(asked.texts, found, strict=True)), outside, tokens)
+
+
+# --- hypotheses in words -------------------------------------------------------------------------------------------
+
+
+def words(env: Env[Any], hypothesis: Any) -> str:
+    """A hypothesis as text; a `UserError` where it has none."""
+    found = env.in_words(hypothesis)
+    if found is None or not found.strip():
+        raise UserError(
+            f"elicit: env: got {env.name}, whose hypothesis {hypothesis!r} is no text, allowed: an environment that "
+            "puts it into words (`Env.in_words`), such as twenty_questions"
+        )
+    return found
+
+
+def _texts(env: Env[Any], trajectory: Trajectory, how: Elicitation, target: str) -> tuple[str, ...]:
+    given = how.candidates
+    if given == "target":
+        return (target,)
+    if not isinstance(given, str | int):
+        return given if target in given else (*given, target)
+    support = _support(env, frozen(trajectory.task.public), given == "all")
+    if target not in support:
+        raise UserError(f"elicit: candidates: got {given!r}, but the filter of {env.name} rules out {target!r}")
+    return support if given == "all" else _drawn(support, target, int(given), trajectory.task.id)
+
+
+@lru_cache(maxsize=64)
+def _support(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[str, ...]:
+    """What is possible at first, in words."""
+    prior = env.filter(public)
+    if prior is None:
+        raise UserError(f"elicit: candidates: {env.name} has no filter that lists them, allowed: target, or texts")
+    hypotheses = prior.belief().hypotheses
+    if whole and len(hypotheses) > MOST:
+        raise invalid("elicit: candidates", "all", f"at most {MOST:,}, {env.name} has {len(hypotheses):,}; or a number")
+    return tuple(dict.fromkeys(words(env, h) for h in hypotheses))
+
+
+def _drawn(support: Sequence[str], target: str, n: int, task: str) -> tuple[str, ...]:
+    """The target and others, in the order of the support."""
+    if n > len(support):
+        raise invalid("elicit: candidates", n, f"2 to {len(support)}, all that there are")
+    at = support.index(target)
+    others = Rng(0, "candidates", task).sample([i for i in range(len(support)) if i != at], n - 1)
+    return tuple(support[i] for i in sorted([at, *others]))

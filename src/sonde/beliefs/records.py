@@ -1,0 +1,220 @@
+"""What a model believed in the episodes of a run: elicited once, kept beside the run, paired with exact posteriors.
+
+A run folder keeps annotations called `elicited`. A note of turn t is the belief before turn t, so that of turn 0 is
+b_0, and one at the number of turns is the last: `{"target": ln b, "candidates": {text: ln b} or null, "outside": mass
+or null}`. The note of the whole trajectory, written last, says how many there are, how many tokens the target has, and
+all that decides the numbers: model (of a server with the imprint of its weights), what it was shown, template,
+candidates, aggregate. A folder keeps the beliefs of
+one such setting; another one is an error, unless what is there is removed first (`forget`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sonde._util.frozen import thaw
+from sonde.core import Env, Episode, Model, Trajectory, UserError, by_rules, content_hash, identity
+from sonde.core.types import Json
+from sonde.evaluation.information_gain import as_assumed
+from sonde.models.imprint import served_models, tie
+from sonde.runs.store import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
+
+from .calibration import Course, normalised
+from .elicitation import Elicitation, Elicited, Prompt, elicit, seen, words
+
+NAME, PRODUCER, IMPRINT = "elicited", "sonde.beliefs.elicitation", "imprint"
+DURABLE = 5.0
+"""Seconds of work that an interruption may lose."""
+
+
+class Notes(NamedTuple):
+    """What a folder keeps: the setting, and the beliefs of each trajectory by its id."""
+
+    setting: Mapping[str, Json]
+    beliefs: Mapping[str, tuple[Elicited, ...]]
+
+
+NONE = Notes({}, {})
+
+
+def setting(model: Model, how: Elicitation, shown: Mapping[str, Json]) -> dict[str, Json]:
+    """All that decides what is elicited from recorded episodes. `shown` is how the model sees a game, as JSON."""
+    return {**how.config, "model": identity(model.config), "shown": dict(shown)}
+
+
+async def believed(
+    folder: Path,
+    env: Env[Any],
+    trajectories: Iterable[Trajectory],
+    model: Model,
+    how: Elicitation,
+    *,
+    prompt: Prompt = seen,
+    shown: Mapping[str, Json],
+) -> AsyncGenerator[Trajectory, None]:
+    """Elicit what the folder lacks and keep it there, episode by episode; each is handed out when it is done.
+
+    Raises `UserError` where the folder keeps beliefs of another setting.
+    """
+    mine = setting(model, how, shown)
+    known = read(folder)
+    check(folder, known, mine)
+    weights = await _tied(folder, known, model)
+    missing = (t for t in trajectories if t.id not in known.beliefs)
+    flushed = time.monotonic()
+    with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env, mine)) as notes:
+        async with aclosing(elicit(model, env, missing, how, prompt=prompt)) as found:
+            async for trajectory, beliefs in found:
+                _keep(notes, trajectory, beliefs, {**mine, **weights})
+                if time.monotonic() - flushed > DURABLE:
+                    notes.flush()
+                    flushed = time.monotonic()
+                yield trajectory
+
+
+async def _tied(folder: Path, known: Notes, model: Model) -> dict[str, Json]:
+    """What a server's weights are known by, as a part of the note: they have to be those of the beliefs kept so far."""
+    found: dict[str, Json] = {}
+    for _, served in served_models(model):
+        await tie(served, known.setting.get(IMPRINT, {}), f"{folder}: eliciting")
+        found[IMPRINT] = thaw(served.imprint)
+    return found
+
+
+def keep(
+    folder: Path, env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, Sequence[Elicited]],
+    mine: Mapping[str, Json],
+) -> None:  # fmt: skip
+    """Write beliefs that were elicited with this setting beside the episodes of a folder."""
+    with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env, mine)) as notes:
+        for trajectory in trajectories:
+            _keep(notes, trajectory, beliefs[trajectory.id], mine)
+
+
+def _keep(notes: Annotator, trajectory: Trajectory, beliefs: Sequence[Elicited], mine: Mapping[str, Json]) -> None:
+    for turn, belief in enumerate(beliefs):
+        value = {"target": belief.target, "candidates": belief.candidates, "outside": belief.outside}
+        notes.add(trajectory.id, value, turn=turn)
+    tokens = beliefs[0].tokens if beliefs else 0
+    notes.add(trajectory.id, {**mine, "beliefs": len(beliefs), "tokens": tokens})
+
+
+def _version(env: Env[Any], mine: Mapping[str, Json]) -> str:
+    return f"{env.name} {env.spec.version}, {content_hash(dict(mine))}"
+
+
+def check(folder: Path, known: Notes, mine: Mapping[str, Json]) -> None:
+    """Raise `UserError` where the beliefs that are kept are of another setting."""
+    if not known.setting:
+        return
+    for field, got in mine.items():
+        if (kept := known.setting.get(field)) != got:
+            raise UserError(
+                f"elicit: {field}: got {got}, but {folder} keeps beliefs elicited with {kept}; "
+                "allowed: the same, or to begin anew (--fresh)"
+            )
+
+
+def forget(folder: Path) -> None:
+    """Remove the beliefs that a folder keeps, whatever their setting."""
+    remove_annotations(folder, NAME)
+
+
+def read(folder: Path) -> Notes:
+    """What a folder keeps; nothing where it keeps none. A trajectory of which a note was lost is left out."""
+    if NAME not in annotation_names(folder):
+        return NONE
+    notes = read_annotations(folder, NAME)
+    found: dict[str, tuple[Elicited, ...]] = {}
+    last: Mapping[str, Json] = {}
+    for (trajectory, turn), note in notes.items():
+        if turn is None and (beliefs := _beliefs(trajectory, note, notes)) is not None:
+            found[trajectory] = beliefs
+            last = {k: v for k, v in note.value.items() if k not in ("beliefs", "tokens")}
+    return Notes(last, found)
+
+
+def _beliefs(
+    trajectory: str, whole: Annotation, notes: Mapping[tuple[str, int | None], Annotation]
+) -> tuple[Elicited, ...] | None:
+    rows = [notes.get((trajectory, turn)) for turn in range(whole.value["beliefs"])]
+    tokens = whole.value["tokens"]
+    if any(row is None or row.version != whole.version for row in rows):
+        return None
+    return tuple(Elicited(**row.value, tokens=tokens) for row in rows if row is not None)
+
+
+# --- beside the exact posterior ------------------------------------------------------------------------------------
+
+
+def courses(
+    env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, tuple[Elicited, ...]]
+) -> list[Course]:
+    """The beliefs of every trajectory that has some, beside the exact posterior where the environment has a filter for
+    what was played."""
+    return [course(env, t, found) for t in trajectories if (found := beliefs.get(t.id))]
+
+
+def course(env: Env[Any], trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Course:
+    """One episode; it is replayed through the exact filter."""
+    outcome = trajectory.outcome
+    texts = tuple(beliefs[0].candidates or ())
+    table = np.array([list(b.candidates.values()) for b in beliefs if b.candidates is not None])
+    exact = _exact(env, trajectory, texts, len(beliefs))
+    truth = 0 if exact is None else exact.truth
+    if exact is None and texts:
+        truth = texts.index(_target(env, trajectory))
+    return Course(
+        task=trajectory.task.id,
+        won=outcome is not None and outcome.success,
+        target=np.array([b.target for b in beliefs]),
+        elicited=normalised(table) if texts else None,
+        exact=exact.posterior if exact is not None and texts else None,
+        truth=truth,
+        entropy=exact and exact.entropy,
+        exact_truth=exact and exact.of_truth,
+        over=len(beliefs) > len(trajectory.turns) and not trajectory.error,
+    )
+
+
+class _Exact(NamedTuple):
+    """The posterior over some texts, divided by its sum; its entropy and its probability of the truth over all."""
+
+    posterior: Any
+    truth: int
+    entropy: Any
+    of_truth: Any
+
+
+def _target(env: Env[Any], trajectory: Trajectory) -> str:
+    begun = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+    return words(env, env.hypothesis(begun.state))
+
+
+def _exact(env: Env[Any], trajectory: Trajectory, texts: Sequence[str], n: int) -> _Exact | None:
+    """None without a filter, or where it takes for granted another user than the one who spoke."""
+    known = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
+    if known is None:
+        return None
+    *_, end = Episode.stages(env, trajectory)
+    hypothesis = env.hypothesis(end.state)
+    rows, entropy, of_truth = [], [], []
+    for turn in (None, *end.turns)[:n]:
+        known = known if turn is None else known.observe(by_rules(turn))
+        mass = dict.fromkeys(texts, 0.0)
+        if texts:
+            belief = known.belief()
+            for h, p in zip(belief.hypotheses, belief.probs, strict=True):
+                if (text := words(env, h)) in mass:
+                    mass[text] += float(p)
+        rows.append(np.array(list(mass.values())) / (sum(mass.values()) or 1.0))
+        entropy.append(float(known.entropy))
+        of_truth.append(float(known.prob(hypothesis)))
+    truth = texts.index(words(env, hypothesis)) if texts else 0
+    return _Exact(np.array(rows), truth, np.array(entropy), np.array(of_truth))

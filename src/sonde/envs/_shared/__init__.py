@@ -1,0 +1,1 @@
+"""What several environments need: reading answers, dialogues, finite decision problems, word games, English."""

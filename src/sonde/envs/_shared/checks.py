@@ -1,0 +1,124 @@
+"""Checks on what an agent says, against players who get around the limit on turns.
+
+Source: ΔBelief-RL, appendix B.2 (exact match, single inquiry, single hypothesis), and its code's string rules for
+twenty questions (question form, length, mention). A check sees the agent's words alone, never what is hidden, so its
+verdict tells nothing. Exact match is not here: by our rules only naming the answer solves a game.
+
+Departure: "single hypothesis" counts the answers that are proposed; the paper's code looks for the word "or", which
+also forbids "Is it on a river or on the coast?".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from .english.disguises import read_through
+from .english.letters import unaccented
+
+Candidates = Callable[[str], int]
+Check = Callable[[str, int, Candidates], bool]
+
+_MARKS = re.compile(r"[?？][?？!\s]*")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def too_long(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than `longest` characters, or fewer than two."""
+    return len(said) > longest or len(said) < 2
+
+
+def several_questions(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than one question mark; marks in a row count once.
+
+    >>> several_questions("Is it big? Is it red?", 500, lambda said: 0), several_questions("Big??", 500, lambda said: 0)
+    (True, False)
+    """
+    return len(_MARKS.findall(said)) > 1
+
+
+def several_hypotheses(said: str, longest: int, candidates: Candidates) -> bool:
+    """More than one answer is proposed."""
+    return candidates(said) > 1
+
+
+def no_question(said: str, longest: int, candidates: Candidates) -> bool:
+    """Does not end with a question mark."""
+    return not said.rstrip("\"'”’)* ").endswith(("?", "？"))
+
+
+CHECKS: Mapping[str, Check] = {
+    "length": too_long,
+    "single_inquiry": several_questions,
+    "single_hypothesis": several_hypotheses,
+    "question_form": no_question,
+}
+"""Name -> whether a message fails: `(message, longest allowed, counter of proposed answers)`."""
+
+
+def plain(text: str) -> str:
+    """Lower case, without accents, words apart by one blank.
+
+    >>> plain("São  Paulo, Brazil!")
+    'sao paulo brazil'
+    """
+    if text.isascii():
+        return " ".join(_WORD.findall(text.lower()))
+    return " ".join(_WORD.findall(unaccented(text).casefold()))
+
+
+def mentions(text: str, names: Sequence[str]) -> bool:
+    """Whether any of the names occurs in the text as whole words, or as its plural, or letter by letter, whatever case
+    and accents.
+
+    >>> mentions("We have two GUITARS here.", ["guitar"]), mentions("a guitarist", ["guitar"])
+    (True, False)
+    >>> mentions("It is spelt N-E-W Z-E-A-L-A-N-D.", ["New Zealand"])
+    True
+    """
+    words = f" {plain(text)} "
+    return any(map(words.__contains__, _forms(tuple(names))))
+
+
+def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
+    """Whether a reply holds one of the names that was not said before, as it stands or in a disguise: with markup,
+    invisible or look-alike letters in it, digits for letters, or, if it is long enough, in pieces. Having named the
+    country does not allow a reply to name the city.
+
+    >>> gives_away("Lisbon is in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    True
+    >>> gives_away("It is not in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    False
+    >>> [gives_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
+    [True, True, True, True]
+    """
+    readings = read_through(reply)
+    return any(
+        any(mentions(text, [n]) or _disguised(n).search(plain(text)) for text in readings) and not mentions(said, [n])
+        for n in names
+    )
+
+
+_DIGITS = {"a": "4", "b": "8", "e": "3", "g": "9", "i": "1", "l": "1", "o": "0", "s": "5", "t": "7"}
+_SHORTEST_IN_PIECES = 6
+"""Letters of a name that is known in pieces; those of shorter ones may be words of their own ("I ran")."""
+
+
+@lru_cache(maxsize=4096)
+def _disguised(name: str) -> re.Pattern[str]:
+    """A name with digits for letters, and with blanks anywhere in a long one."""
+    letters = plain(name).replace(" ", "")
+    one = [f"[{c}{_DIGITS[c]}]" if c in _DIGITS else re.escape(c) for c in letters]
+    return re.compile(rf"\b{(' ?' if len(one) >= _SHORTEST_IN_PIECES else '').join(one)}(?:e?s)?\b" if one else r"(?!)")
+
+
+@lru_cache(maxsize=4096)
+def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, their plurals and their letters as `mentions` looks for them."""
+    known = [name for name in map(plain, names) if name]
+    letters = [name.replace(" ", "") for name in known]
+    spelt = [" ".join(name) for name in letters if len(name) > 2]
+    return tuple(f" {name}{end} " for name in (*known, *letters) for end in ("", "s", "es")) + tuple(
+        f" {name} " for name in spelt
+    )

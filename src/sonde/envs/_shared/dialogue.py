@@ -1,0 +1,393 @@
+"""The course of a conversation in which somebody answers: agent, user, and a judge where one is seated.
+
+Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
+asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
+are kept. ΔBelief-RL (appendix B): checks on what the agent says, in its own presets only, and games that go on after a
+claim that was none. Leaves say what the world is, what a message solves, and what a reply may look like; the course is
+the same for all of them:
+
+    agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
+    user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
+            reached which cannot count: the message proposes nothing, or, where no judge is seated, the rules cannot
+            tell what it proposes (`naming.py`). After `RETRIES` the leaf's default takes its place. Any other claim,
+            or a message that solves the game by the rules, ends it
+    judge   only if seated, and only where the rules do not say that the message proposes something else; its word is
+            final. It sees the message between marks that the message cannot hold. Without a judge the rules decide. A
+            claim that is denied loses the game, or uses up the turn where `goes_on`
+
+Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
+a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
+
+`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
+heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
+what a leaf adds.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
+from sonde.core.types import Json
+
+from .answer import read_message
+from .checks import CHECKS, Candidates, gives_away, mentions
+from .english.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
+from .prompts import pieces
+from .quoting import quote
+
+USER, JUDGE = "user", "judge"
+GOAL = "Goal reached"
+"""What a user says when the game is solved."""
+RETRIES = 5
+"""Unreadable replies in one turn that are asked for again."""
+LONGEST_REPLY = 600
+"""Characters of a reply that reach the agent."""
+LONGEST_SCENARIO = 8_000
+"""Characters of a scenario from elsewhere, and of its solution."""
+LONGEST_VERDICT = 8_000
+"""Characters of a judge's reply that are read, its last ones."""
+
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_VALID = re.compile(r"<\s*(?:(not)\s*)?valid\s*>", re.IGNORECASE)
+_GOAL = re.compile(
+    r"\bgoal reached\b(?P<more>[^\w.!;]*\b(?:no|not|false|never|yet)\b|[^\w.!;?]*\?(?!\W*yes\b))?", re.IGNORECASE
+)
+_NO_CLAIM = re.compile(r"\b(?:not|no|never|cannot|until|unless|if|once|when|whether)\b|n['’]t\b", re.IGNORECASE)
+
+
+_FOREIGN = ("scenario", "solution")
+
+
+class Talk(NamedTuple):
+    """The hidden world, the turns taken, whose word it is, and the message that waits for an answer.
+
+    `heard` holds the agent's messages that were answered; `tries` and `leaks` count replies that could not be used to
+    the message `said`; `claimed` is set while the judge decides.
+    """
+
+    world: Hashable
+    turn: int = 0
+    seat: str | None = AGENT
+    said: str = ""
+    heard: tuple[str, ...] = ()
+    tries: int = 0
+    leaks: int = 0
+    claimed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue(Env[Talk]):
+    """See the module. `judge` is "rules" or "seat" (a policy in the seat `judge`); `checks` names the checks on the
+    agent's messages, None for the preset's own; `error_rate` is the chance of a wrong reply that the filter reckons
+    with: 0 for the rule user, more for users whose replies may contradict it."""
+
+    name_of_prompts: ClassVar[str]
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen()
+    """Preset -> its checks; other presets have none."""
+    longest: ClassVar[int] = 500
+    """Characters of a message that the check `length` allows; more than four times as much is never read."""
+    going_on: ClassVar[tuple[str, ...]] = ()
+    """The presets in which a claim that is denied does not end the game."""
+    usual_turns: ClassVar[Mapping[str, int]] = Frozen()
+    """Preset -> its turns, where they are not 20."""
+
+    preset: str = ""
+    max_turns: int | None = None
+    judge: str = "rules"
+    checks: tuple[str, ...] | None = None
+    error_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.max_turns is None:
+            object.__setattr__(self, "max_turns", self.usual_turns.get(self.preset, 20))
+        super().__post_init__()
+        if self.judge not in ("rules", "seat"):
+            raise invalid(f"{self.name}: judge", self.judge, "rules or seat")
+        if not 0.0 <= self.error_rate < 0.5:
+            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
+        if self.checks is not None:
+            object.__setattr__(self, "checks", tuple(self.checks))
+        for check in self.checks or ():
+            if check not in CHECKS:
+                raise unknown(f"{self.name}: checks", check, CHECKS)
+
+    @property
+    def turns(self) -> int:
+        """`max_turns`: those given, or those of the preset."""
+        return cast(int, self.max_turns)
+
+    # --- what a leaf brings ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def solves(self, state: Talk) -> bool:
+        """Whether the message `state.said` solves the game by the rules, however the user takes it."""
+
+    @abstractmethod
+    def secrets(self, state: Talk) -> Sequence[str]:
+        """Names that a reply must not contain, unless the message it answers does."""
+
+    @abstractmethod
+    def candidates(self, said: str) -> int:
+        """How many answers the message proposes as the solution; the same whatever is hidden."""
+
+    def ends(self, state: Talk) -> bool:
+        """Whether the message ends the game, solved or not (an accusation)."""
+        return self.solves(state)
+
+    def understood(self, state: Talk) -> Verdict | None:
+        """What the rules take a message for that does not solve the game; None where it is to be judged by its names:
+        here, where it names the secret."""
+        count = self.counter(state)(state.said)
+        if count > 1 or not mentions(state.said, self.secrets(state)):
+            return "wrong" if count else "nothing"
+        return None
+
+    def untrue(self, state: Talk, reply: str) -> bool:
+        """Whether a reply to the message `state.said` says something that the rules know to be wrong."""
+        return False
+
+    def names(self, state: Talk) -> Names:
+        """Who is named by which words."""
+        own = {name_key(name): 1 for name in self.secrets(state)}
+        return Names(lookup(own), max(len(name.split()) for name in own), 1)
+
+    def claims(self, state: Talk, reply: str) -> bool:
+        """Whether a reply says that the goal is reached."""
+        return claimed(reply)
+
+    def reading(self, state: Talk, reply: str) -> str | None:
+        """The reply as the agent will hear it; None if it cannot be used."""
+        return reply[:LONGEST_REPLY].strip() or None
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
+        return Frozen()
+
+    def earned(self, state: Talk, won: bool) -> float:
+        """The agent's reward for a turn."""
+        return 1.0 if won else 0.0
+
+    # --- scenarios from elsewhere ------------------------------------------------------------------------------------
+
+    def foreign(self, hidden: Json) -> Task | None:
+        """The task of a scenario, `{"scenario": ..., "solution": ...}`, that only a language model can play; None if it
+        is none."""
+        given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if given.keys().isdisjoint(_FOREIGN):
+            return None
+        for field in _FOREIGN:
+            text = given.get(field)
+            if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SCENARIO:
+                raise invalid(f"{self.name}: hidden: {field}", text, f"a text of 1 to {LONGEST_SCENARIO} characters")
+        if self.judge != "seat":
+            allowed = "seat, with a policy in it: no rule can tell what solves a scenario of one's own"
+            raise invalid(f"{self.name}: judge", self.judge, allowed)
+        setup: Mapping[str, Json] = {field: given[field] for field in _FOREIGN}
+        return self.listed("custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup))
+
+    # --- seats -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def active_checks(self) -> tuple[str, ...]:
+        """The checks in force."""
+        return self.default_checks.get(self.preset, ()) if self.checks is None else self.checks
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether the game goes on after a claim that is denied."""
+        return self.preset in self.going_on
+
+    @cached_property
+    def say_pieces(self) -> Mapping[str, str]:
+        """The prompts that all conversations share, the leaf's own, which win, and before both those of the preset:
+        `NAME@PRESET` takes the place of `NAME`."""
+        shared = {**pieces("dialogue"), **pieces(self.name_of_prompts)}
+        own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
+        return {**shared, **own}
+
+    def seats(self, user: str) -> Mapping[str, str | None]:
+        """Every seat and its default policy; whoever wants a judge brings one."""
+        judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
+        return Frozen({AGENT: None, USER: user, **judge})
+
+    def assumed(self, user: str) -> Mapping[str, str]:
+        """The user that an exact filter takes for granted (`Spec.assumes`)."""
+        return Frozen() if self.error_rate else Frozen({USER: user})
+
+    def to_act(self, state: Talk) -> str | None:
+        return state.seat
+
+    def acts(self, seat: str) -> tuple[int, int]:
+        usual = 1 if seat == JUDGE and not self.goes_on else self.turns
+        return usual, 0 if seat == AGENT else usual * RETRIES
+
+    def denies(self, state: Talk, seat: str, text: str) -> bool:
+        if seat != USER:
+            return False
+        reply = spoken(text, 4 * LONGEST_REPLY)
+        return self._refutes(state) if self.claims(state, reply) else self.untrue(state, reply)
+
+    def _refutes(self, state: Talk) -> bool:
+        """Whether nobody can let a claim after the message `state.said` count."""
+        found = self.verdict(state)
+        return found != "right" and not (found == "unclear" and self.judge == "seat")
+
+    # --- the course --------------------------------------------------------------------------------------------------
+
+    def step(self, state: Talk, text: str, rng: Rng) -> Step:
+        if state.seat == AGENT:
+            return self._heard(state, text)
+        return self._replied(state, text) if state.seat == USER else self._judged(state, text)
+
+    def _heard(self, state: Talk, text: str) -> Step:
+        said = spoken(text, 4 * self.longest)
+        failed = self.failed(said, self.counter(state))
+        if failed is None:
+            return Step(
+                state._replace(seat=USER, said=said, tries=0, leaks=0), Frozen({USER: self.passed_on(state, said)})
+            )
+        reply = self.say_pieces[f"invalid-{failed}"].format(longest=self.longest)
+        return self._told(state, reply, Frozen[Any](result="invalid", check=failed))
+
+    def failed(self, said: str, candidates: Candidates | None = None) -> str | None:
+        """The first check that a message breaks, or None."""
+        if not said:
+            return "empty"
+        count = candidates or self.candidates
+        return next((c for c in self.active_checks if CHECKS[c](said, self.longest, count)), None)
+
+    def counter(self, state: Talk) -> Candidates:
+        """`candidates`, for leaves where it depends on the public part of the world."""
+        return self.candidates
+
+    def passed_on(self, state: Talk, said: str) -> str:
+        """What the user is told when the agent says this."""
+        return self.say_pieces["to-user"].format(said=said)
+
+    def _replied(self, state: Talk, text: str) -> Step:
+        reply = spoken(text, 4 * LONGEST_REPLY)
+        claims = self.claims(state, reply)
+        if self.ends(state) or (claims and (self.verdict(state) == "wrong" or not self._refutes(state))):
+            return self._claimed(state, claims)
+        leak = gives_away(reply, state.said, self.secrets(state))
+        heard = None if leak or claims else self.reading(state, reply)
+        if heard is not None:
+            return self._told(state, heard, self._info(state, "answer", heard))
+        state = state._replace(tries=state.tries + 1, leaks=state.leaks + leak)
+        if state.tries <= RETRIES:
+            again = self.say_pieces["user-leak" if leak else "user-claim" if claims else "user-again"]
+            return Step(state, Frozen({USER: again.format(said=state.said)}), info=self._info(state, "retry", ""))
+        default = self.say_pieces["default"]
+        return self._told(state, default, self._info(state, "default", default))
+
+    def _info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
+        counts = {name: n for name, n in (("retries", state.tries), ("leaks", state.leaks)) if n}
+        heard = {**self.facts(state, reply), "reply": reply} if result == "answer" else {}
+        return Frozen[Any]({**heard, "result": result, **counts})
+
+    def _told(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
+        """The agent hears the reply, and may speak again if turns are left."""
+        heard = (*state.heard, state.said) if state.seat == USER else state.heard
+        after = state._replace(turn=state.turn + 1, seat=AGENT, said="", heard=heard, tries=0, leaks=0)
+        rewards, left = self._rewards(state, False), self.turns - after.turn
+        if left:
+            return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
+        told = self.say_pieces["timeout"].format(reply=reply)
+        out = Outcome("timeout", claimed=False, truncated="turns")
+        return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
+
+    def _rewards(self, state: Talk, won: bool) -> Frozen[float]:
+        earned = self.earned(state, won)
+        return Frozen({AGENT: earned}) if earned else Frozen()
+
+    def verdict(self, state: Talk) -> Verdict:
+        """What the rules say of the message `state.said` where the user says that it solves the game."""
+        names = self.names(state)
+        if self.solves(state) or only_names(state.said, names):
+            return "right"
+        found = verdict_on(state.said, names)
+        return found if found == "nothing" else self.understood(state) or found
+
+    def judged(self, state: Talk) -> bool | None:
+        """Whether the rules find that a claim is true; None if they cannot tell."""
+        found = self.verdict(state)
+        return None if found == "unclear" else found == "right"
+
+    def _claimed(self, state: Talk, claimed: bool) -> Step:
+        if self.judge == "rules" or self._refutes(state):
+            return self._over(state._replace(claimed=claimed), self.verdict(state) == "right")
+        after = state._replace(seat=JUDGE, claimed=claimed, tries=0)
+        return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
+
+    def to_judge(self, state: Talk) -> str:
+        """What the judge is told."""
+        secret = str(self.hypothesis(state))
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
+
+    def _judged(self, state: Talk, text: str) -> Step:
+        found = verdict(text)
+        if found is not None:
+            return self._over(state, found)
+        after = state._replace(tries=state.tries + 1)
+        if after.tries > RETRIES:
+            return self._over(after, False)
+        return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
+
+    def _over(self, state: Talk, valid: bool) -> Step:
+        """The end of the game, or of the turn where a claim was denied and the game goes on."""
+        if not valid and self.goes_on:
+            reply = self.say_pieces["denied"]
+            info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
+            return self._told(state._replace(seat=USER, claimed=False), reply, info)
+        after = state._replace(
+            turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
+        )
+        out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
+        over = self.say_pieces["goal" if valid else "over"]
+        found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
+        info = Frozen[Any]({**self.facts(state, over), **found})
+        return Step(after, Frozen({AGENT: over}), self._rewards(state, valid), info, out)
+
+
+def verdict(text: str) -> bool | None:
+    """What a judge says: valid or not; None if it says neither, or both, as when it quotes a player who says one.
+
+    >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
+    (True, False, None)
+    >>> verdict("The player wrote <VALID>, but that is no answer: <NOTVALID>") is None
+    True
+    """
+    found = {bool(m[1]) for m in _VALID.finditer(decided(text))}
+    return not found.pop() if len(found) == 1 else None
+
+
+def claimed(reply: str) -> bool:
+    """Whether a user says that the goal is reached, and does not deny, ask or put off just that.
+
+    >>> [claimed(r) for r in ("Goal reached!", "Goal reached? No.", "I cannot say goal reached.", "Warm.")]
+    [True, False, False, False]
+    """
+    found = _GOAL.search(reply)
+    if found is None or found["more"]:
+        return False
+    return not _NO_CLAIM.search(re.split(r"[.!?;]", reply[: found.start()])[-1])
+
+
+def decided(text: str) -> str:
+    """The end of what a judge says, without thinking."""
+    return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
+
+
+def spoken(text: str, limit: int) -> str:
+    """What is said aloud (`answer.read_message`), in one line, cut to `limit`.
+
+    >>> spoken("<think>a dog?</think> Is it   alive?", 100)
+    'Is it alive?'
+    """
+    return " ".join(read_message(text)[: 8 * limit].split())[:limit].strip()

@@ -1,0 +1,1 @@
+"""Reading plain English: what a message asks, claims or proposes, without a model."""

@@ -1,0 +1,297 @@
+"""Predicates: what is said of the hidden thing after "it is", "it does", "people ... it", and what that claims.
+
+Ours. Every reader takes words and gives the claim they make, or None where anything in them is not understood that
+could change the answer: a word that no declared phrasing reads is a veto. Depth is bounded, so the work is too.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .claims import Claim, either, negated, strong, weak
+from .clauses import Clause, Subject
+from .forms import Forms, Parse, without
+from .joins import is_joined, joined
+from .lexicon import PREPOSITIONS, Lexicon, be_key
+from .lists import word_set
+from .nouns import Naming, Nouns
+from .words import Words, base, is_participle, is_verb, key
+
+LONGEST = 40
+"""Words of a predicate that are read."""
+_TO_DO = ("to do with", "a connection to", "a connection with", "a relation to", "a link to")
+
+
+class Grammar(Forms):
+    """A reader of clauses. `naming` says what a noun phrase names, `place` what words with a preposition of place do,
+    beyond the lexicon, and `by` what somebody in particular does to it; none of them is needed."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        subject: Subject,
+        naming: Naming = lambda words, article: None,
+        place: Parse = lambda words: None,
+        by: Parse = lambda words: None,
+    ) -> None:
+        self.lexicon, self.subject = lexicon, subject
+        self.on_map, self._by = place, by
+        self.nouns = Nouns(naming, self._adjective, self._modifier)
+        self.be, self.do, self.done = (_kept(parse) for parse in (self._be, self._do, self._done))
+
+    # --- clauses -----------------------------------------------------------------------------------------------------
+
+    def sentence(self, words: Words) -> Claim | None:
+        """What a sentence claims."""
+        if not words or len(words) > LONGEST + 10:
+            return None
+        whole = self.lexicon.asked(f"q:{key(words)}", words)
+        return either(whole, self.clause(self.subject.clause(words)))
+
+    def clause(self, clause: Clause) -> Claim | None:
+        """What a clause claims."""
+        words = clause.words
+        if not words:
+            return None
+        if clause.frame == "be":
+            return self.be(words)
+        if clause.frame == "do":
+            return self.do(words)
+        if clause.frame == "done":
+            return self.people(words, clause.who)
+        if clause.frame == "part":
+            return self._of_part(clause.who.split()[-1], words) if clause.who.strip() else None
+        return self._by(words) if clause.frame == "by" else self._fragment(words)
+
+    def _fragment(self, words: Words) -> Claim | None:
+        """A guess or a predicate alone: "a guitar", "edible", "has wings", "bigger than a car"."""
+        first = words[0]
+        if first in ("has", "got", "with"):
+            return self.do(["have", *words[1:]])
+        if first.endswith("s") and base(first) != first and is_verb(base(first)) and len(words) > 1:
+            return self.do(words)
+        return None if first in word_set("open") | {"if", "or", "when"} else self.be(words)
+
+    def _of_part(self, head: str, words: Words) -> Claim | None:
+        """As in "its main purpose to cut", "its color red", "its population over a million"."""
+        if base(head) in word_set("purpose"):
+            return self.purpose(words[1:] if words[0] in ("to", "for") else words)
+        if head in word_set("quality"):
+            return self.be(words)
+        if head in ("name", "title", "word") and is_verb(words[0]):
+            return self.do(words)
+        return self.do(["have", "a", head, *words]) or self.do(["have", "a", *words, head])
+
+    # --- readers -----------------------------------------------------------------------------------------------------
+
+    def _be(self, words: Words) -> Claim | None:
+        """What follows "it is"."""
+        if words[0] in word_set("aux") and len(words) > 2:
+            return self.sentence(words)
+        whole = self.nouns.named(words)
+        if whole is not None and whole.named:
+            return whole
+        direct = self.lexicon.asked(be_key(words), words)
+        if direct is not None:
+            return either(direct, whole)
+        graded = self._graded(words, self.be)
+        if graded is not None:
+            return graded[0]
+        if words[0] in word_set("something") and words[1:]:
+            return self._modifier(words[1:])
+        for read in (self.set_form, self.placed, self.purposed):
+            found = read(words)
+            if found is not None:
+                return found
+        if is_joined(words):
+            found = joined(words, self.be)
+            if found is not None:
+                return found
+        return self.nouns.phrase(words) or self._passive(words)
+
+    def _graded(self, words: Words, parse: Parse) -> tuple[Claim | None] | None:
+        """Words before a predicate that negate or grade it: the graded claim, in a tuple; None where there are none."""
+        first, rest = words[0], words[1:]
+        if first == ",":
+            return (parse(rest),)
+        if first in ("not", "never"):
+            narrowed = rest[:1] and rest[0] in ("only", "just", "always", "necessarily", "all")
+            plain = None if narrowed or not rest or "and" in rest or "but" in rest else parse(rest)
+            return (negated(plain) if plain is not None else None,)
+        if first in word_set("strong"):
+            found = parse(rest)
+            return (strong(found, "very") if found is not None else None,)
+        if first in word_set("weak"):
+            found = parse(rest)
+            return (weak(found, "sometimes") if found is not None else None,)
+        if first in word_set("refused"):
+            return None if first in word_set("ranks") else (None,)
+        return (parse(rest),) if first in word_set("adverbs") and rest and "than" not in rest[:1] else None
+
+    def _passive(self, words: Words) -> Claim | None:
+        """As in "eaten by people": what is done to it, without by whom and with what stands around it."""
+        if not is_participle(words[0]):
+            return None
+        if words[-2:-1] == ("by",) and words[-1] in word_set("people") | {"humans", "people"}:
+            return self.be(words[:-2])
+        if len(words) > 2 and words[1] in word_set("adverbs"):
+            return self.be([words[0], *words[2:]])
+        return None
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    def _do(self, words: Words) -> Claim | None:
+        """What follows "it does"; the first word is a verb in any form."""
+        if words[0] in word_set("aux") - {"have", "has", "had", "do", "be"} and len(words) > 2:
+            return self.sentence(words)
+        first = base(words[0])
+        phrase = [first, *words[1:]]
+        direct = self.asked("do", phrase)
+        if direct is not None:
+            return direct
+        graded = self._graded(words, self.do) if first not in ("last",) else None
+        if graded is not None:
+            return graded[0]
+        for read in (self._having, self._verb_form, self._verb_placed):
+            found = read(first, phrase[1:])
+            if found is not None:
+                return found
+        return joined(words, self.do) if is_joined(words) else None
+
+    def _having(self, first: str, rest: Words) -> Claim | None:
+        """As in "have wings", "have no legs", "have something to do with music"."""
+        if first not in word_set("have") or not rest:
+            return None
+        text = " ".join(rest)
+        for form in _TO_DO:
+            before, found, after = text.partition(form + " ")
+            if found and len(before.split()) < 2:
+                claim = self.related(after.split())
+                return negated(claim) if claim is not None and before.startswith("nothing") else claim
+        if rest[0] == "no":
+            found = self.do(["have", *rest[1:]])
+            return negated(found) if found is not None else None
+        plain = without("have", rest)
+        found = self.asked("do", ["have", *plain]) if plain else None
+        if found is None and first != "have":
+            found = self.do(["have", *rest])
+        return found or (joined(rest, lambda r: self.do(["have", *r])) if is_joined(rest) else None)
+
+    def _verb_form(self, first: str, rest: Words) -> Claim | None:
+        """As in "tend to bite", "need to be plugged in", "involve water", "count as a fruit", "get worn"."""
+        rest = tuple(rest)
+        if first in word_set("control") and rest[:1] == ("to",) and first != "want":
+            return self.be(rest[2:]) if rest[1:2] == ("be",) else self.do(rest[1:])
+        if first in word_set("involved"):
+            return self._involved(first, rest)
+        if first in ("fall", "count", "qualify", "come", "serve", "act", "function") and rest[:1] == ("as",):
+            return self.be(rest[1:]) or self.purpose(rest[1:])
+        if first in ("help", "allow", "let", "enable", "serve", "assist", "aid") and rest:
+            return self.purpose(without("for", rest))
+        if first == "be" or (first == "get" and rest and is_participle(rest[0])):
+            return self.be(rest)
+        return None
+
+    def _involved(self, first: str, rest: Words) -> Claim | None:
+        """As in "involve water", "require equipment", "belong to the cat family"."""
+        tail = [w for w in rest if w not in ("to", "with", "the", "using", "any", "some", "a", "an")]
+        found = self.asked("do", [first, *tail]) if tail else None
+        if found is None and first == "belong":
+            kind = self.be([w for w in tail if w not in ("category", "class", "group", "family", "kingdom", "of")])
+            return None if kind is None or kind.named else kind
+        if found is None and tail and first in ("involve", "concern", "relate", "pertain", "deal"):
+            found = self.related(tail)
+        return found or (joined(rest, lambda r: self.do([first, *r])) if is_joined(rest) else None)
+
+    def _verb_placed(self, first: str, rest: Words) -> Claim | None:
+        """As in "live in the sea", "take place in Europe", "come from Asia"."""
+        if first not in word_set("at") or not rest or (first == "take" and rest[0] != "place"):
+            return None
+        at = next((i for i, w in enumerate(rest[:3]) if w in PREPOSITIONS), None)
+        if first == "inhabit":
+            return self.place(["in", *rest])
+        return self.place(rest[at:]) if at is not None and at + 1 < len(rest) else None
+
+    def _done(self, words: Words) -> Claim | None:
+        """What people do to it: a verb phrase with the thing left out."""
+        first = base(words[0])
+        phrase = [first, *words[1:]]
+        direct = self.asked("ob", phrase)
+        if direct is not None:
+            return direct
+        graded = self._graded(words, self.done)
+        if graded is not None:
+            return graded[0]
+        found = self._handled(first, phrase)
+        return found or (joined(words, self.done, shares=True) if is_joined(words) else None)
+
+    def _handled(self, first: str, words: Words) -> Claim | None:
+        rest = words[1:]
+        at = next((i for i, w in enumerate(words[:4]) if w == "to"), 0)
+        if at and word_set("control").issuperset(words[:at]):
+            return self.done(words[at + 1 :])
+        if first == "use":
+            return self.purposed(("used", *rest)) if rest else None
+        if first in word_set("at"):
+            at = next((i for i, w in enumerate(rest[:4]) if w in PREPOSITIONS), -1)
+            return self.place(rest[at:]) if at >= 0 else None
+        if first in ("call", "consider", "classify", "describe", "think", "regard", "categorize"):
+            rest = rest[1:] if rest[:1] and rest[0] in ("as", "of") else rest
+            return self.be(rest) if rest and rest[0] != "the" else None
+        if first == "associate":
+            return self.related(rest[1:])
+        if first == "make" and "of" in rest:
+            return self.material(rest[list(rest).index("of") + 1 :])
+        return self.purpose(words[:-1]) if words[-1] in ("with", "using") and len(words) > 1 else None
+
+    # --- around nouns ------------------------------------------------------------------------------------------------
+
+    def _adjective(self, words: Words) -> Claim | None:
+        """What stands before a noun: an adjective, the people of a place."""
+        return self.asked("adj", words) or (self.on_map(["of", *words]) if words[0] != "of" else None)
+
+    def _modifier(self, words: Words) -> Claim | None:
+        """What follows a noun: a relative clause, "used for X", "with X", "in X", "you can eat"."""
+        first = words[0]
+        if first in ("that", "which", "who"):
+            return self._relative(words[1:])
+        if first == "where" or words[:2] == ("in", "which"):
+            rest = words[1 if first == "where" else 2 :]
+            return self.sentence(["did", *rest]) or self._relative((*rest, "there")) if rest else None
+        if first in ("with", "having", "containing"):
+            return self.do(["have", *words[1:]])
+        if first == "without":
+            found = self.do(["have", *words[1:]])
+            return negated(found) if found is not None else None
+        if first == "to":
+            rest = words[2:] if words[1:2] == ("be",) else words[1:]
+            return self.done(self.subject.gap(rest)) or self.purpose(rest)
+        if first == "of":
+            return self.on_map(words) or self.material(words[1:])
+        if self.subject.people(words, 0)[1]:
+            return self._relative(words)
+        return self.do([base(first), *words[1:]]) if first.endswith("ing") and base(first) != first else self.be(words)
+
+    def _relative(self, words: Words) -> Claim | None:
+        """A relative clause without its pronoun."""
+        if not words:
+            return None
+        if words[0] in word_set("aux") and words[1:]:
+            return self.clause(self.subject.clause(["it", *words]))
+        who, at = self.subject.people(words, 0)
+        if not at or at == len(words):
+            return self.do(words)
+        rest = words[at:]
+        while len(rest) > 1 and (rest[0] in word_set("aux") - {"be", "has", "have"} or rest[0] in word_set("adverbs")):
+            rest = rest[1:]
+        return self.people(rest, who)
+
+
+def _kept(parse: Parse) -> Parse:
+    """The reader, remembered; what is longer than anybody says is not read."""
+
+    @lru_cache(maxsize=1 << 14)
+    def kept(words: tuple[str, ...]) -> Claim | None:
+        return parse(words) if 0 < len(words) <= LONGEST else None
+
+    return lambda words: kept(tuple(words))

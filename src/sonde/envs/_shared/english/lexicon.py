@@ -1,0 +1,283 @@
+"""Declared phrasings: from what somebody says to what it asks, in a text file that needs no program.
+
+Ours. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
+
+    is X        it is X                     (is red; is worn on the head)
+    adj X       it is X, also before a noun (a red thing, a famous person)
+    has X       it has X
+    does X      it does X, did X            (does fly; does lay eggs)
+    ob X        people do X to it           (ob eat; ob keep as a pet), which is also: it is eaten, it can be eaten
+    for X       it serves to do X           (for cut; for entertainment)
+    at X        it is found X               (at in the kitchen; at under water)
+    rel X       it has to do with X
+    known X     it is known for X
+    made X      it is made of X
+    do ...      a whole question that fits no frame (do people live there; are people afraid of it)
+    q X         any other whole question (q is english spoken there)
+
+`(a|b)` are alternatives, `[a]` may be absent. Articles and words of frequency do not matter, nor do forms of verbs and
+nouns. `<slot>` in a phrase stands for words that a reader of that name understands (`<time>`, `<amount>`, `<place>`).
+
+MEANING is an expression of attributes: `a & b`, `a | b`, `!a`; `a / b` is true where one of them is, false where the
+first is false and no other says more; `a?` is never false, and `a~`, for what is narrower than a, never true. Of
+phrases with a slot it is the name of one column, `column <slot>`. `[scope]` in front narrows a line to the things of
+which the attribute `scope` is true. Several lines with one phrase add up: a fact adds and never shadows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple, Protocol
+
+from .claims import Claim, all_of, any_of, negated, strong, weak
+from .lists import word_set
+from .words import Words, base, is_participle, key, tokens
+
+Reader = Callable[[Words], Any]
+"""Words -> the value that they stand for, or None."""
+
+
+class Knows(Protocol):
+    """What a conversation knows."""
+
+    def attribute(self, name: str) -> Claim | None:
+        """The claim that an attribute is true; None for a name that is unknown."""
+        ...
+
+    def column(self, name: str, value: Any) -> Claim | None:
+        """The claim that a column has a value, such as an interval; None where that cannot be asked."""
+        ...
+
+    def home(self, yes: int) -> int:
+        """The things of all sorts of which one at least is among the given ones."""
+        ...
+
+
+PREPOSITIONS: Mapping[str, str] = {
+    word: to for pair in word_set("prepositions") for word, _, to in [pair.partition(":")]
+}
+"""Prepositions of place, and what is kept of them."""
+_WHOLE = ("are", "were", "was", "did", "is", "can")
+_WHOLE_IF = (word_set("people") | word_set("pronouns") | word_set("subjects")) - {"one"}
+_OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
+_PLAIN = re.compile(r"[a-z ]+")
+_SLOT = re.compile(r"<(\w+)>")
+
+
+def expansions(phrase: str) -> Iterator[str]:
+    """All that a phrase with alternatives stands for.
+
+    >>> list(expansions("ob (eat|cook) [and serve]"))
+    ['ob eat and serve', 'ob eat', 'ob cook and serve', 'ob cook']
+    """
+    if "(" not in phrase and "[" not in phrase:
+        yield phrase
+        return
+    parts, at = list[Sequence[str]](), 0
+    for found in _OPTION.finditer(phrase):
+        parts += [[phrase[at : found.start()]], [*found[1].split("|"), ""] if found[2] is None else found[2].split("|")]
+        at = found.end()
+    for chosen in product(*parts, [phrase[at:]]):
+        yield " ".join("".join(chosen).split())
+
+
+def be_key(words: Words) -> str:
+    """The key, with its frame, of what follows "it is": passives are things done to it."""
+    dropped = word_set("dropped")
+    first = next((w for w in words if w not in dropped), "")
+    return f"{'ob' if is_participle(first) else 'is'}:{key(words)}"
+
+
+def place_key(words: Words) -> str:
+    """The key of a place, with its preposition."""
+    kept = PREPOSITIONS.get(words[0])
+    if kept is None:
+        return f"at:{key(words)}"
+    return f"at:{kept} {key(words[1:])}" if kept else f"at:{key(words[1:])}"
+
+
+def framed(frame: str, words: Words) -> str:
+    """The key of a phrase in a frame."""
+    if frame == "q":
+        return f"q:{key(words)}"
+    if frame in ("do", "have") or (frame in _WHOLE and words[:1] and words[0] in _WHOLE_IF):
+        return f"q:{key([frame, *words])}"
+    frame = "is" if frame in ("was", "were", "are") else frame
+    if frame in ("is", "adj"):
+        return be_key(words)
+    if frame == "at":
+        return place_key(words)
+    return f"do:have {key(words)}" if frame == "has" else f"{'do' if frame in ('does', 'did') else frame}:{key(words)}"
+
+
+class Line(NamedTuple):
+    """A line of a declaration."""
+
+    meaning: str
+    scope: str
+    phrases: Sequence[str]
+
+    def spelled(self) -> Iterator[str]:
+        """Its phrases, alternatives spelled out."""
+        for phrase in self.phrases:
+            yield from expansions(phrase)
+
+
+def lines(text: str) -> list[Line]:
+    """The lines of a declaration.
+
+    >>> lines("# none\\n[animal] wild & !pet: is wild; does live (free|in the wild)")
+    [Line(meaning='wild & !pet', scope='animal', phrases=['is wild', 'does live (free|in the wild)'])]
+    """
+    found = list[Line]()
+    for row in text.splitlines():
+        head, colon, rest = row.partition(":")
+        if colon and not row.startswith("#"):
+            scope = re.match(r"\s*\[(\w+)\]", head)
+            meaning = head[scope.end() :] if scope else head
+            phrases = [p.strip() for p in rest.split(";") if p.strip()]
+            found.append(Line(meaning.strip(), scope[1] if scope else "", phrases))
+    return found
+
+
+class _Slotted(NamedTuple):
+    """A phrase with a slot: the words before it, its name, the words behind it."""
+
+    before: str
+    slot: str
+    behind: str
+    line: Line
+
+
+class Lexicon:
+    """The phrasings of a conversation. `slots` reads what may stand in a slot; the lines `beside` count only for
+    phrases that no other line has. Options that name what nobody knows are left out."""
+
+    def __init__(
+        self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
+    ) -> None:
+        self._knows, self._slots = knows, slots
+        self._lines: dict[str, list[Line]] = {}
+        self._slotted: dict[str, list[_Slotted]] = {}
+        for line in declared:
+            for phrase in line.spelled():
+                self._add(phrase, line)
+        own = frozenset(self._lines)
+        for line in beside:
+            for phrase in line.spelled():
+                self._add(phrase, line, own)
+        self._asked = cache(self._look_up)
+        self._expressed = cache(self._express)
+
+    def _add(self, phrase: str, line: Line, own: Collection[str] = ()) -> None:
+        frame, _, text = phrase.partition(" ")
+        found = _SLOT.search(text)
+        if found is not None:
+            before, behind = text[: found.start()].split(), text[found.end() :].split()
+            k = f"at:{key(before)}" if frame == "at" else framed(frame, before).strip()
+            self._slotted.setdefault(k.split(" ")[0], []).append(_Slotted(k, found[1], key(behind), line))
+            return
+        words = text.split() if _PLAIN.fullmatch(text) else tokens(text)
+        for k in (framed(frame, words), f"adj:{key(words)}" if frame == "adj" else ""):
+            if k and k not in own:
+                held = self._lines.setdefault(k, [])
+                held += [line] if line not in held else []
+
+    @property
+    def keys(self) -> Iterable[str]:
+        return self._lines.keys()
+
+    def asked(self, k: str, words: Words = ()) -> Claim | None:
+        """What a key asks, or its words where a phrase with a slot fits them."""
+        return None if k.endswith((":", ": ")) else self._asked(k, tuple(words))
+
+    def _look_up(self, k: str, words: tuple[str, ...]) -> Claim | None:
+        found = self._lines.get(k)
+        if found is not None:
+            return self._added([self._claim(line) for line in sorted(found, key=_options)], k)
+        return self._filled(k, words) if words else None
+
+    def _claim(self, line: Line) -> Claim:
+        found = self.expression(line.meaning)
+        if not line.scope:
+            return found
+        scope = self.expression(line.scope).yes
+        return found._replace(yes=found.yes & scope, no=found.no & scope)
+
+    def _added(self, parts: Sequence[Claim], k: str) -> Claim:
+        """Several meanings of one phrase: true where one is, and what something *is* only where the first does not deny
+        it; false where the first is and no other says more, or may."""
+        first, *more = parts
+        yes, no, whole = first.yes, first.no, k.startswith(("is:", "adj:", "q:"))
+        for q in more:
+            home = self._knows.home(q.yes)
+            yes |= q.yes & ~first.no if whole else q.yes
+            no = no & (q.no | ~home) | q.no & home & ~first.known & ~yes
+        return first if not more else Claim(" / ".join(q.text for q in parts), yes, no & ~yes)
+
+    # --- slots -------------------------------------------------------------------------------------------------------
+
+    def _filled(self, k: str, words: tuple[str, ...]) -> Claim | None:
+        """The first phrase with a slot that fits all of the words, and whose slot is read."""
+        for first in dict.fromkeys((k.split(" ", maxsplit=1)[0], k.partition(":")[0] + ":")):
+            for row in self._slotted.get(first, ()):
+                found = self._fit(row, k, words)
+                if found is not None:
+                    return found
+        return None
+
+    def _fit(self, row: _Slotted, k: str, words: tuple[str, ...]) -> Claim | None:
+        if not k.startswith(row.before) or (row.behind and not k.endswith(row.behind)):
+            return None
+        if k.startswith("at:") and row.before != "at:" and PREPOSITIONS.get(words[0]) == "":
+            words = words[1:]
+        start = _kept(words, len(row.before.partition(":")[2].split()), row.before)
+        end = _back(words, len(row.behind.split()))
+        value = self._slots[row.slot](words[start:end]) if start is not None and start < end else None
+        return None if value is None else self._knows.column(row.line.meaning.split(" ")[0], value)
+
+    # --- meanings ----------------------------------------------------------------------------------------------------
+
+    def expression(self, text: str) -> Claim:
+        """What an expression of attributes asks."""
+        return self._expressed(text)
+
+    def _express(self, text: str) -> Claim:
+        if "/" in text:
+            parts = [self.expression(part.strip()) for part in text.split("/")]
+            return self._added([q for q in parts if not q.unread] or parts, text)
+        options = [all_of(self._graded(name.strip()) for name in option.split("&")) for option in text.split("|")]
+        return any_of([q for q in options if not q.unread] or options)
+
+    def _graded(self, name: str) -> Claim:
+        q = self._knows.attribute(name.strip("!?~"))
+        if q is None:
+            return Claim(f"? {name}", 0, 0, unread=True)
+        q = negated(q) if name.startswith("!") else q
+        return weak(q, "if") if name.endswith("?") else strong(q, "kind of") if name.endswith("~") else q
+
+
+def _options(line: Line) -> int:
+    """Of two lines with the same phrase, the one about fewer attributes is meant first; of equals, the earlier."""
+    return len(re.findall(r"[|&/]", line.meaning))
+
+
+def _kept(words: Words, n: int, before: str) -> int | None:
+    """Where the first n words that count end; those of the start must be the ones before the slot."""
+    dropped, i, seen = word_set("dropped"), 0, list[str]()
+    while i < len(words) and len(seen) < n:
+        seen += [] if words[i] in dropped or words[i] == "," else [base(words[i])]
+        i += 1
+    return i if " ".join(seen) == before.partition(":")[2] else None
+
+
+def _back(words: Words, n: int) -> int:
+    """Where the last n words that count begin."""
+    dropped, i = word_set("dropped"), len(words)
+    while i and n:
+        i -= 1
+        n -= words[i] not in dropped
+    return i

@@ -1,0 +1,58 @@
+"""Closed lists of English words and phrases, from `english.txt`, and one way to look texts up by their first word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+_HEADING = re.compile(r"\[\w+\]")
+
+
+@cache
+def _lists() -> Mapping[str, str]:
+    text = files("sonde.envs._shared.english").joinpath("english.txt").read_text("utf-8")
+    return sections(text)
+
+
+def sections(text: str) -> Mapping[str, str]:
+    """The parts of a text under headings in brackets; lines with # at the front are comments.
+
+    >>> sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
+    {'a': 'x y\\nz', 'b': 'w'}
+    """
+    found: dict[str, list[str]] = {}
+    rows = found.setdefault("", [])
+    for line in text.splitlines():
+        if _HEADING.fullmatch(line):
+            rows = found.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            rows.append(line)
+    return {name: "\n".join(rows) for name, rows in found.items() if name}
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """A list of single words."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def word_list(name: str) -> Sequence[str]:
+    """A list of phrases, in order."""
+    return tuple(" ".join(part.split()) for part in _lists()[name].split(";") if part.strip())
+
+
+def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """The texts as words by their first word, the longest first."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for text in sorted(texts, key=lambda t: -len(t.split())):
+        found.setdefault(text.split()[0], []).append(tuple(text.split()))
+    return found
+
+
+def started(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
+    """How many words the words share with the longest text of an index that they start with."""
+    found = index.get(words[0], ()) if words else ()
+    return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)

@@ -1,0 +1,79 @@
+"""A room for one conversation: what it has declared, and what a message means there.
+
+Ours. `Room.read` is the whole of it: a message in, a `Reading` out. The thin module of a conversation brings what it
+knows (`Knows`), its declared lines, what names name, and how places are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import NamedTuple
+
+from .acts import Act, Kind, heard
+from .claims import Claim, negated
+from .grammar import Grammar
+from .lists import word_set
+from .slips import mended
+from .words import base, singular, tokens
+
+Vocabulary = Callable[[], Collection[str]]
+
+
+class Reading(NamedTuple):
+    """A message as it was understood: `kind` is "asks" with a claim, and otherwise why there is none."""
+
+    kind: Kind
+    claim: Claim | None = None
+
+
+class Room:
+    """See the module. `vocabulary` gives words that slips are mended to, `common` tells a word that is none."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        vocabulary: Vocabulary = frozenset[str],
+        common: Callable[[str], bool] = lambda word: True,
+    ) -> None:
+        self.grammar = grammar
+        self._vocabulary, self._common = vocabulary, common
+        self.read = lru_cache(maxsize=1 << 14)(self._read)
+
+    def _read(self, said: str) -> Reading:
+        act = heard(said)
+        if act.kind != "asks":
+            return Reading(act.kind)
+        claim = self._meant(act)
+        if claim is None:
+            claim = self._mended(act)
+        return Reading("asks", claim) if claim is not None else Reading("unclear")
+
+    def _mended(self, act: Act) -> Claim | None:
+        """The claim of a question once its slips of the pen are mended."""
+        if all(self._is_word(word) for word in act.words):
+            return None
+        fixed = mended(act.words, self._vocabulary(), self._is_word)
+        return self._meant(act._replace(words=tuple(fixed))) if fixed is not None else None
+
+    def _meant(self, act: Act) -> Claim | None:
+        """The claim of a question; a name that is announced as a guess is one."""
+        words = list(act.words)
+        claim = self.grammar.be(words) if act.guess else None
+        if claim is None or not claim.known:
+            claim = self.grammar.sentence(words) or claim
+        if claim is None or (claim.unread and not claim.known):
+            return None
+        return negated(claim) if act.denied else claim
+
+    def _is_word(self, word: str) -> bool:
+        return len(word) < 4 or base(word) != word or self._common(word) or self._common(singular(word))
+
+
+def content(said: str) -> frozenset[str]:
+    """The words of a message in base form, without those that carry nothing; negations do carry something.
+
+    >>> sorted(content("Why glorp the house?"))
+    ['glorp', 'home', 'why']
+    """
+    return frozenset(base(w) for w in tokens(said[:2000]) if w not in word_set("empty") and w != ",")

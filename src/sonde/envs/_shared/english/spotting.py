@@ -1,0 +1,134 @@
+"""Declared phrasings spotted within a sentence: what it touches on, wherever it does.
+
+Ours. Where a message is an order or a question in any frame ("I'd like you to ask the cook where she was"), its parts
+count and not its whole. A declaration is that of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: phrases are
+words in any form, `(a|b)` alternatives, `[a]` what may be absent, `<p>` a mark for something named, `quarrel*` whatever
+begins so, `..` up to four words, none of them a comma.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .lexicon import Line
+from .words import base
+
+_GAP, _WIDEST = "..", 4
+_PART = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\S+")
+
+
+class Spot(NamedTuple):
+    """A meaning, and where its phrase stands."""
+
+    meaning: str
+    start: int
+    end: int
+
+
+class _Node(NamedTuple):
+    """A place in phrases: what may come next, as a word, as the beginning of one (by three letters), or behind a gap,
+    and the meanings of the phrases that end here."""
+
+    words: dict[str, list[_Node]]
+    stems: dict[str, list[tuple[str, _Node]]]
+    gaps: list[_Node]
+    ends: list[str]
+
+    def to(self, part: str, node: _Node) -> None:
+        """Makes a word lead to a node."""
+        if part[-1] == "*":
+            self.stems.setdefault(part[:3], []).append((part[:-1], node))
+        else:
+            self.words.setdefault(part if part[0] == "<" else base(part), []).append(node)
+
+    def walk(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+        """Notes where phrases end that go on from here with the word at `at`."""
+        for meaning in self.ends:
+            ends[meaning] = max(at, ends.get(meaning, 0))
+        if at == len(words):
+            return
+        self._step(words, at, ends)
+        for gap in self.gaps:
+            for skipped in range(at, min(at + _WIDEST + 1, len(words))):
+                gap._step(words, skipped, ends)
+                if words[skipped] == ",":
+                    break
+
+    def _step(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+        word = words[at]
+        for node in self.words.get(word, ()):
+            node.walk(words, at + 1, ends)
+        for stem, node in self.stems.get(word[:3], ()):
+            if word.startswith(stem):
+                node.walk(words, at + 1, ends)
+
+
+def _node() -> _Node:
+    return _Node({}, {}, [], [])
+
+
+def _led(node: _Node, words: Iterable[str]) -> _Node:
+    """Where words lead to from a node."""
+    for word in words:
+        step = _node()
+        node.to(word, step)
+        node = step
+    return node
+
+
+def _added(root: _Node, phrase: str, meaning: str) -> None:
+    """Leads a phrase from a node on; alternatives meet behind them."""
+    heads = [root]
+    for part in _PART.findall(phrase):
+        node = _node()
+        if part == _GAP:
+            for head in heads:
+                head.gaps.append(node)
+            heads = [node]
+            continue
+        for option in part.strip("()[]").split("|"):
+            *before, last = option.split()
+            for head in heads:
+                _led(head, before).to(last, node)
+        heads = [*heads, node] if part[0] == "[" else [node]
+    for head in heads:
+        head.ends.append(meaning)
+
+
+class Spotter:
+    """The phrasings of some declared lines; sentences come as the base forms of their words (`forms`).
+
+    >>> from .lexicon import lines
+    >>> spotter = Spotter(lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
+    >>> spotter.spots(forms("so where exactly were you , and did you quarrel badly with @v".split()))
+    [Spot(meaning='alibi', start=1, end=5), Spot(meaning='strife', start=9, end=13)]
+    """
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._root = _node()
+        for line in lines:
+            for phrase in line.phrases:
+                _added(self._root, phrase, line.meaning)
+
+    def spots(self, words: Sequence[str]) -> list[Spot]:
+        """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
+        found: dict[tuple[str, int], int] = {}
+        root = self._root
+        for at, word in enumerate(words):
+            if word not in root.words and word[:3] not in root.stems:
+                continue
+            ends: dict[str, int] = {}
+            root.walk(words, at, ends)
+            found.update({(meaning, at): end for meaning, end in ends.items()})
+        return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
+
+    def says(self, words: Sequence[str]) -> frozenset[str]:
+        """The meanings that a sentence has."""
+        return frozenset(spot.meaning for spot in self.spots(words))
+
+
+def forms(words: Iterable[str]) -> list[str]:
+    """The forms in which a sentence is searched: base forms, and marks such as `@v` and `@p3` by their kind."""
+    return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base(word) for word in words]

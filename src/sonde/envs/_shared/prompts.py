@@ -1,0 +1,20 @@
+"""Prompts are Markdown files beside their environment; a line `## name` begins the piece called `name`.
+
+Pieces are `str.format` templates. They are written for sonde: rules and answer syntax follow the papers, the words do
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from sonde.core.registry import env_folder
+
+
+@cache
+def pieces(name: str) -> Mapping[str, str]:
+    """The pieces of `envs/FOLDER/prompts/NAME.md`, loaded once per process."""
+    text = env_folder(name).joinpath("prompts", f"{name}.md").read_text("utf-8")
+    parts = text.split("\n## ")
+    return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}

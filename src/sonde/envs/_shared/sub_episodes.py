@@ -1,0 +1,183 @@
+"""What agents that explore over several sub-episodes read off their view: the problem, where they are, the past.
+
+Everything here follows from what the agent has been told: `model` sees the task's public part only, and `info` never
+says more than the messages do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sonde.core import AGENT, Rng, Turn, UserError, View
+from sonde.core.types import Json
+
+from .answer import read_answer
+from .finite import Explored, Problem
+from .needs import needs
+
+LABELLED = ("bandit", "tabular")
+"""Kinds of problems whose states are shown by their labels."""
+
+_SYNTAX = re.compile(r" ?(?:as )?(?:<think>[^<]*</think>\s?)?<answer>[^<]*</answer>", re.IGNORECASE)
+
+_CLOCK = ("sub_episode", "step", "state", "action", "reward", "next", "result")
+
+
+class Experience(NamedTuple):
+    """One finished step: what was observed, the action as it was read (None if it could not be), what came of it.
+
+    Observations are labels of states in bandits and tabular problems, else what the agent was told. `facts` is what the
+    environment says in short form beyond that."""
+
+    sub_episode: int
+    step: int
+    observation: str
+    action: str | None
+    reward: float
+    next: str
+    facts: tuple[tuple[str, Json], ...] = ()
+    labelled: bool = True
+    """Whether observations are labels."""
+
+    def to_json(self) -> dict[str, Json]:
+        row = {k: v for k, v in self._asdict().items() if k not in ("sub_episode", "facts", "labelled")}
+        return row | ({"facts": dict(self.facts)} if self.facts else {})
+
+
+class Now(NamedTuple):
+    """Where the agent is: both counted from 0."""
+
+    sub_episode: int
+    step: int
+
+
+def finite(view: View, agent: str, *kinds: str) -> Problem:
+    """The problem, which must be of one of these kinds (any, if none is given)."""
+    problem: Problem | None = view.problem
+    if problem is None:
+        raise UserError(f"agents:{agent}: {view.spec.name} describes no finite problem of several sub-episodes")
+    if kinds and problem.kind not in kinds:
+        raise UserError(f"agents:{agent}: {view.spec.name} is a problem of kind {problem.kind}, allowed: {kinds}")
+    return problem
+
+
+def explored(view: View, agent: str) -> Explored:
+    """The exact filter of such a problem."""
+    return needs(view, Explored, agent, "over worlds")
+
+
+def possible(view: View) -> Sequence[Any]:
+    """Every hypothesis of the environment's prior, whatever has been observed since; none where it has no filter."""
+    return () if view.prior is None else view.prior.belief().hypotheses
+
+
+def horizon_of(view: View) -> int:
+    """The steps of a sub-episode. Without a finite problem every turn is a sub-episode of its own, as in a bandit."""
+    problem: Problem | None = view.problem
+    return 1 if problem is None else problem.horizon
+
+
+def length_of(view: View) -> tuple[int, int]:
+    """Sub-episodes and steps in all, where every turn is taken."""
+    steps = view.spec.max_turns
+    return -(-steps // horizon_of(view)), steps
+
+
+def now(view: View, horizon: int) -> Now:
+    """The sub-episode and step of the act that is due."""
+    return Now(*divmod(view.turn, horizon))
+
+
+def state_of(view: View, problem: Problem) -> str:
+    """The state that the agent is in."""
+    turns = view.turns
+    if view.turn % problem.horizon == 0 or not turns:
+        return problem.start
+    return str(turns[-1].info["next"])
+
+
+def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
+    """How often every action was taken, and the sum of its rewards."""
+    pulls, paid = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0.0)
+    for turn in view.turns:
+        info = turn.info
+        action = info["action"]
+        if action is not None:
+            pulls[action] += 1
+            paid[action] += info["reward"]
+    return list(zip(pulls.values(), paid.values(), strict=True))
+
+
+def means(counts: Sequence[tuple[int, float]]) -> list[float]:
+    """The mean reward of every action; what was never tried is worth more than all else."""
+    return [total / n if n else math.inf for n, total in counts]
+
+
+def best_of(values: Sequence[float], rng: Rng) -> int:
+    """The index of the largest value; ties are drawn."""
+    top = max(values)
+    best = [i for i, value in enumerate(values) if value == top]
+    return best[0] if len(best) == 1 else best[rng.randrange(len(best))]
+
+
+def experiences(view: View, first: int = 0) -> list[Experience]:
+    """The finished turns from number `first` on."""
+    problem, turns = view.problem, view.turns[first:]
+    labelled = problem is not None and problem.kind in LABELLED
+    before = view.turns[first - 1].told if first else first_told(view)
+    told = [without_syntax(text) for text in (before, *(turn.told for turn in turns))]
+    return [_experience(turn, told[i : i + 2], labelled, problem is not None) for i, turn in enumerate(turns)]
+
+
+def _experience(turn: Turn, told: Sequence[str], labelled: bool, is_finite: bool) -> Experience:
+    info = turn.info
+    if not is_finite:
+        said = without_tags(turn.text)
+        return Experience(turn.index, 0, told[0], said, turn.rewards.get(AGENT, 0.0), told[1], labelled=False)
+    facts = tuple((k, v) for k, v in info.items() if k not in _CLOCK)
+    before, after = (info["state"], info["next"]) if labelled else told
+    return Experience(info["sub_episode"], info["step"], before, info["action"], info["reward"], after, facts, labelled)
+
+
+def first_told(view: View) -> str:
+    """What the agent was told last before its first act: the end of the first message, where the rules come before."""
+    return view.messages[0].content.rpartition("\n\n")[2]
+
+
+def observation_of(view: View) -> str:
+    """What the agent has been told last."""
+    return without_syntax(view.turns[-1].told if view.turn else first_told(view))
+
+
+def rules_of(view: View) -> str:
+    """The first message without its end, the opening position, and without the paragraphs about the answer syntax:
+    sub-calls answer in a form of their own."""
+    paragraphs = view.messages[0].content.split("\n\n")
+    kept = [p for p in paragraphs[:-1] if "<answer>" not in p.lower()]
+    return "\n\n".join(kept) or view.messages[0].content
+
+
+def without_syntax(text: str) -> str:
+    """`text` without reminders of the answer syntax.
+
+    >>> without_syntax("Step 2. Swim on as <Think> ... </Think> <Answer> A or B </Answer>.")
+    'Step 2. Swim on.'
+    """
+    return _SYNTAX.sub("", text)
+
+
+def without_tags(text: str) -> str:
+    """The answer in a text, or the whole text where it has no answer tag."""
+    found = read_answer(text)
+    return text if found is None else found
+
+
+def legal_of(view: View, agent: str) -> Sequence[str]:
+    """The actions that may be taken now, for agents that weigh each of them."""
+    found = view.legal
+    if not found:
+        raise UserError(f"agents:{agent}: {view.spec.name} lists no legal answers")
+    return found

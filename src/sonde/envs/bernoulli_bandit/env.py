@@ -1,0 +1,388 @@
+"""Bandits whose rewards count: earn as much as possible in a fixed number of pulls of arms with unknown means.
+
+Sources and presets:
+    psrl           Toward Efficient Exploration by LLM Agents, section 4.1.1 and H.2.1: 5 arms called by random letters,
+                   one of them, each as likely, pays with probability 0.6, the others with 0.4; T = 100
+    krishnamurthy  the same problem as a story of buttons called by colours (Krishnamurthy et al. 2024, which both
+                   papers take it from; PAPRIKA, appendix J), with the history in one message: `history="raw"` lists
+                   every press, `"summary"` gives counts and means; with up to 20 buttons (`arms=20`), since appendix J
+                   compares few arms with many
+    informative    appendix F and H.2.3, after Russo and Van Roy (2018, example 2): arms 0 to 10; one of 1 to 10 pays 1
+                   for certain, arm 0 pays 1 / (2 times its number), all others 0. T = 20, which the paper leaves open
+
+Number of arms, best mean and gap are configurable. A pull is a sub-episode of one step, so regret is per pull.
+The filter knows the prior above; agents that assume less (Beta(1, 1) for each arm, as the paper's) read the counts.
+An episode is won when the best arm was pulled more often than any other; its score is the mean reward. The agent is not
+told. Departures: prompts are ours; that of `informative` tells the rule, which the paper gives to its samplers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from random import Random
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
+from .._shared.prompts import pieces
+from .._shared.rounds import checked_turns, fact
+
+if TYPE_CHECKING:
+    from .._shared.finite import Problem, World
+    from .filter import BanditFilter, Game
+
+
+class _Preset(NamedTuple):
+    arms: int
+    pulls: int
+    history: str
+    reference: str
+    source: str
+
+
+_STORY = "Krishnamurthy et al. (arXiv 2403.15371)"
+_PAPER = "Toward Efficient Exploration by LLM Agents"
+_PRESETS = {
+    "psrl": _Preset(5, 100, "messages", "bayes_bandit", f"{_PAPER}, section 4.1.1 and appendix H.2.1"),
+    "krishnamurthy": _Preset(5, 100, "raw", "bayes_bandit", f"{_STORY}; PAPRIKA, appendix J"),
+    "informative": _Preset(11, 20, "messages", "ids", f"{_PAPER}, appendices F and H.2.3"),
+}
+_COLOURS = (
+    "blue", "green", "red", "yellow", "purple", "orange", "white", "black", "pink", "brown",
+    "grey", "gold", "silver", "turquoise", "beige", "maroon", "navy", "lime", "olive", "coral",
+)  # fmt: skip
+_MOST_ARMS = {"psrl": len(ascii_uppercase), "krishnamurthy": len(_COLOURS), "informative": 100}
+_HISTORIES = ("messages", "raw", "summary")
+_SIZES = {"train": 1000, "test": 100}
+_ONLY = "pull"
+"""The name of a bandit's one state."""
+
+
+class State(NamedTuple):
+    """The labels and mean rewards of the arms, and the pulls so far as `(arm, reward)`; arm None was unreadable."""
+
+    arms: tuple[str, ...]
+    means: tuple[float, ...]
+    pulls: tuple[tuple[int | None, float], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BernoulliBandit(TabularEnv[State], AnswerTags):
+    """See the module. None takes the preset's value; `max_turns` is the number of pulls T. `best` and `gap` (0.6 and
+    0.2) belong to the presets of random rewards. `history` is `messages`, `raw` or `summary`; see `render`."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "psrl"
+    arms: int | None = None
+    best: float | None = None
+    gap: float | None = None
+    history: str | None = None
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.n <= _MOST_ARMS[self.preset]:
+            raise invalid("bernoulli_bandit: arms", self.n, f"2 to {_MOST_ARMS[self.preset]}")
+        if self.shown not in _HISTORIES:
+            raise unknown("bernoulli_bandit: history", self.shown, _HISTORIES)
+        checked_turns("bernoulli_bandit", None, 1, self.turns)
+        for name, value in (("best", self.best), ("gap", self.gap)):
+            if value is not None and self._certain:
+                raise invalid(f"bernoulli_bandit: {name}", value, "none for the preset 'informative'")
+        best, rest = self._chances
+        if not 0.0 < best < 1.0:
+            raise invalid("bernoulli_bandit: best", best, "a number between 0 and 1")
+        if not 0.0 < rest < best:
+            raise invalid("bernoulli_bandit: gap", self.gap, f"a number between 0 and best = {best}")
+
+    @cached_property
+    def n(self) -> int:
+        """Number of arms, with arm 0 of `informative`."""
+        return _PRESETS[self.preset].arms if self.arms is None else self.arms
+
+    @cached_property
+    def turns(self) -> int:
+        """Number of pulls."""
+        return _PRESETS[self.preset].pulls if self.max_turns is None else self.max_turns
+
+    @cached_property
+    def shown(self) -> str:
+        """How the history is shown."""
+        return _PRESETS[self.preset].history if self.history is None else self.history
+
+    @cached_property
+    def _certain(self) -> bool:
+        return self.preset == "informative"
+
+    @cached_property
+    def _chances(self) -> tuple[float, float]:
+        """The means of the best arm and of the others."""
+        best = 0.6 if self.best is None else self.best
+        return best, round(best - (0.2 if self.gap is None else self.gap), 12)
+
+    @cached_property
+    def spec(self) -> Spec:
+        preset = _PRESETS[self.preset]
+        best, rest = self._chances
+        return Spec(
+            name="bernoulli_bandit",
+            version="2",
+            summary="earn as much as possible in a fixed number of pulls of arms with unknown means",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support=f"any of arms 1 to {self.n - 1} is the best, alike"
+            if self._certain
+            else f"any of {self.n} arms is the best, alike, and pays with {best:g}; the others with {rest:g}",
+            source=preset.source,
+            reference=preset.reference,
+            departures=("the prompt tells the rule of the rewards",) if self._certain else (),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_SIZES[split], lambda i: self._task(self._labels(split, i), None, split, i))
+
+    def _labels(self, split: str, index: int) -> tuple[str, ...]:
+        if self._certain:
+            return tuple(str(i) for i in range(self.n))
+        if self.preset == "krishnamurthy":
+            return _COLOURS[: self.n]
+        rng = Random(derive(0, "task", "bernoulli_bandit", self.preset, split, index))
+        return tuple(rng.sample(ascii_uppercase, self.n))
+
+    def task(self, hidden: Json) -> Task:
+        """`{"arms": ["K", "Q", ...], "best": "Q"}`: labels in the order shown, and the best one. Without `arms`, the
+        labels are those of the preset, or the first letters."""
+        setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        if not {"best"} <= set(setup) <= {"arms", "best"}:
+            raise invalid("bernoulli_bandit: hidden", cast("object", hidden), '{"arms": ["K", "Q", ...], "best": "Q"}')
+        preset_arms = tuple(ascii_uppercase[: self.n]) if self.preset == "psrl" else self._labels("custom", 0)
+        arms = _checked_arms(setup.get("arms", preset_arms), self.n, preset_arms, self.preset == "psrl")
+        if setup["best"] not in (arms[1:] if self._certain else arms):
+            raise invalid("bernoulli_bandit: hidden: best", setup["best"], f"one of {', '.join(arms)}")
+        return self._task(arms, Frozen[Any](arms=arms, best=setup["best"]), "custom", 0)
+
+    def _task(self, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
+        return self.listed(split, index, Frozen[Any](arms=arms), hidden)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        arms = public["arms"][1:] if self._certain else public["arms"]
+        return [(1.0 / len(arms), {"best": arm}) for arm in arms]
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        arms: tuple[str, ...] = public["arms"]
+        return State(arms, self._means(arms, hidden["best"]))
+
+    def _means(self, arms: tuple[str, ...], best: str) -> tuple[float, ...]:
+        high, low = (1.0, 0.0) if self._certain else self._chances
+        means = tuple(high if arm == best else low for arm in arms)
+        return (1.0 / (2.0 * arms.index(best)), *means[1:]) if self._certain else means
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if len(state.pulls) < self.turns else None
+
+    def hypothesis(self, state: State) -> str:
+        return state.arms[_best(state)]
+
+    def intro(self, state: State, seat: str) -> str:
+        return f"{self._rules(state.arms)}\n\n{_ask(self.preset, 'ask', 1, self.turns)}"
+
+    def _rules(self, arms: tuple[str, ...]) -> str:
+        listed, last = ", ".join(arms), self.n - 1
+        return pieces("bernoulli_bandit")[f"{self.preset}-intro"].format(
+            n=self.n, arms=listed, pulls=self.turns, last=last
+        )
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        arm = _named(state.arms, text)
+        if arm is None:
+            return [(1.0, self._unread(state, text))]
+        mean = state.means[arm]
+        if self._certain:
+            return [(1.0, self._pulled(state, arm, mean))]
+        return [(mean, self._pulled(state, arm, 1.0)), (1.0 - mean, self._pulled(state, arm, 0.0))]
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        """One draw from `outcomes`, building only the one that happens."""
+        arm = _named(state.arms, text, self.which_answer)
+        if arm is None:
+            return self._unread(state, text)
+        mean = state.means[arm]
+        return self._pulled(state, arm, mean if self._certain else float(rng.random() < mean))
+
+    def _pulled(self, state: State, arm: int, reward: float) -> Step:
+        arms, means, pulls = state
+        info = fact("step", len(pulls), 1, _ONLY, arms[arm], reward, _ONLY)
+        told = _pull(self.preset, arms[arm], reward)
+        return self._next(State(arms, means, (*pulls, (arm, reward))), told, info, _paid(reward))
+
+    def _unread(self, state: State, text: str) -> Step:
+        """An answer that names no arm costs the pull; none at all ends the episode."""
+        say, turn = pieces("bernoulli_bandit"), len(state.pulls)
+        if read_answer(text) is None:
+            over = state._replace(pulls=state.pulls + ((None, 0.0),) * (self.turns - turn))
+            info, told = fact("format", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
+            return Step(over, told, info=info, outcome=Outcome("format"))
+        info = fact("invalid", turn, 1, _ONLY, None, 0.0, _ONLY)
+        told = say[f"{self.preset}-invalid"]
+        return self._next(state._replace(pulls=(*state.pulls, (None, 0.0))), told, info, _paid(0.0))
+
+    def _next(self, after: State, told: str, info: Frozen[Any], rewards: Frozen[float]) -> Step:
+        n = len(after.pulls)
+        if n == self.turns:
+            ended = Frozen({AGENT: f"{told}\n{pieces('bernoulli_bandit')['over']}"})
+            return Step(after, ended, rewards, info, _outcome(after))
+        return Step(after, Frozen({AGENT: f"{told}\n{_ask(self.preset, 'next', n + 1, self.turns)}"}), rewards, info)
+
+    def render(self, state: State, seat: str) -> str | None:
+        """Rules, history and question in one message; None under `history="messages"`."""
+        if self.shown == "messages":
+            return None
+        say, n = pieces("bernoulli_bandit"), len(state.pulls)
+        head = say[f"{self.shown}-head"].format(n=n) if n else say["no-history"]
+        lines = [head, *(_raw(state) if self.shown == "raw" else _summary(state))] if n else [head]
+        ask = _ask(self.preset, "next", min(n + 1, self.turns), self.turns)
+        return "\n\n".join([self._rules(state.arms), "\n".join(lines), ask])
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return state.arms
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- the decision problem ----------------------------------------------------------------------------------------
+
+    def model(self, public: Mapping[str, Json]) -> Problem:
+        """The decision problem of tasks with this public part."""
+        return _problem(self, tuple(public["arms"]))
+
+    def world(self, state: State) -> World:
+        """The mean rewards behind a state of an episode."""
+        from .._shared.finite import bandit
+
+        return bandit(state.means)
+
+    def optimal_value(self, state: State) -> float:
+        """The mean reward of the best arm."""
+        return max(state.means)
+
+    def filter(self, public: Mapping[str, Json]) -> BanditFilter:
+        return _prior(self, tuple(public["arms"]))
+
+
+@lru_cache(maxsize=4096)
+def _problem(env: BernoulliBandit, arms: tuple[str, ...]) -> Problem:
+    from .._shared.finite import Problem
+
+    certain = env.preset == "informative"
+    pays = (0.0, *(1.0 / (2.0 * i) for i in range(env.n - 1, 0, -1)), 1.0) if certain else (0.0, 1.0)
+    return Problem("bandit", (_ONLY,), arms, 1, env.turns, _ONLY, pays)
+
+
+@lru_cache(maxsize=4096)
+def _prior(env: BernoulliBandit, arms: tuple[str, ...]) -> BanditFilter:
+    from .filter import BernoulliFilter, Game, InformativeFilter
+
+    best, rest = env._chances  # pyright: ignore[reportPrivateUsage]
+
+    def parse(text: str) -> str | None:
+        arm = _named(arms, text, env.which_answer)
+        return None if arm is None else arms[arm]
+
+    game: Game = Game(_problem(env, arms), best, rest, parse)
+    return (InformativeFilter if env.preset == "informative" else BernoulliFilter)(game)
+
+
+def _best(state: State) -> int:
+    return state.means.index(max(state.means))
+
+
+def _outcome(state: State) -> Outcome:
+    arms = [arm for arm, _ in state.pulls]
+    best = _best(state)
+    counts = [arms.count(i) for i in range(len(state.arms))]
+    won = arms[-1] is not None and all(counts[best] > c for i, c in enumerate(counts) if i != best)
+    score = sum(reward for _, reward in state.pulls) / len(arms)
+    return Outcome("win" if won else "loss", min(1.0, score))
+
+
+@lru_cache(maxsize=1024)
+def _paid(reward: float) -> Frozen[float]:
+    return Frozen({AGENT: reward})
+
+
+# --- names and words -------------------------------------------------------------------------------------------------
+
+
+def _checked_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: bool) -> tuple[str, ...]:
+    """The labels of a custom setup: any different letters under `psrl`, else those of the preset."""
+    allowed = f"{n} different letters from A to Z" if letters else ", ".join(preset_arms)
+    rows = tuple(cast("Sequence[object]", arms)) if isinstance(arms, list | tuple) else ()
+    names = tuple(a for a in rows if isinstance(a, str))
+    fits = len(names) == len(rows) == n and len(set(names)) == n and set(names) <= set(ascii_uppercase)
+    if not (fits if letters else names == preset_arms == rows):
+        raise invalid("bernoulli_bandit: hidden: arms", cast("object", arms), allowed)
+    return names
+
+
+def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
+    """The number of the arm that a text names; None if it names none."""
+    known = _numbers(arms)
+
+    def parse(answer: str) -> str | None:
+        name = answer.lower()
+        return name if name in known and answer.isascii() else None
+
+    name = parse_answer(text, parse, begins_another(known), which=which)
+    return None if name is None else known[name]
+
+
+@lru_cache(maxsize=4096)
+def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
+    return {arm.lower(): i for i, arm in enumerate(arms)}
+
+
+def _number(reward: float) -> str:
+    """A reward as it is told; 1/(2 i) to four digits tells i apart up to 100.
+
+    >>> _number(1.0), _number(1 / 6)
+    ('1', '0.1667')
+    """
+    return f"{reward:.4g}"
+
+
+@lru_cache(maxsize=4096)
+def _pull(preset: str, arm: str, reward: float) -> str:
+    return pieces("bernoulli_bandit")[f"{preset}-pull"].format(arm=arm, reward=_number(reward))
+
+
+@lru_cache(maxsize=16_384)
+def _ask(preset: str, piece: str, n: int, pulls: int) -> str:
+    return pieces("bernoulli_bandit")[f"{preset}-{piece}"].format(n=n, pulls=pulls)
+
+
+def _raw(state: State) -> list[str]:
+    say = pieces("bernoulli_bandit")
+    none = say["raw-none"]
+    return [
+        say["raw-line"].format(i=i + 1, arm=none if arm is None else state.arms[arm], reward=_number(reward))
+        for i, (arm, reward) in enumerate(state.pulls)
+    ]
+
+
+def _summary(state: State) -> list[str]:
+    say = pieces("bernoulli_bandit")
+    rows: list[str] = []
+    for i, arm in enumerate(state.arms):
+        paid = [reward for a, reward in state.pulls if a == i]
+        mean = f"{sum(paid) / len(paid):.2f}" if paid else ""
+        rows.append(say["summary-line" if paid else "summary-none"].format(arm=arm, n=len(paid), mean=mean))
+    return rows

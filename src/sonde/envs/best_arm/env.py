@@ -1,0 +1,331 @@
+"""Best-arm identification: try options that pay or do not, then name the one with the highest chance to pay.
+
+Source: PAPRIKA, table 1 and appendix B.4.10: with eps ~ U[0.1, 0.2], a random arm pays with probability 0.5 + eps and
+the others with probabilities drawn from U[0, 0.5 - eps]; 20 pulls, then one decision; 81 training scenarios of 3 to 7
+arms, and one test scenario of 5 played in 100 worlds. Rewards: 1 for the right decision, else 0; what a pull pays is in
+`info`. The means are drawn from the world seed, so a group of samples shares them.
+Preset `small` is ours, for models of less than a million parameters: three machines that are always called the same,
+10 pulls, 500 worlds to train on and 500 to test on, and no story; after every pull, and in `render`, the tallies of all
+machines and the number of tries left.
+Departures: scenarios are ours; pulls left are told. A name that is no arm costs its pull, as in the paper's code, but
+the call to decide follows the last pull whatever it was, where that code leaves it out after a wrong name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde._util.folders import data_file
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
+from .._shared.frames import plain_letters
+from .._shared.prompts import pieces
+
+if TYPE_CHECKING:
+    from .filter import ArmsFilter
+
+_N_TEST = 100
+_N_SMALL = 500
+_SMALL_ARMS = ("amber", "coral", "indigo")
+_CUSTOM, _SMALL = "custom", "small"
+_TURNS = Frozen(paprika=21, small=11)
+_WIN = Frozen({AGENT: 1.0})
+
+
+class Scenario(NamedTuple):
+    """A story around some arms: what an arm is called, what pulling one means and when it pays."""
+
+    name: str
+    split: str
+    setting: str
+    arm: str
+    act: str
+    payoff: str
+    arms: tuple[str, ...]
+
+
+class State(NamedTuple):
+    """The world (scenario, arms, chance of each to pay), `(pulls, successes)` of each arm, and the turns taken."""
+
+    scenario: str
+    arms: tuple[str, ...]
+    means: tuple[float, ...]
+    counts: tuple[tuple[int, int], ...]
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestArm(TabularEnv[State], AnswerTags):
+    """See the module. `max_turns` in 2..201, None takes the preset's: so many pulls but one, then the decision."""
+
+    presets: ClassVar[tuple[str, ...]] = ("paprika", "small")
+
+    preset: str = "paprika"
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_turns is None:
+            object.__setattr__(self, "max_turns", _TURNS[self.preset])
+
+    def check_turns(self) -> None:
+        if self.max_turns is not None and not 2 <= self.max_turns <= 201:
+            raise invalid("best_arm: max_turns", self.max_turns, "2 to 201")
+
+    @property
+    def n_pulls(self) -> int:
+        """All turns but the last, in which is decided."""
+        return cast("int", self.max_turns) - 1
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="best_arm",
+            version="2",
+            summary="find the arm most likely to pay in a limited number of pulls",
+            preset=self.preset,
+            max_turns=self.n_pulls + 1,
+            reward_range=(0.0, 1.0),
+            support="eps ~ U[0.1, 0.2]; the best arm pays with 0.5 + eps, every other with U[0, 0.5 - eps]",
+            source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
+            reference="bayes_arm",
+            departures=(
+                *self.paprika_departures,
+                "scenarios of our own",
+                "every message tells the pulls left",
+                "the call to decide is given after an invalid last pull too",
+            ),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        if self.preset == _SMALL:
+            return TaskList(_N_SMALL, lambda i: self._task(_SMALL, _SMALL_ARMS, None, split, i))
+        if split == "test":
+            room = _scenarios(split)[0]
+            return TaskList(_N_TEST, lambda i: self._task(room.name, room.arms, None, split, i))
+        told = _scenarios(split)
+        return TaskList(len(told), lambda i: self._task(told[i].name, told[i].arms, None, split, i))
+
+    def task(self, hidden: Json) -> Task:
+        """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or any 2 to 10 names."""
+        means = _checked(hidden)
+        name, arms = self._named_home(tuple(means))
+        ordered = Frozen(means=Frozen({arm: float(means[arm]) for arm in arms}))
+        return self._task(name, arms, ordered, "custom", 0)
+
+    def _named_home(self, arms: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The scenario that these arms belong to, and its arms in order."""
+        if self.preset == _SMALL:
+            return _SMALL, _SMALL_ARMS if set(arms) == set(_SMALL_ARMS) else arms
+        scenario = _home(frozenset(arms))
+        return (scenario.name, scenario.arms) if scenario else (_CUSTOM, arms)
+
+    def _task(self, name: str, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
+        return self.listed(split, index, Frozen[Any](scenario=name, arms=arms), hidden)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        arms: tuple[str, ...] = public["arms"]
+        eps, best = rng.uniform(0.1, 0.2), rng.randrange(len(arms))
+        means = [0.5 + eps if i == best else rng.uniform(0.0, 0.5 - eps) for i in range(len(arms))]
+        return {"means": dict(zip(arms, means, strict=True))}
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        arms: tuple[str, ...] = public["arms"]
+        return State(public["scenario"], arms, tuple(hidden["means"][a] for a in arms), ((0, 0),) * len(arms))
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn <= self.n_pulls else None
+
+    def hypothesis(self, state: State) -> str:
+        return state.arms[state.means.index(max(state.means))]
+
+    def intro(self, state: State, seat: str) -> str:
+        if state.scenario == _SMALL:
+            return self._shown(state)
+        story = _texts(state.scenario, state.arms)
+        return pieces("best_arm")["intro"].format(pulls=self.n_pulls, **story.words)
+
+    def render(self, state: State, seat: str) -> str | None:
+        """Rules, tallies and tries left in preset `small`; the stories of `paprika` have no summary."""
+        return self._shown(state) if state.scenario == _SMALL else None
+
+    def _shown(self, state: State) -> str:
+        rules = pieces("best_arm")["small-intro"].format(pulls=self.n_pulls, arms=", ".join(state.arms))
+        return f"{rules}\n{self._tallies(state)}"
+
+    def _tallies(self, state: State) -> str:
+        """Tries and wins of every arm, then the tries left or the call to decide."""
+        say, left = pieces("best_arm"), self.n_pulls - state.turn
+        rows = zip(state.arms, state.counts, strict=True)
+        tallies = [say["small-tally"].format(arm=arm, tries=n, wins=wins) for arm, (n, wins) in rows]
+        return "\n".join([*tallies, say["small-next"].format(left=left) if left > 0 else say["small-decide"]])
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
+        if arm is None:
+            return [(1.0, self._settled(state, text))]
+        mean = state.means[arm]
+        return [(mean, self._pulled(state, arm, 1)), (1.0 - mean, self._pulled(state, arm, 0))]
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        """One draw from `outcomes`, building only the outcome that happens."""
+        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
+        if arm is None:
+            return self._settled(state, text)
+        return self._pulled(state, arm, int(rng.random() < state.means[arm]))
+
+    def _pulled(self, state: State, arm: int, reward: int) -> Step:
+        scenario, arms, means, counts, turn = state
+        n, s = counts[arm]
+        counts = (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
+        texts = _texts(scenario, arms)
+        info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_table(arms, counts))
+        after = State(scenario, arms, means, counts, turn + 1)
+        return self._next(after, texts, texts.pulled[arm][reward], info)
+
+    def _settled(self, state: State, text: str) -> Step:
+        """What follows from the text alone: a decision, or an answer that names no arm."""
+        say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
+        words = texts.words
+        after = state._replace(turn=state.turn + 1)
+        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text, self.which_answer)
+        if arm is None and read_answer(text) is None:
+            over = state._replace(turn=self.n_pulls + 1)
+            return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
+        if arm is None:
+            info = Frozen[Any](result="invalid", pulls=pulls)
+            if state.turn < self.n_pulls:
+                return self._next(after, texts, say["invalid"].format(**words), info)
+            return _end(after, say["no-decision"].format(**words), info, Outcome("loss"))
+        name, right = state.arms[arm], state.means[arm] == max(state.means)
+        result = "win" if right else "loss"
+        info = Frozen[Any](result=result, arm=name, pulls=pulls)
+        told = say[result].format(arm=name, **words)
+        return _end(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
+
+    def _next(self, after: State, texts: Texts, told: str, info: Frozen[Any]) -> Step:
+        if after.scenario == _SMALL:
+            return Step(after, Frozen({AGENT: f"{told}\n{self._tallies(after)}"}), info=info)
+        left = self.n_pulls - after.turn
+        ask = texts.decide if left == 0 else f"{texts.next[0]}{left}{texts.next[1]}"
+        return Step(after, Frozen({AGENT: f"{told}\n{ask}"}), info=info)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return state.arms
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> ArmsFilter:
+        from .filter import Game
+
+        arms: tuple[str, ...] = public["arms"]
+        return Game(arms, self.n_pulls, partial(_named, arms, which=self.which_answer)).start()
+
+
+def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+    rewards = _WIN if outcome.kind == "win" else Frozen[float]()
+    return Step(state, Frozen({AGENT: told}), rewards, info, outcome)
+
+
+def _table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen[tuple[int, int]]:
+    return Frozen(zip(arms, counts, strict=True))
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: without case, doubled spaces, quotes or stops around it."""
+    return " ".join(plain_letters(name).strip(" \t\r\n\"'`*.“”‘’").casefold().split())
+
+
+def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
+    """The number of the arm that a text names; None if it names none."""
+    known = _numbers(arms)
+
+    def parse(answer: str) -> str | None:
+        name = _plain(answer)
+        return name if name in known else None
+
+    name = parse_answer(text, parse, begins_another(known), which=which)
+    return None if name is None else known[name]
+
+
+@lru_cache(maxsize=1024)
+def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
+    return {_plain(arm): i for i, arm in enumerate(arms)}
+
+
+def _checked(hidden: Json) -> Mapping[str, float]:
+    """The means in a hidden setup, or an error that names what is wrong with it."""
+    setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+    if set(setup) != {"means"} or not isinstance(setup["means"], Mapping):
+        raise invalid("best_arm: hidden", cast("object", hidden), '{"means": {"blue": 0.63, ...}}')
+    rows = cast("Mapping[Any, Any]", setup["means"])
+    if not 2 <= len(rows) <= 10:
+        raise invalid("best_arm: means", dict(rows), "2 to 10 arms")
+    for name, mean in rows.items():
+        if not isinstance(name, str) or not _plain(name) or len(name) > 40 or not name.isprintable() or "<" in name:
+            raise invalid("best_arm: means: name", name, "1 to 40 printable characters without <")
+        if isinstance(mean, bool) or not isinstance(mean, int | float) or not (0.0 <= mean <= 1.0):
+            raise invalid(f"best_arm: means[{name!r}]", mean, "a number from 0 to 1")
+    if len({_plain(name) for name in rows}) < len(rows):
+        raise invalid("best_arm: means", dict(rows), "names that differ in more than case, spaces and quotes")
+    if list(rows.values()).count(max(rows.values())) > 1:
+        raise invalid("best_arm: means", dict(rows), "one highest mean, not several")
+    return rows
+
+
+# --- scenarios -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _scenarios(split: str) -> tuple[Scenario, ...]:
+    rows: list[dict[str, Any]] = json.loads(data_file("best_arm", "scenarios.json").read_text("utf-8"))
+    return tuple(Scenario(**row)._replace(arms=tuple(row["arms"])) for row in rows if row["split"] == split)
+
+
+@cache
+def _home(arms: frozenset[str]) -> Scenario | None:
+    """The scenario with exactly these arms."""
+    return next((s for s in _scenarios("test") + _scenarios("train") if frozenset(s.arms) == arms), None)
+
+
+def _scenario(name: str, arms: tuple[str, ...]) -> Scenario:
+    if name == _SMALL:
+        return Scenario(name, "", "", "machine", "try {arm}", "it pays", arms)
+    if name == _CUSTOM:
+        return Scenario(name, "", pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
+    return next(s for s in _scenarios("test") + _scenarios("train") if s.name == name)
+
+
+class Texts(NamedTuple):
+    """The prompt pieces of one scenario, filled in as far as they do not change."""
+
+    words: Mapping[str, str]
+    pulled: tuple[tuple[str, str], ...]
+    next: tuple[str, str]
+    """What stands before and after the number of pulls left."""
+    decide: str
+
+
+@lru_cache(maxsize=1024)
+def _texts(name: str, arms: tuple[str, ...]) -> Texts:
+    scenario, say = _scenario(name, arms), pieces("best_arm")
+    listed = ", ".join(arms)
+    words = {"setting": scenario.setting, "noun": scenario.arm, "payoff": scenario.payoff, "arms": listed}
+    acts = [scenario.act.format(arm=arm) for arm in arms]
+    pulled = tuple((say["pull"].format(act=a, reward=0), say["pull"].format(act=a, reward=1)) for a in acts)
+    before, _, after = say["next"].partition("{left}")
+    return Texts(words, pulled, (before, after.format(**words)), say["decide"].format(**words))

@@ -1,0 +1,49 @@
+"""Bayesian best-arm identification: pull what most helps the decision, then decide for the likeliest.
+
+The knowledge gradient (Frazier, Powell and Dayanik 2008, "A knowledge-gradient policy for sequential information
+collection") on the exact posterior: score each arm by the probability that the decision would be right after just one
+more pull of it. Single pulls often cannot change the decision, so ties are frequent; they go to the arm of highest
+expected information gain. Under PAPRIKA's prior the exact chance of a right decision after 20 pulls of 5 arms, by
+dynamic programming over all counts, is 0.8407; information gain alone has 0.8361, top-two Thompson sampling 0.8243,
+pulls at random with the best decision 0.7620, and the Bayes-optimal strategy 0.8456.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sonde.core import Action, Belief, ProgramPolicy, View
+
+from .._shared.needs import needs
+from .._shared.sub_episodes import legal_of
+
+
+class _Arms(Protocol):
+    """What this agent asks of a filter."""
+
+    def belief(self) -> Belief: ...
+    @property
+    def expected_gains(self) -> Sequence[float]: ...
+
+    def expected_successes(self) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesArm(ProgramPolicy):
+    """See the module. Needs a filter with `expected_successes` and `expected_gains`, one value per legal answer."""
+
+    def act_now(self, view: View) -> Action:
+        arms, legal = needs(view, _Arms, "bayes_arm", "over arms"), legal_of(view, "bayes_arm")
+        if view.turn == view.spec.max_turns - 1:
+            belief = arms.belief()
+            chances = _rounded(belief.probs)
+            return Action(view.say(belief.hypotheses[chances.index(max(chances))]))
+        scores = list(zip(_rounded(arms.expected_successes()), _rounded(arms.expected_gains), strict=True))
+        return Action(view.say(legal[scores.index(max(scores))]))
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    """Without the last digits, which differ between machines and would decide between equals."""
+    return [round(float(value), 10) for value in values]

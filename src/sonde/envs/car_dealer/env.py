@@ -1,0 +1,256 @@
+"""Sell a car: find out what kind of buyer stands before you, then make the offer that this one accepts.
+
+Source: LMRL-Gym (arXiv 2311.18232), section 4.1 and appendix D.8. Published: a seller (the agent) and a buyer with one
+of three characters (loves discounts, wants features, is impatient), preferred brand and features, and a budget; whether
+it buys, and at what price, follows from the dialogue; the return is the sale price: `reward="price"` here, in thousands
+of dollars. Its code has that too, but by default earns price / ((budget + list price) / 2), and without a sale
+(list price - budget) / list price, so that a poor buyer who leaves is worth something: `reward="fancy"`, its own name.
+Ours, and the default, is `reward="ratio"`: the same for a sale, and nothing without one.
+
+Ours: brands, prices, features and the buyers' rules (`negotiation.py`); the paper's buyer is a fine-tuned language
+model, whose weights decide. A message makes an offer if it puts forward one price; to state the list price, or what the
+buyer would pay, offers nothing. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or
+`<Deal>no</Deal>`; the agent does not see these tags. A deal without an offer on the table is no deal, whatever a buyer
+says.
+
+The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
+all 315. The filter is exact for `users:buyer`.
+
+`turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.types import EMPTY, Json
+
+from .._shared.dialogue import LONGEST_REPLY, USER, spoken
+from .._shared.prompts import pieces
+from .filter import DealFilter
+from .negotiation import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
+
+_NAME = "car_dealer"
+_SIZES = {"train": 500, "test": 200}
+_REWARDS = ("ratio", "price", "fancy")
+_PAIRS = tuple(f"{a} and {b}" for a, b in combinations(FEATURES, 2))
+_PRICE = re.compile(r"\$\d{1,3}(?:,\d{3})+")
+_BRANDS = ("Arden", "Belvoir", "Castellan", "Dunmore", "Elara", "Fenwick", "Galant", "Halden")
+_BODIES = ("sedan", "minivan", "estate car", "coupe", "pickup truck")
+_LISTED = (18_000, 80_000)
+_DEAL = re.compile(r"<\s*deal\s*>\s*(yes|no)\s*<\s*/\s*deal\s*>", re.IGNORECASE)
+_LONGEST = 2_000
+
+
+class State(NamedTuple):
+    """The buyer, the car and its list price, the messages as pitches, the last offer, and whose word it is."""
+
+    buyer: Buyer
+    car: str
+    listed: int
+    pitches: tuple[Pitch, ...] = ()
+    offered: int = 0
+    seat: str | None = AGENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarDealer(Env[State]):
+    """See the module. `reward` is "ratio", "price" or "fancy"."""
+
+    presets: ClassVar[tuple[str, ...]] = ("lmrl",)
+
+    preset: str = "lmrl"
+    reward: str = "ratio"
+    max_turns: int = 25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reward not in _REWARDS:
+            raise unknown(f"{_NAME}: reward", self.reward, _REWARDS)
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="4",
+            summary="sell a car to a buyer whose character, budget and wishes have to be found out",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(
+                (100 - max(SHARES)) / 100 if self.reward == "fancy" else 0.0,
+                1.2 * _LISTED[1] / 1000 if self.reward == "price" else 1.2,
+            ),
+            support=f"all {len(buyers())} buyers: character, budget in 5 % steps of the list price, two features",
+            source="LMRL-Gym, appendix D.8",
+            seats=Frozen({AGENT: None, USER: "users:buyer"}),
+            assumes=Frozen({USER: "users:buyer"}),
+            reference="closer",
+            max_new_tokens=256,
+            departures=(
+                "the buyer follows stated rules instead of a language model's weights",
+                "the agent speaks first",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_SIZES[split], lambda i: self._task(*self._drawn(split, i), split, i))
+
+    def _drawn(self, split: str, index: int) -> tuple[Frozen[Json], Buyer]:
+        """The buyers take turns in an order of each split's own, so that all come equally often."""
+        rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
+        low, high = _LISTED
+        car = Frozen[Json](
+            brand=rng.choice(_BRANDS), body=rng.choice(_BODIES), listed=rng.randrange(low, high + 1, 500)
+        )
+        return car, _shuffled(split)[index % len(buyers())]
+
+    def task(self, hidden: Json) -> Task:
+        """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}` and, if wanted,
+        `brand` and `body`."""
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        character, share, listed = setup.get("character"), setup.get("share"), setup.get("listed", 30_000)
+        wants, brand, body = setup.get("wants"), setup.get("brand", _BRANDS[0]), setup.get("body", _BODIES[0])
+        if character not in CHARACTERS:
+            raise invalid(f"{_NAME}: hidden: character", character, ", ".join(CHARACTERS))
+        if share not in SHARES:
+            raise invalid(f"{_NAME}: hidden: share", share, ", ".join(map(str, SHARES)))
+        if not isinstance(listed, int) or not _LISTED[0] <= listed <= _LISTED[1]:
+            raise invalid(f"{_NAME}: hidden: listed", listed, f"{_LISTED[0]} to {_LISTED[1]} dollars")
+        for name, value, allowed in (("brand", brand, _BRANDS), ("body", body, _BODIES)):
+            if value not in allowed:
+                raise invalid(f"{_NAME}: hidden: {name}", value, ", ".join(allowed))
+        buyer = Buyer(character, share, _wants(wants))
+        return self._task(Frozen[Json](brand=brand, body=body, listed=listed), buyer, "custom", 0)
+
+    def _task(self, car: Frozen[Json], buyer: Buyer, split: str, index: int) -> Task:
+        hidden = {**car, "character": buyer.character, "share": buyer.share, "wants": buyer.wants}
+        return self.listed(split, index, car, Frozen[Any](hidden), character=buyer.character)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> State:
+        h = task.hidden
+        car = f"{task.public['brand']} {task.public['body']}"
+        return State(Buyer(h["character"], h["share"], tuple(h["wants"])), car, task.public["listed"])
+
+    def to_act(self, state: State) -> str | None:
+        return state.seat
+
+    def hypothesis(self, state: State) -> str:
+        return described(state.buyer)
+
+    def intro(self, state: State, seat: str) -> str:
+        say, b, listed = pieces(_NAME), state.buyer, f"{state.listed:,}"
+        if seat == AGENT:
+            return say["intro"].format(car=state.car, listed=listed, turns=self.max_turns)
+        budget = f"{b.share * state.listed // 100:,}"
+        return say[f"user-{b.character}"].format(budget=budget, listed=listed, first=b.wants[0], second=b.wants[1])
+
+    def private(self, state: State, seat: str) -> Mapping[str, Any]:
+        """The buyer: who it is (`buyer`), the `listed` price and the seller's messages as `pitches`."""
+        if seat != USER:
+            return Frozen()
+        return Frozen[Any](buyer=state.buyer, listed=state.listed, pitches=state.pitches)
+
+    def actions(self, state: State) -> Sequence[str]:
+        return _actions(state.listed)
+
+    def say(self, answer: str) -> str:
+        return _message(answer)
+
+    def filter(self, public: Mapping[str, Json]) -> DealFilter:
+        return _prior(public["listed"], _actions(public["listed"]))
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        if state.seat == USER:
+            return self._replied(state, text)
+        said = spoken(text, _LONGEST)
+        pitch = read_pitch(said)
+        price = offer(pitch, state.listed)
+        after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)
+        told = Frozen({USER: pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
+        return Step(after, told, info=Frozen[Any](offer=price, buyer_state="listening"))
+
+    def _replied(self, state: State, text: str) -> Step:
+        said = spoken(text, 4 * LONGEST_REPLY)
+        found, say = _DEAL.findall(said), pieces(_NAME)
+        reply = " ".join(_DEAL.sub("", said).split())[:LONGEST_REPLY] or say["silent"]
+        decision = found[-1].lower() if found else ""
+        if decision == "yes" and state.offered:
+            return self._sold(state, reply)
+        if decision == "no":
+            return self._over(state, say["left"].format(reply=reply), reply, "left", Outcome("loss"))
+        after = state._replace(seat=AGENT)
+        if len(state.pitches) >= self.max_turns:
+            out = Outcome("timeout", truncated="turns")
+            return self._over(state, say["timeout"].format(reply=reply), reply, "left", out)
+        return Step(after, Frozen({AGENT: reply}), info=Frozen[Any](buyer_state="listening", reply=reply))
+
+    def _sold(self, state: State, reply: str) -> Step:
+        told = pieces(_NAME)["sold"].format(reply=reply, price=f"{state.offered:,}")
+        out = Outcome("win", min(1.0, state.offered / state.listed))
+        step = self._over(state, told, reply, "bought", out)
+        return step._replace(rewards=Frozen({AGENT: self._earned(state)}))
+
+    def _earned(self, state: State) -> float:
+        """A language model may accept any offer, so the reward has a top."""
+        budget = state.buyer.share * state.listed / 100
+        top = self.spec.reward_range[1]
+        return min(top, state.offered / (1000.0 if self.reward == "price" else (budget + state.listed) / 2))
+
+    def _over(self, state: State, told: str, reply: str, buyer_state: str, outcome: Outcome) -> Step:
+        """The end; the rewards of one without a sale."""
+        info = Frozen[Any](buyer_state=buyer_state, reply=reply)
+        unsold = Frozen({AGENT: (100 - state.buyer.share) / 100}) if self.reward == "fancy" else EMPTY
+        return Step(state._replace(seat=None), Frozen({AGENT: told}), unsold, info, outcome)
+
+
+def _wants(value: object) -> tuple[str, str]:
+    wants: Sequence[Any] = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    if len(wants) != 2 or any(w not in FEATURES for w in wants) or wants[0] == wants[1]:
+        raise invalid(f"{_NAME}: hidden: wants", cast("object", value), f"two of {', '.join(FEATURES)}")
+    first, second = sorted(wants, key=FEATURES.index)
+    return first, second
+
+
+@lru_cache(maxsize=2)
+def _shuffled(split: str) -> tuple[Buyer, ...]:
+    rows = list(buyers())
+    random.Random(derive(0, "task", _NAME, "buyers", split, 0)).shuffle(rows)
+    return tuple(rows)
+
+
+@lru_cache(maxsize=256)
+def _actions(listed: int) -> tuple[str, ...]:
+    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every per cent in whole 50
+    dollars, and every thousand dollars, in which buyers think."""
+    steps = {listed * share // 100 // 50 * 50 for share in range(75, 121)}
+    prices = sorted(steps | set(range(-(-listed * 3 // 4 // 1000) * 1000, listed * 6 // 5 + 1, 1000)))
+    return (
+        "What features are you looking for?",
+        "What is your budget?",
+        "What features are you looking for, and what is your budget?",
+        *_PAIRS,
+        *(f"${price:,}" for price in prices),
+    )
+
+
+def _message(answer: str) -> str:
+    """A legal answer as a sentence; other texts as they are."""
+    if _PRICE.fullmatch(answer):
+        return f"I can offer it to you for {answer}."
+    return f"This one has {answer}." if answer in _PAIRS else answer
+
+
+@lru_cache(maxsize=256)
+def _prior(listed: int, actions: tuple[str, ...]) -> DealFilter:
+    return DealFilter(listed, actions, _message, buyers())

@@ -1,0 +1,65 @@
+"""The exact posterior over buyers: those who would have said what was said.
+
+A reply is a function of the buyer and the seller's messages, so the posterior is uniform over the buyers that fit. A
+reply that no buyer left would give comes from another user than the one this filter knows; it changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from sonde.core import Belief, Filter, Turn
+
+from .._shared.dialogue import spoken
+from .negotiation import Buyer, Pitch, described, react, read_pitch
+
+_LONGEST = 2_000
+
+
+class DealFilter(Filter):
+    """See the module. Immutable; `fitting` are the buyers left and `pitches` the messages so far."""
+
+    def __init__(
+        self,
+        listed: int,
+        actions: Sequence[str],
+        say: Callable[[str], str],
+        fitting: tuple[Buyer, ...],
+        pitches: tuple[Pitch, ...] = (),
+    ) -> None:
+        self.listed, self.fitting, self.pitches = listed, fitting, pitches
+        self._actions, self._say = actions, say
+        self._best: tuple[str, float] | None = None
+
+    def _after(self, said: str) -> tuple[Pitch, ...]:
+        return (*self.pitches, read_pitch(spoken(said, _LONGEST)))
+
+    def observe(self, turn: Turn) -> DealFilter:
+        pitches, reply = self._after(turn.text), turn.info.get("reply")
+        fitting = tuple(b for b in self.fitting if react(b, pitches, self.listed).text == reply)
+        return DealFilter(self.listed, self._actions, self._say, fitting or self.fitting, pitches)
+
+    def belief(self) -> Belief:
+        return Belief(tuple(map(described, self.fitting)), (1.0 / len(self.fitting),) * len(self.fitting), self.entropy)
+
+    def prob(self, hypothesis: object) -> float:
+        return 1.0 / len(self.fitting) if hypothesis in [described(b) for b in self.fitting] else 0.0
+
+    @property
+    def entropy(self) -> float:
+        return math.log2(len(self.fitting))
+
+    def expected_gain(self, action: str) -> float:
+        pitches = self._after(action)
+        replies = Counter(react(b, pitches, self.listed).text for b in self.fitting)
+        after = sum(n * math.log2(n) for n in replies.values()) / len(self.fitting)
+        return max(0.0, self.entropy - after)
+
+    def best_question(self) -> tuple[str, float]:
+        if self._best is None:
+            gains = {action: self.expected_gain(self._say(action)) for action in self._actions}
+            best = max(gains, key=lambda a: gains[a])
+            self._best = best, gains[best]
+        return self._best

@@ -1,0 +1,298 @@
+"""What a seller says of a car, and how a buyer of known character takes it.
+
+The characters are those of LMRL-Gym (D.8): one who loves discounts, one who wants features, one who is impatient. The
+rules are ours. A buyer has a budget (a share of the list price) and two features it wants, and accepts an offer up to a
+limit that follows from how it has been treated:
+
+    bargain      its budget, but never more than 95 % of the list price: without a discount there is no deal
+    features     108 % of its budget once both features are confirmed, 90 % before
+    impatient    105 % of its budget, less 2 % of the list price for every message after the second and for every one of
+                 more than 40 words
+
+Patience is 8 messages (5 for the impatient), an offer more than 15 % above the limit costs one more; when it is out
+the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Literal, NamedTuple
+
+from .._shared.english.acts import sentences
+from .._shared.english.letters import apostrophes, unaccented
+from .._shared.english.numbers import amount
+from .._shared.english.words import tokens
+
+Character = Literal["bargain", "features", "impatient"]
+
+CHARACTERS: tuple[Character, ...] = ("bargain", "features", "impatient")
+FEATURES = ("navigation", "heated seats", "backup camera", "sunroof", "third row", "remote start")
+SHARES = (80, 85, 90, 95, 100, 105, 110)
+"""Budgets, in percent of the list price."""
+
+_SHOWN = {"backup camera": "a backup camera", "sunroof": "a sunroof", "third row": "a third row of seats"}
+_CUES = {
+    "navigation": ("navigation", "satnav", "sat nav", "gps"),
+    "heated seats": ("heated seat", "seat heating", "seat warmer"),
+    "backup camera": ("backup camera", "back-up camera", "rear camera", "rearview camera", "reversing camera"),
+    "sunroof": ("sunroof", "sun roof", "moonroof"),
+    "third row": ("third row", "third-row", "seven seats", "7 seats"),
+    "remote start": ("remote start", "starts remotely"),
+}
+_ALL = (
+    "everything", "all features", "all the features", "every feature", "fully loaded", "fully equipped", "has both",
+    "both of them", "both of those", "all of that", "all of those",
+)  # fmt: skip
+_STATED = re.compile(
+    r"\b(?:list(?:ed)? (?:price|at|for)|sticker|msrp|retail|budget|(?:not|to|i|would|will|can) (?:only )?pay|spend"
+    r"|afford|worth|valued|originally|normally|usually|used to|was|were|elsewhere|others?|competitors?|dealers?)\b"
+)
+"""What makes a price one that is known, not one that is offered."""
+_OFFERED = re.compile(
+    r"\b(?:offer|sell it|yours|let you|(?:i|we) (?:can|could|will|would) (?:do|go|make|give|let|ask|only)"
+    r"|you (?:can|could|may) (?:have|get)|take it|have it)\b"
+)
+_DENIED = re.compile(r"\b(?:not|never|no|nobody|without|nor|neither)\b(?! (?:only|until))(?P<rest>.*)")
+_BOUND = re.compile(r"\b(?:less|lower|below|under|more|above|over|higher|beyond|better|beat|exceed|problem|doubt)\b")
+"""Behind a negation, what makes it a limit: "I cannot go below $28,000" offers that."""
+_FITS = re.compile(r"\b(?:budget|price range|afford|spend|too much|expensive)\b")
+"""A question about a price that is not an offer of it, wherever the price stands."""
+_MONEY = frozenset(("dollar", "dollars", "buck", "bucks", "usd"))
+_OFF = frozenset(("off", "discount", "below", "reduction", "rebate", "cheaper", "less"))
+_MEASURED = frozenset(("mile", "miles", "km", "kilometers", "kilometres", "people", "customers"))
+_LACKS = re.compile(r"\b(?:no|not|without|lacks?|doesn't|does not|don't|isn't)\b[^.!?;,]*$")
+_BUDGET = re.compile(r"\b(?:budget|spend|afford|price range|how much (?:can|would|do|are) you)\b")
+_WISHES = re.compile(
+    r"\b(?:features?|looking for|important to you|need|must[- ]haves?|options?|want|equipment|matters?)\b"
+)
+_WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
+
+
+class Buyer(NamedTuple):
+    """Who the buyer is; `share` is the budget in percent of the list price."""
+
+    character: Character
+    share: int
+    wants: tuple[str, str]
+
+
+def described(buyer: Buyer) -> str:
+    """A buyer in words: the hypothesis of the environment.
+
+    >>> described(Buyer("bargain", 90, ("sunroof", "third row")))
+    'bargain, budget 90 % of the list price, wants sunroof and third row'
+    """
+    return f"{buyer.character}, budget {buyer.share} % of the list price, wants {' and '.join(buyer.wants)}"
+
+
+class Pitch(NamedTuple):
+    """What a message of the seller comes to. `prices` are the different ones it puts forward, in dollars, and `off` the
+    discounts, in dollars, or below 1 as a share of the list price."""
+
+    prices: tuple[int, ...]
+    off: tuple[float, ...]
+    confirmed: tuple[str, ...]
+    asks_budget: bool
+    asks_wishes: bool
+    words: int
+
+
+class Reaction(NamedTuple):
+    """What the buyer says; `deal` is the price it accepts, or 0; `leaves` ends the talk without one."""
+
+    text: str
+    deal: int = 0
+    leaves: bool = False
+
+
+def buyers() -> tuple[Buyer, ...]:
+    """All buyers there are; each is equally likely."""
+    pairs = tuple(combinations(FEATURES, 2))
+    return tuple(Buyer(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
+
+
+@lru_cache(maxsize=4096)
+def read_pitch(said: str) -> Pitch:
+    """A message of the seller. A feature counts as confirmed where it is neither denied nor asked for.
+
+    >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
+    Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
+    """
+    low = apostrophes(unaccented(said)).lower()
+    parts = sentences(low)
+    asked = " ".join(part for part in parts if part.endswith("?"))
+    told = " ".join(part for part in parts if not part.endswith("?"))
+    sums = _sums(said)
+    return Pitch(
+        prices=tuple(dict.fromkeys(round(s.value) for s in sums if not s.off and 1_000 <= s.value <= 1_000_000)),
+        off=tuple(dict.fromkeys(s.value for s in sums if s.off)),
+        confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in (*_CUES[f], *_ALL))),
+        asks_budget=bool(_BUDGET.search(asked)),
+        asks_wishes=bool(_WISHES.search(_BUDGET.sub("", asked))),
+        words=len(low.split()),
+    )
+
+
+class _Sum(NamedTuple):
+    """An amount of money, or of percents as a share, that is put forward, as a price or as what is taken off it."""
+
+    value: float
+    off: bool
+
+
+def _sums(said: str) -> list[_Sum]:
+    """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
+    would never sell it for $20,000"."""
+    found = list[_Sum]()
+    for sentence in sentences(said):
+        if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
+            continue
+        for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):
+            words = tokens(part)
+            found += [s for start, end, s in _amounts(words) if _put_forward(words[:start], s, words[end : end + 2])]
+    return found
+
+
+def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
+    """Whether a sum is offered, by the words around it."""
+    if behind[1:] == ["not"] and behind[0] != ",":
+        return False
+    told = " ".join(before).replace(" , ever ,", "")
+    denied = _DENIED.search(told.rpartition(" , ")[2])
+    if denied and not _BOUND.search(denied["rest"]):
+        return False
+    stated = _STATED.search(told)
+    return found.off or stated is None or _OFFERED.search(told[: stated.start()]) is not None
+
+
+def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
+    """Where amounts of money and of percents begin and end, and what they are."""
+    at = 0
+    while at < len(words):
+        end = next((end for end in range(min(len(words), at + 6), at, -1) if _number(words[at:end]) is not None), at)
+        if end > at and (found := _sum(words, at, end)) is not None:
+            yield at, end, found
+        at = max(end, at + 1)
+
+
+def _number(words: Sequence[str]) -> float | None:
+    """The number that words come to, which neither begins nor ends with one that is none."""
+    outside = ("a", "an", "of", "and")
+    return None if words[-1] in outside or words[0] in ("and", "of") else amount([_GRAND.get(w, w) for w in words])
+
+
+def _sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
+    value = _number(words[start:end])
+    before, behind = words[max(0, start - 3) : start], words[end : end + 3]
+    percent = behind[:1] in (["percent"], ["per"])
+    thousands = not _THOUSANDS.isdisjoint(words[start:end])
+    money = thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1])
+    if value is None or not (percent or money) or not _MEASURED.isdisjoint(behind[:1]):
+        return None
+    cut = not _OFF.isdisjoint(behind) or any(w in ("discount", "off", "by") for w in before)
+    if percent:
+        return _Sum(value / 100, True) if cut and 0 < value < 100 else None
+    return _Sum(value, cut)
+
+
+_GRAND = {"grand": "thousand"}
+_THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
+
+
+def offer(pitch: Pitch, listed: int) -> int:
+    """The price that a message offers: the only one it puts forward, apart from the list price, or else the list price
+    less the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which
+    can only be a slip."""
+    named = [p for p in pitch.prices if p != listed]
+    if not named:
+        named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
+    named = named or [p for p in pitch.prices if p == listed]
+    return named[0] if len(named) == 1 and 2 * named[0] >= listed else 0
+
+
+def _affirmed(told: str, cue: str) -> bool:
+    at = told.find(cue)
+    return at >= 0 and not _LACKS.search(told[:at].rpartition(" but ")[2])
+
+
+def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+    """The most that the buyer would pay now, in dollars."""
+    budget = buyer.share * listed // 100
+    if buyer.character == "bargain":
+        return min(budget, 95 * listed // 100)
+    if buyer.character == "features":
+        confirmed = {f for p in pitches for f in p.confirmed}
+        return (108 if set(buyer.wants) <= confirmed else 90) * budget // 100
+    tiresome = max(0, len(pitches) - 2) + sum(p.words > _WORDY for p in pitches)
+    return 105 * budget // 100 - 2 * tiresome * listed // 100
+
+
+def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
+    """How the buyer takes the last of the messages."""
+    now, most = pitches[-1], limit(buyer, pitches, listed)
+    price = offer(now, listed)
+    if 0 < price <= most:
+        return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
+    patience = _IMPATIENT if buyer.character == "impatient" else _PATIENT
+    if 2 * len(pitches) >= patience and _spent(buyer, pitches, listed) >= patience:
+        return Reaction("No, this is going nowhere. Goodbye.", leaves=True)
+    parts = [_on_price(buyer, pitches, price, listed)] if price else []
+    if now.asks_wishes:
+        parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
+    if now.asks_budget:
+        parts.append(f"I would rather not pay more than ${_named_budget(buyer, listed):,}.")
+    return Reaction(" ".join(parts) or _on_talk(buyer, now))
+
+
+def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+    """Patience that the messages have cost: one or two each."""
+    return _spent_before(buyer, tuple(pitches[:-1]), listed) + 1 + _is_far(buyer, pitches, listed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _spent_before(buyer: Buyer, pitches: tuple[Pitch, ...], listed: int) -> int:
+    """The same, kept, because whoever weighs what to say next asks it for every buyer and message."""
+    return _spent(buyer, pitches, listed) if pitches else 0
+
+
+def _is_far(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> bool:
+    """Whether the last message offers a price that is out of the question."""
+    return offer(pitches[-1], listed) > (100 + _FAR) * limit(buyer, pitches, listed) // 100
+
+
+_WISH = {
+    "bargain": "I would like {} and {}, but what I want most is a good deal.",
+    "features": "It must have {} and {}, or I am not interested.",
+    "impatient": "I want {} and {}. Let us get on with it.",
+}
+
+
+def _named_budget(buyer: Buyer, listed: int) -> int:
+    """What the buyer says it would pay: to the thousand below, and the bargain hunter names 5 % less."""
+    share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
+    return share * listed // 100 // 1000 * 1000
+
+
+def _on_price(buyer: Buyer, pitches: Sequence[Pitch], price: int, listed: int) -> str:
+    most = limit(buyer, pitches, listed)
+    missing = [w for w in buyer.wants if all(w not in p.confirmed for p in pitches)]
+    if buyer.character == "features" and missing:
+        return f"Before we talk about money: does it have {_SHOWN.get(missing[0], missing[0])}?"
+    if buyer.character == "bargain" and price > 95 * listed // 100:
+        return "And where is my discount?"
+    far = price > (100 + _FAR) * most // 100
+    said = "That is far too much." if far else "That is a little more than I will pay."
+    return f"{said} I do not have all day." if buyer.character == "impatient" else said
+
+
+def _on_talk(buyer: Buyer, now: Pitch) -> str:
+    if len(now.prices) > 1:
+        return "Which price is it now?"
+    if buyer.character == "features" and set(now.confirmed) & set(buyer.wants):
+        return "Good, that is what I am after. Go on."
+    if buyer.character == "impatient" and now.words > _WORDY:
+        return "That is a lot of words. What does it cost?"
+    return "I see. So what can you offer me?"

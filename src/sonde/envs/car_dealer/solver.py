@@ -1,0 +1,51 @@
+"""The reference seller: ask what the buyer wants and would pay, confirm its wishes, make the offer that is worth most.
+
+Exact expected revenue on the posterior over buyers (`View.filter`), one offer ahead: of all prices that may be offered,
+the one whose price times the probability that it is accepted at once is highest. Wishes are confirmed first where some
+buyer left would pay more for it. The question at the start costs a message, but tells the characters apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, View
+
+from .._shared.needs import needs
+from .filter import DealFilter
+from .negotiation import Pitch, limit, offer, read_pitch
+
+_QUESTION = "What features are you looking for, and what is your budget?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closer(ProgramPolicy):
+    """See the module. Plays `car_dealer`."""
+
+    def act_now(self, view: View) -> Action:
+        known = needs(view, DealFilter, "closer", "over buyers")
+        messages = [view.say(answer) for answer in view.legal or ()]
+        return Action(_QUESTION if not view.turn else best_message(known, messages))
+
+
+def best_message(known: DealFilter, legal: Sequence[str]) -> str:
+    """The confirmation that raises some buyer's limit, if there is one; else the offer of highest expected price."""
+    for message in legal:
+        if (pitch := read_pitch(message)).confirmed and _raises(known, pitch):
+            return message
+    return max(legal, key=lambda message: _worth(known, read_pitch(message)))
+
+
+def _raises(known: DealFilter, pitch: Pitch) -> bool:
+    """Whether the likeliest wishes are these and not confirmed yet, for a buyer who pays for that."""
+    wants = Counter(b.wants for b in known.fitting if b.character == "features").most_common(1)
+    confirmed = {f for p in known.pitches for f in p.confirmed}
+    return bool(wants) and set(wants[0][0]) == set(pitch.confirmed) and not confirmed >= set(pitch.confirmed)
+
+
+def _worth(known: DealFilter, pitch: Pitch) -> float:
+    """The price times the share of buyers left that accept it now."""
+    price, heard = offer(pitch, known.listed), (*known.pitches, pitch)
+    return price * sum(price <= limit(b, heard, known.listed) for b in known.fitting) / len(known.fitting)

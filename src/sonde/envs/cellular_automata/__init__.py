@@ -1,0 +1,1 @@
+"""Cellular automata: the environment and all that belongs to it."""

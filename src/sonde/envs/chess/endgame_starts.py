@@ -1,0 +1,124 @@
+"""Where the endgames of `chess` begin: which positions are for training, which for the test.
+
+Source: LMRL-Gym (arXiv 2311.18232), appendices D.5 and F.3: random legal positions, White to move, 30,000 of each class
+to train on, and 645 others to test on that are not trivial: mate in 15 or more, by Stockfish. The depth is exact here
+and counted in plies (mate in 8 moves or later), which only a queen or a rook alone can take; queen and rook always mate
+in 6 moves, two rooks in 7, so their own tests, if asked for, are of the deepest they have.
+
+Placements are taken in an order mixed by arithmetic, so every machine has the same; no start comes twice. The hash of
+a placement decides which split may have it, and mirror images share it: no test position is a symmetry of one to train
+on, which the paper does not rule out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .endgames import ILLEGAL, SYMMETRIES, table
+from .position import CLASSES
+
+Rows = npt.NDArray[np.int64]
+
+TRAINED, TESTED = 30_000, 645
+DEEP = 15
+"""Plies to mate of a test position, at least."""
+DEEPEST = {"QR": 9, "RR": 11}
+"""The same for the classes that never take that long."""
+_CHUNK = 1 << 16
+_HELD_OUT = 8
+"""Of so many symmetry classes of placements, one is kept from training."""
+_ODD = (0x9E3779B1, 0x85EBCA77)
+"""Multipliers of the mixing: any odd numbers do, since they permute the numbers below a power of two."""
+
+
+@lru_cache(maxsize=16)
+def starts(pieces: str, split: str) -> Rows:
+    """The starts of one class without repeats: the squares of Black's king, White's king, the others; `(n, men)`."""
+    if split == "train":
+        return _placed(pieces, test=False, deep=1, count=TRAINED)[1]
+    return _tests(pieces)[1]
+
+
+@lru_cache(maxsize=1)
+def mixed_tests() -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The test positions of all classes together, class and squares: as if a class were drawn, then a placement, until
+    645 are deep."""
+    rows: list[tuple[int, str, tuple[int, ...]]] = []
+    for pieces in CLASSES:
+        if pieces not in DEEPEST:
+            numbers, men = _tests(pieces)
+            rows += [(n, pieces, tuple(squares)) for n, squares in zip(numbers.tolist(), men.tolist(), strict=True)]
+    return tuple((pieces, squares) for _, pieces, squares in sorted(rows)[:TESTED])
+
+
+def _tests(pieces: str) -> tuple[Rows, Rows]:
+    return _placed(pieces, test=True, deep=DEEPEST.get(pieces, DEEP), count=TESTED)
+
+
+def _placed(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Rows]:
+    """Numbers in the order, `(n,)`, and squares, `(n, men)`, of the first placements of a split that are legal, White
+    to move, and at least so many plies from mate."""
+    bits = 6 * (2 + len(pieces))
+    numbers, found = np.zeros(0, np.int64), np.zeros((0, 2 + len(pieces)), np.int64)
+    for first in range(0, 1 << bits, _CHUNK):
+        number = np.arange(first, first + _CHUNK)
+        men = _men(_mixed(number, bits), bits)
+        plies = table(pieces).starts(men)
+        good = (plies != ILLEGAL) & (plies >= deep)
+        if pieces == "RR":
+            good &= men[2] < men[3]
+        number, men = number[good], men[:, good]
+        chosen = _held_out(men, pieces, bits) == test
+        numbers, found = np.concatenate([numbers, number[chosen]]), np.concatenate([found, men[:, chosen].T])
+        if len(found) >= count:
+            break
+    return numbers[:count], found[:count]
+
+
+def _mixed(number: Rows, bits: int) -> Rows:
+    """A permutation of the numbers of so many bits."""
+    mask = (1 << bits) - 1
+    for odd in _ODD:
+        number = (number ^ number >> bits // 2) * odd & mask
+    return number ^ number >> bits // 2
+
+
+def _men(code: Rows, bits: int) -> Rows:
+    """The squares that a code stands for: Black's king, White's king, the others; shape `(men, n)`."""
+    return np.stack([code >> shift & 63 for shift in range(bits - 6, -1, -6)])
+
+
+def _held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
+    """Whether a placement is kept for the test: decided by the least code among its mirror images."""
+    orders = [list(range(len(men)))]
+    if pieces == "RR":
+        orders.append([0, 1, 3, 2])
+    images = [_code(np.array(g)[men[order]]) for g in SYMMETRIES for order in orders]
+    return _mixed(np.min(images, axis=0), bits) % _HELD_OUT == 0
+
+
+def _code(men: Rows) -> Rows:
+    code = np.zeros_like(men[0])
+    for row in men:
+        code = code << 6 | row
+    return code
+
+
+def fen_of(pieces: str, squares: Sequence[int]) -> str:
+    """The position with White to move, its clocks at the start. `squares` of Black's king, White's king, the others.
+
+    >>> fen_of("R", [60, 4, 0])
+    '4k3/8/8/8/8/8/8/R3K3 w - - 0 1'
+    """
+    men = dict(zip(squares, f"kK{pieces}", strict=True))
+    ranks: list[str] = []
+    for rank in range(7, -1, -1):
+        row = "".join(men.get(8 * rank + file, "1") for file in range(8))
+        for gap in range(8, 1, -1):
+            row = row.replace("1" * gap, str(gap))
+        ranks.append(row)
+    return f"{'/'.join(ranks)} w - - 0 1"

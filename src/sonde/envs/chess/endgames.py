@@ -1,0 +1,261 @@
+"""Exact distance to mate in chess endgames against the bare king: a queen, queen and rook, a rook, two rooks.
+
+The tables are made here, backwards from the mates, and kept in the user's cache; nothing is downloaded. A square is a
+number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten squares,
+the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, other pieces): 10 x 64 x 64 entries
+with one piece, 64 times as many with two. An entry counts plies, a ply being one move of either side:
+
+    white   White to move: plies until mate, odd; `NEVER` where White cannot force it, `ILLEGAL` where nothing stands so
+    black   Black to move: plies until mate, even, 0 if it is mate; `NEVER` where White cannot force it or nothing is so
+
+Both are the fixed point of `white = 1 + min(black after a move)` and `black = 1 + max(white after a move)`, iterated
+from "never": after the n-th round everything within n moves of White is exact. Captures lead into the table of what is
+left; with nothing left there is no mate. The fifty-move rule does not come up: the longest mate takes 16 moves.
+
+Published maxima that the tables reach: mate in 10 (queen), 16 (rook); the depths of rook against king, black to move,
+are those of Bain and Hoff's database (UCI, "Chess (King-Rook vs. King)"), class by class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde._util.folders import cache_root
+from sonde.core import UserError, unknown
+
+from .position import CLASSES
+
+Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+
+NEVER, ILLEGAL = 255, 0
+MADE = 1
+"""Raised when what the tables hold changes, so that older files are not read."""
+CORNER = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
+"""Where the symmetries bring Black's king: the triangle a1, d1, d4."""
+
+_STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
+_AROUND = (*_STRAIGHT, (1, 1), (1, -1), (-1, 1), (-1, -1))
+_LINES = {"Q": _AROUND, "R": _STRAIGHT}
+
+
+def _mirrored(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
+    """Where a symmetry sends every square."""
+    there: list[int] = []
+    for rank, file in product(range(8), range(8)):
+        r, f = (7 - rank if flip_rank else rank), (7 - file if flip_file else file)
+        there.append(8 * f + r if turn else 8 * r + f)
+    return tuple(there)
+
+
+SYMMETRIES = tuple(_mirrored(*flips) for flips in product((0, 1), repeat=3))
+"""The eight symmetries of the board, the identity first."""
+_TO_CORNER = tuple(next(g for g in SYMMETRIES if g[square] in CORNER) for square in range(64))
+"""For every square of Black's king, the symmetry that brings it into the corner."""
+_PLACE = np.array([CORNER.index(square) if square in CORNER else -1 for square in range(64)])
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The distances of one class, see the module: `white` and `black` of shape `(10, 64, 64[, 64])`."""
+
+    pieces: str
+    white: Bytes
+    black: Bytes
+
+    def starts(self, men: npt.NDArray[np.int64]) -> Bytes:
+        """`white` for many positions at once: `men` of shape `(2 + pieces, n)`, Black's king first."""
+        there = np.array(_TO_CORNER)[men[0]]
+        moved = np.take_along_axis(there, men.T, 1).T
+        return self.white[(_PLACE[moved[0]], *moved[1:])]
+
+    def plies(self, whites_turn: bool, black_king: int, white_king: int, others: Sequence[int]) -> int | None:
+        """Plies until mate with best play of both; None where White cannot force it. `others` in the order of
+        `pieces`."""
+        there = _TO_CORNER[black_king]
+        at = (CORNER.index(there[black_king]), there[white_king], *(there[square] for square in others))
+        found = int((self.white if whites_turn else self.black)[at])
+        return None if found == NEVER or (whites_turn and found == ILLEGAL) else found
+
+
+@cache
+def table(pieces: str) -> Table:
+    """The table of one of `CLASSES`, from the cache; made and kept there if it is not in it."""
+    if pieces not in CLASSES:
+        raise unknown("endgame", pieces, CLASSES)
+    path = cache_root() / "endgames" / f"{pieces}.{MADE}.npz"
+    return _read(pieces, path) or _kept(build(pieces), path)
+
+
+def _read(pieces: str, path: Path) -> Table | None:
+    """What the file holds; None where there is none or it is damaged."""
+    shape = (10, 64, *(64 for _ in pieces))
+    try:
+        with path.open("rb") as file, np.load(file) as held:
+            white, black = held["white"], held["black"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return None
+    right = all(part.shape == shape and part.dtype == np.uint8 for part in (white, black))
+    return Table(pieces, white, black) if right else None
+
+
+def _kept(made: Table, path: Path) -> Table:
+    """Written beside the place and then moved there, so that nobody reads half a file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            np.savez(file, white=made.white, black=made.black)
+        Path(file.name).replace(path)
+    except OSError as e:
+        raise UserError(f"endgames: cannot keep the table in {path.parent} ({e}); set SONDE_CACHE to a folder") from e
+    return made
+
+
+# --- making a table --------------------------------------------------------------------------------------------------
+
+
+def build(pieces: str) -> Table:
+    """The table of White's pieces, from the rules alone."""
+    stands, check = _stands(pieces), _checked(pieces)
+    left = [build(pieces.replace(piece, "", 1)) for piece in pieces]
+    white = np.where(stands & ~check, NEVER, ILLEGAL).astype(np.uint8)
+    black = np.full(stands.shape, NEVER, np.uint8)
+    if not pieces:
+        return Table(pieces, white, black)
+    blocked = [_occupied(pieces, axis) for axis in range(len(pieces))]
+    while True:
+        worst = _worst(white, left)
+        lost = np.where(worst == ILLEGAL, np.where(check, 0, NEVER), _one_more(worst))
+        black = np.where(stands, lost, NEVER).astype(np.uint8)
+        best = _one_more(_best(pieces, black, blocked))
+        after = np.where(white == ILLEGAL, ILLEGAL, best).astype(np.uint8)
+        if np.array_equal(after, white):
+            return Table(pieces, white, black)
+        white = after
+
+
+def _one_more(plies: Bytes) -> Bytes:
+    return np.where(plies == NEVER, NEVER, plies + np.uint8(1)).astype(np.uint8)
+
+
+def _on(axis: int, count: int, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """An array of 64 (of 10 on axis 0) along one axis of a table with so many axes."""
+    return values.reshape([-1 if i == axis else 1 for i in range(count)])
+
+
+def _squares(count: int) -> list[npt.NDArray[np.generic]]:
+    """The square of every man, along its axis."""
+    corner, board = np.array(CORNER), np.arange(64)
+    return [_on(axis, count, board if axis else corner) for axis in range(count)]
+
+
+def _stands(pieces: str) -> Flags:
+    """Whether the men are on squares of their own and the kings apart."""
+    at = _squares(2 + len(pieces))
+    apart = np.array([[_distance(b, w) > 1 for w in range(64)] for b in CORNER])
+    good: Flags = np.ones((10, 64, *(64 for _ in pieces)), np.bool_)
+    good &= apart.reshape(10, 64, *(1 for _ in pieces))
+    for one in range(len(at)):
+        for other in range(max(one + 1, 2), len(at)):
+            good &= np.asarray(at[one] != at[other])
+    return good
+
+
+def _distance(a: int, b: int) -> int:
+    return max(abs(a // 8 - b // 8), abs(a % 8 - b % 8))
+
+
+def _ray(square: int, step: tuple[int, int]) -> Iterator[int]:
+    """The squares from one on in a direction, to the edge."""
+    rank, file = square // 8 + step[0], square % 8 + step[1]
+    while 0 <= rank < 8 and 0 <= file < 8:
+        yield 8 * rank + file
+        rank, file = rank + step[0], file + step[1]
+
+
+def _checked(pieces: str) -> Flags:
+    """Whether Black's king is attacked by a piece."""
+    count = 2 + len(pieces)
+    found: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
+    for (k, king), (axis, piece) in product(enumerate(CORNER), enumerate(pieces, 2)):
+        for step in _LINES[piece]:
+            between = np.zeros(64, np.bool_)
+            for square in _ray(king, step):
+                free: Flags = np.ones(found.shape[1:], np.bool_)
+                for other in range(1, count):
+                    if other != axis:
+                        free &= ~np.asarray(_on(other - 1, count - 1, between), np.bool_)
+                where = (k, *(slice(None) if i != axis else square for i in range(1, count)))
+                found[where] |= free.take(square, axis - 1)
+                between[square] = True
+    return found
+
+
+def _occupied(pieces: str, index: int) -> Flags:
+    """Whether another man stands where this piece might go, its own axis first."""
+    at = _squares(2 + len(pieces))
+    axis = index + 2
+    taken: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
+    for other, squares in enumerate(at):
+        if other != axis:
+            taken |= np.asarray(squares == at[axis])
+    return np.ascontiguousarray(np.moveaxis(taken, axis, 0))
+
+
+def _best(pieces: str, black: Bytes, blocked: Sequence[Flags]) -> Bytes:
+    """The least of `black` after every move of White's."""
+    found = _king_moves(black)
+    for index, piece in enumerate(pieces):
+        after = np.ascontiguousarray(np.moveaxis(black, index + 2, 0))
+        reach = np.full(after.shape, NEVER, np.uint8)
+        for step in _LINES[piece]:
+            _slide(after, blocked[index], step, reach)
+        np.minimum(found, np.moveaxis(reach, 0, index + 2), out=found)
+    return found
+
+
+def _king_moves(black: Bytes) -> Bytes:
+    found = np.full(black.shape, NEVER, np.uint8)
+    for square in range(64):
+        for near in range(64):
+            if _distance(square, near) == 1:
+                np.minimum(found[:, square], black[:, near], out=found[:, square])
+    return found
+
+
+def _slide(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) -> None:
+    """Lower `reach` to the least value along a direction, up to the first man; squares from the far edge inwards."""
+    ahead = np.full(after.shape, NEVER, np.uint8)
+    for square in sorted(range(64), key=lambda s: sum(1 for _ in _ray(s, step))):
+        to = next(_ray(square, step), None)
+        if to is not None:
+            ahead[square] = np.where(blocked[to], NEVER, np.minimum(after[to], ahead[to]))
+    np.minimum(reach, ahead, out=reach)
+
+
+def _worst(white: Bytes, left: Sequence[Table]) -> Bytes:
+    """The greatest of `white` after every legal move of Black's king, `ILLEGAL` where it has none."""
+    found = np.full(white.shape, ILLEGAL, np.uint8)
+    for k, king in enumerate(CORNER):
+        for near in (square for square in range(64) if _distance(king, square) == 1):
+            np.maximum(found[k], _moved(white, near), out=found[k])
+            for index, smaller in enumerate(left):
+                where = (slice(None), *(slice(None) if i != index else near for i in range(len(left))))
+                np.maximum(found[k][where], _moved(smaller.white, near), out=found[k][where])
+    return found
+
+
+def _moved(white: Bytes, king: int) -> Bytes:
+    """`white` with Black's king on any square of the board, axes (White's king, other pieces)."""
+    there = _TO_CORNER[king]
+    corner = white[CORNER.index(there[king])]
+    return corner[np.ix_(*([list(there)] * corner.ndim))]

@@ -1,0 +1,248 @@
+"""Chess: mate an opponent, from the first move or in an endgame against the bare king.
+
+Source: LMRL-Gym (arXiv 2311.18232), appendices B.2, D.4, D.5, F.2 and F.3. The agent is White; it is told the position
+in FEN with spaces between the characters and answers with a move in SAN (`N f 3`, `Nf3`); 1 for the move that mates, -1
+for an illegal one, after which it moves again, 0 for any other. Presets:
+
+    full       from the first move; the paper's test is 1,000 games
+    endgames   Black has the bare king, White a queen, queen and rook, a rook, or two rooks; test: 645 positions with
+               mate in 15 plies or later; train: 30,000 starts of each class, none a mirror image of a test position
+
+`pieces` (`Q`, `QR`, `R` or `RR`) leaves one class of endgames; its test positions are in `endgame_starts.py`.
+In endgames the distance to mate is exact (`endgames.py`), and so is what a move costs (`position.regret`).
+
+The opponent is a policy in the seat `opponent`: the small search `users:minimax`, or an engine such as
+`users:stockfish`, the paper's. The rules come from the library `chess` (GPL-3), which the extra `[chess]` brings.
+
+Nothing is hidden, so there is no filter. Games also end, without a reward, by stalemate, where neither side can mate,
+after 75 moves without capture or pawn move, and on the fifth repetition; and after 400 plies, an illegal answer being
+one. An opponent that answers with an illegal move forfeits, which wins.
+
+Departures: the paper's text and code differ about a lost game: 0, as here, or -1; and its limit is 401 answers of the
+agent. `as_published=True` takes both from the code. An answer must be the SAN of a legal move, signs of check aside:
+the paper's parser also takes moves without the sign of a capture or with more of their origin than is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, invalid, unknown
+from sonde.core.seeding import Rng
+from sonde.core.types import Json
+
+from .._shared.prompts import pieces as prompt
+from . import position as boards
+from .position import CLASSES
+
+OPPONENT = "opponent"
+GAMES = {"test": 1000, "train": 625_000}
+"""Full games: the paper's evaluation and the size of its dataset."""
+PLIES, ANSWERS = 400, 401
+_SOURCE = "LMRL-Gym (arXiv 2311.18232), appendices {}"
+_PRESETS = {"full": _SOURCE.format("B.2, D.4 and F.2"), "endgames": _SOURCE.format("B.2, D.5 and F.3")}
+_WIN, _ILLEGAL, _NOTHING = (Frozen({AGENT: r}) for r in (1.0, -1.0, 0.0))
+
+
+class State(NamedTuple):
+    """The position, the seat to act (None at the end), the turns of the agent and the plies that are gone, and the
+    earlier positions that may come again.
+
+    >>> State(boards.START, AGENT).plies
+    0
+    """
+
+    fen: str
+    seat: str | None
+    turns: int = 0
+    plies: int = 0
+    seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chess(Env[State]):
+    """See the module. `max_turns` is the number of plies, with `as_published` of answers; None is the preset's.
+
+    `turn.info`: `move`, the agent's, if legal; `reply`, the opponent's; `fen`, the position now; and `result`: reply
+    (the game goes on), invalid (an illegal answer), mate (the agent's), mated, stalemate, material, seventyfive,
+    fivefold, forfeit, over (the limit). Single acts also have move (the agent's was legal).
+    `View.private` gives programs in either seat the `fen`.
+    """
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "full"
+    pieces: str | None = None
+    as_published: bool = False
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pieces is not None and self.preset != "endgames":
+            raise invalid("chess: pieces", self.pieces, "None, save under the preset endgames")
+        if self.pieces is not None and self.pieces not in CLASSES:
+            raise unknown("chess: pieces", self.pieces, CLASSES)
+
+    @cached_property
+    def _limit(self) -> int:
+        return self.max_turns or (ANSWERS if self.as_published else PLIES)
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="chess",
+            version="2",
+            summary="mate an opponent, in a whole game or an endgame",
+            preset=self.preset,
+            max_turns=self._limit,
+            reward_range=(-1.0, 1.0),
+            support="nothing is hidden",
+            source=_PRESETS[self.preset],
+            seats=Frozen({AGENT: None, OPPONENT: "users:minimax"}),
+            reference="tactician",
+            max_new_tokens=512,
+            departures=(
+                "a lost game costs 1" if self.as_published else "a lost game costs nothing",
+                "only SAN is read, no move with more or less in it",
+                "no start to train on is a mirror image of a test position",
+                "the opponent is a small search, unless users:stockfish is seated",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        if self.preset == "full":
+            before = 0 if split == "test" else GAMES["test"]
+            return TaskList(GAMES[split], lambda i: self._task(boards.START, before + i, "full", split, i))
+        from .endgame_starts import TESTED, TRAINED
+
+        if split == "train":
+            classes = (self.pieces,) if self.pieces else CLASSES
+            return TaskList(TRAINED * len(classes), lambda i: self._trained(classes[i % len(classes)], i, len(classes)))
+        return TaskList(TESTED, self._tested)
+
+    def _trained(self, pieces: str, index: int, classes: int) -> Task:
+        from .endgame_starts import starts
+
+        return self._placed(pieces, starts(pieces, "train")[index // classes].tolist(), "train", index)
+
+    def _tested(self, index: int) -> Task:
+        from .endgame_starts import mixed_tests, starts
+
+        if self.pieces:
+            return self._placed(self.pieces, starts(self.pieces, "test")[index].tolist(), "test", index)
+        return self._placed(*mixed_tests()[index], "test", index)
+
+    def _placed(self, pieces: str, squares: Sequence[int], split: str, index: int) -> Task:
+        from .endgame_starts import fen_of
+        from .endgames import table
+
+        plies = table(pieces).plies(True, squares[0], squares[1], squares[2:])
+        return self._task(fen_of(pieces, squares), None, pieces, split, index, plies)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"fen": "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"}`: a legal position, White to move, the game not over; with `game`,
+        a number from 0 to 10^9, where games from one position are to be told apart."""
+        setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        if "fen" not in setup or set(setup) - {"fen", "game"}:
+            raise invalid("chess: hidden", cast("object", hidden), "a mapping with fen, and game if wanted")
+        game = setup.get("game")
+        if game is not None and (type(game) is not int or not 0 <= game <= 10**9):
+            raise invalid("chess: hidden.game", game, "a whole number from 0 to 10^9")
+        return self._task(boards.checked_fen("chess: hidden.fen", setup["fen"]), game, "custom", "custom", 0)
+
+    def _task(self, fen: str, game: int | None, group: str, split: str, index: int, plies: int | None = None) -> Task:
+        # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
+        setup = Frozen[Json](fen=fen) if game is None else Frozen[Json](fen=fen, game=game)
+        tags = {"group": group} if plies is None else {"group": group, "plies": str(plies)}
+        return self.listed(split, index, setup, setup, **tags)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> State:
+        return State(boards.board(task.public["fen"]).fen(), AGENT)
+
+    def to_act(self, state: State) -> str | None:
+        return state.seat
+
+    def hypothesis(self, state: State) -> None:
+        return None
+
+    def acts(self, seat: str) -> tuple[int, int]:
+        return (self._limit if seat == AGENT or self.as_published else self._limit // 2), 0
+
+    def private(self, state: State, seat: str) -> Mapping[str, Any]:
+        return Frozen(fen=state.fen)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        """The legal moves of whoever is to act, in SAN."""
+        return boards.legal(state.fen)
+
+    def say(self, answer: str) -> str:
+        return boards.spaced(answer) if boards.SAN.fullmatch(answer) else answer
+
+    def intro(self, state: State, seat: str) -> str:
+        say = prompt("chess")
+        if seat == OPPONENT:
+            return say["opponent"]
+        limit = say["answers" if self.as_published else "plies"].format(plies=self._limit)
+        return f"{say['intro'].format(limit=limit)}\n\n{boards.spaced(state.fen)}"
+
+    def render(self, state: State, seat: str) -> str | None:
+        """The first message told from the present position: all there is to know."""
+        return self.intro(state, seat) if seat == AGENT else None
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        move = boards.read(state.fen, text)
+        if state.seat == AGENT:
+            return self._invalid(state) if move is None else self._moved(state, move)
+        return self._forfeited(state) if move is None else self._replied(state, move)
+
+    def _invalid(self, state: State) -> Step:
+        after = state._replace(turns=state.turns + 1, plies=state.plies + 1)
+        info = Frozen(result="invalid", fen=state.fen)
+        if after.plies >= self._limit:
+            return self._over(after, _ILLEGAL, info)
+        now = boards.spaced(state.fen)
+        told = now if self.as_published else f"{prompt('chess')['invalid']}\n{now}"
+        return Step(after, Frozen({AGENT: told}), _ILLEGAL, info)
+
+    def _moved(self, state: State, move: str) -> Step:
+        fen, seen, end = boards.played(state.fen, move, state.seen)
+        after = State(fen, OPPONENT, state.turns + 1, state.plies + 1, seen)
+        if end:
+            return _ended(after, end, _WIN if end == "mate" else _NOTHING, Frozen(move=move, fen=fen))
+        if after.plies >= self._limit and not self.as_published:
+            return self._over(after, _NOTHING, Frozen(move=move, fen=fen))
+        info = Frozen(result="move", move=move, fen=fen)
+        return Step(after, Frozen({OPPONENT: boards.spaced(fen)}), _NOTHING, info)
+
+    def _replied(self, state: State, move: str) -> Step:
+        fen, seen, end = boards.played(state.fen, move, state.seen)
+        counted = state.plies if self.as_published else state.plies + 1
+        after, info = State(fen, AGENT, state.turns, counted, seen), Frozen(reply=move, fen=fen)
+        if end == "mate":
+            return _ended(after, "mated", _ILLEGAL if self.as_published else _NOTHING, info)
+        if end:
+            return _ended(after, end, _NOTHING, info)
+        if after.plies >= self._limit:
+            return self._over(after, _NOTHING, info)
+        return Step(after, Frozen({AGENT: boards.spaced(fen)}), _NOTHING, Frozen({"result": "reply", **info}))
+
+    def _over(self, after: State, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
+        told = Frozen({AGENT: prompt("chess")["over"]})
+        facts = Frozen({"result": "over", **info})
+        return Step(after._replace(seat=None), told, rewards, facts, Outcome("timeout", truncated="turns"))
+
+    def _forfeited(self, state: State) -> Step:
+        return _ended(state, "forfeit", _WIN, Frozen(fen=state.fen))
+
+
+def _ended(after: State, end: str, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
+    won = end in ("mate", "forfeit")
+    told, facts = Frozen({AGENT: prompt("chess")[end]}), Frozen[Any]({"result": end, **info})
+    return Step(after._replace(seat=None), told, rewards, facts, Outcome("win", 1.0) if won else Outcome("loss"))

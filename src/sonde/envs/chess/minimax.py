@@ -1,0 +1,42 @@
+"""A chess player without an engine: alpha-beta over a small evaluation, the default opponent of `chess`.
+
+Published: Stockfish of Elo 1200 (LMRL-Gym, appendix D.4), which `users:stockfish` comes close to. This one needs no
+binary and plays the same games everywhere. How it looks ahead is in `search.py`; among moves that it
+holds to be equally good it draws by lot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
+
+from .search import best_moves
+
+DEEPEST = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimax(ProgramPolicy):
+    """Looks `depth` plies ahead; plays any legal move at all with probability `blunder`. Plays either side."""
+
+    kind: ClassVar[str] = "users"
+
+    depth: int = 1
+    blunder: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= DEEPEST:
+            raise invalid("users:minimax: depth", self.depth, f"1 to {DEEPEST}")
+        if not 0.0 <= self.blunder <= 1.0:
+            raise invalid("users:minimax: blunder", self.blunder, "0 to 1")
+
+    def act_now(self, view: View) -> Action:
+        if view.spec.name != "chess":
+            raise UserError(f"users:minimax: {view.spec.name} is no game of chess")
+        rng = Rng(view.seed)
+        blunders = rng.random() < self.blunder
+        moves = view.legal if blunders else best_moves(view.private["fen"], self.depth)
+        assert moves
+        return Action(view.say(moves[rng.randrange(len(moves))]))

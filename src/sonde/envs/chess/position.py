@@ -1,0 +1,208 @@
+"""Positions of chess as text: FEN, the moves in them as SAN, and how a game ends.
+
+The rules come from the library `chess` (python-chess, GPL-3), an optional package that the extra `[chess]` brings. It
+is imported in one place, `board`, when the first position is looked at; everywhere else positions are FEN.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from sonde._util.extras import need
+from sonde.core import UserError, invalid
+
+from .._shared.answer import begins_another, parse_answer
+
+if TYPE_CHECKING:
+    from chess import Board
+
+CLASSES = ("Q", "QR", "R", "RR")
+"""What White may have beside the king in an endgame with a table."""
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+SAN = re.compile(r"(?:O-O(?:-O)?|[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|(?:[a-h]x)?[a-h][1-8](?:=[QRBN])?)[+#]?", re.ASCII)
+"""What a move looks like."""
+_LONGEST = 60
+_LONGEST_FEN = 100
+
+
+@lru_cache(maxsize=1 << 13)
+def board(fen: str) -> Board:
+    """The position, shared by all who ask: nobody may change it."""
+    need("a game of chess", "chess")
+    import chess
+
+    return chess.Board(fen)
+
+
+def checked_fen(field: str, value: object) -> str:
+    """A position from outside in which White is to move and can, as the library writes it; or an error that names the
+    field."""
+    allowed = f"a legal position with White to move, in FEN, such as {START}"
+    if not isinstance(value, str) or len(value) > _LONGEST_FEN:
+        raise invalid(field, value, allowed)
+    try:
+        found = board(value)
+    except ValueError as e:
+        raise invalid(field, value, f"{allowed} ({e})") from None
+    if found.status():
+        raise invalid(field, value, f"{allowed} (not possible: {found.status().name})")
+    if not found.turn or ending(found, ()):
+        raise invalid(field, value, f"{allowed} ({'the game is over' if found.turn else 'Black is to move'})")
+    return found.fen()
+
+
+def spaced(fen: str) -> str:
+    """Its characters set apart by spaces, as LMRL-Gym writes positions and moves.
+
+    >>> spaced("8/8 w"), spaced("Nf3")
+    ('8 / 8   w', 'N f 3')
+    """
+    return " ".join(fen)
+
+
+@lru_cache(maxsize=1 << 10)
+def legal(fen: str) -> tuple[str, ...]:
+    """The legal moves, sorted."""
+    here = board(fen)
+    return tuple(sorted(here.san(move) for move in here.legal_moves))
+
+
+def squares(fen: str) -> dict[str, dict[str, str]]:
+    """The legal moves by the squares that they lead from and to; of a pawn that is promoted, to a queen.
+
+    >>> squares(START)["g1"]
+    {'h3': 'Nh3', 'f3': 'Nf3'}
+    """
+    here, found = board(fen), dict[str, dict[str, str]]()
+    for move in here.legal_moves:
+        uci = move.uci()
+        if uci[4:] in ("", "q"):
+            found.setdefault(uci[:2], {})[uci[2:4]] = here.san(move)
+    return found
+
+
+def read(fen: str, text: str) -> str | None:
+    """The move that a reply makes, in SAN; None if it makes none. Spaces do not count, nor do the signs of check and
+    mate, a closing mark (`!`, `?`, `.`) or 0 for O; everything else must be written as SAN has it."""
+    return parse_answer(text, partial(_move, fen), partial(_goes_on, fen), bare=True)
+
+
+def _goes_on(fen: str, san: str) -> bool:
+    return begins_another(legal(fen))(san)
+
+
+def _move(fen: str, answer: str) -> str | None:
+    said = "".join(answer.split()).rstrip("!?.+#").replace("0", "O") if len(answer) <= _LONGEST else ""
+    if not SAN.fullmatch(said):
+        return None
+    here = board(fen)
+    try:
+        san = here.san(here.parse_san(said))
+    except ValueError:
+        return None
+    return san if san.rstrip("+#") == said else None
+
+
+def san_of(fen: str, uci: str) -> str:
+    """A legal move that an engine named, in SAN."""
+    here = board(fen)
+    try:
+        return here.san(here.parse_uci(uci))
+    except ValueError as e:
+        raise UserError(f"chess: the engine's move {uci!r} is not legal in {fen} ({e})") from e
+
+
+def position(fen: str) -> str:
+    """What repetitions count as the same: all but the clocks."""
+    return fen.rsplit(" ", 2)[0]
+
+
+def played(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+    """The position after a legal move; the positions before it that it may repeat; and how the game ended, if it did
+    (`ending`). `before` are those before the move."""
+    here = board(fen)
+    move = here.parse_san(san)
+    keeps = not here.is_irreversible(move)
+    after = here.copy(stack=False)
+    after.push(move)
+    seen = (*before, position(fen)) if keeps else ()
+    return after.fen(), seen, ending(after, seen)
+
+
+def ending(here: Board, before: tuple[str, ...]) -> str:
+    """How the game is over: mate, stalemate, material (neither side can mate), seventyfive (moves without capture or
+    pawn move), fivefold (repetition); empty if it is not. These end a game without anybody's claim (FIDE 5.2, 9.6)."""
+    if not any(here.legal_moves):
+        return "mate" if here.is_check() else "stalemate"
+    if here.is_insufficient_material():
+        return "material"
+    if here.halfmove_clock >= 150:
+        return "seventyfive"
+    return "fivefold" if len(before) >= 16 and before.count(position(here.fen())) >= 4 else ""
+
+
+# --- exact play against the bare king --------------------------------------------------------------------------------
+
+
+def plies_to_mate(fen: str) -> int | None:
+    """Plies until White mates with best play of both, exact; None where White cannot force it. Only where Black has
+    the bare king and White one of `CLASSES`; see `solved`."""
+    return _plies(board(fen))
+
+
+def solved(fen: str) -> bool:
+    """Whether the tables know the position."""
+    return _pieces(board(fen)) in CLASSES
+
+
+def _pieces(here: Board) -> str:
+    """White's men beside the king; empty if Black has any."""
+    if here.occupied_co[False].bit_count() != 1:
+        return ""
+    men = (here.piece_at(square) for square in range(64) if here.occupied_co[True] >> square & 1)
+    return "".join(sorted(man.symbol() for man in men if man and man.symbol() != "K"))
+
+
+def _plies(here: Board) -> int | None:
+    pieces = _pieces(here)
+    if pieces not in CLASSES:  # bare kings, after a capture
+        return None
+    from .endgames import table
+
+    kings = here.king(False), here.king(True)
+    assert kings[0] is not None and kings[1] is not None
+    kinds = {here.queens: "Q", here.rooks: "R"}
+    others = [square for mask in kinds for square in range(64) if mask >> square & 1]
+    return table(pieces).plies(here.turn, kings[0], kings[1], others)
+
+
+def after_each(fen: str) -> dict[str, int | None]:
+    """`plies_to_mate` after each legal move of a solved position."""
+    here = board(fen).copy(stack=False)
+    found: dict[str, int | None] = {}
+    for san in legal(fen):
+        here.push_san(san)
+        found[san] = _plies(here)
+        here.pop()
+    return found
+
+
+def by_table(fen: str) -> tuple[str, ...]:
+    """The best moves of a solved position: for White those after which mate comes soonest (none where it cannot be
+    forced), for Black those after which it never comes, or else latest."""
+    plies = after_each(fen)
+    if not board(fen).turn and None in plies.values():
+        return tuple(san for san, n in plies.items() if n is None)
+    forced = [n for n in plies.values() if n is not None]
+    best = min(forced, default=0) if board(fen).turn else max(forced)
+    return tuple(san for san, n in plies.items() if n == best)
+
+
+def regret(fen: str, san: str) -> int | None:
+    """By how many plies a move of White's in a solved position lets mate come later than the best one; None where it
+    gives away a forced mate."""
+    best, found = plies_to_mate(fen), after_each(fen)[san]
+    return None if best is None or found is None else found + 1 - best

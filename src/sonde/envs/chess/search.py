@@ -1,0 +1,157 @@
+"""Alpha-beta search over chess positions: a fixed depth, then the best exchange.
+
+Textbook parts (negamax with alpha-beta, promising moves first). The evaluation is ours and small: material, where the
+men stand, and, against a bare king, how near it is to the edge and to the other king, so that a won game comes to mate.
+Scores are centipawns for the side to move. Nothing is random here and no time is kept: a position and a depth have one
+result on every machine. Repetitions are not seen.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .position import board
+
+if TYPE_CHECKING:
+    from chess import Board, Move
+
+MATE = 100_000
+_PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = range(1, 7)
+_WORTH = (0, 100, 320, 330, 500, 900, 0)
+_PRICE = (0, 100, 320, 330, 500, 900, MATE)
+"""What is lost with a man that is taken back; a king cannot be."""
+
+
+def _middle(square: int) -> int:
+    """0 on the edge to 3 in the middle, in king's moves."""
+    return min(square >> 3, 7 - (square >> 3), square & 7, 7 - (square & 7))
+
+
+def _stand(kind: int, square: int) -> int:
+    """What a man of White's is worth on a square."""
+    rank, middle = square >> 3, _middle(square)
+    place = {
+        _PAWN: 4 * rank * (rank > 1) + (12 if square in (27, 28) else 0),
+        _KNIGHT: 14 * middle - 20,
+        _BISHOP: 8 * middle - 8 * (rank == 0),
+        _ROOK: 15 * (rank == 6),
+        _QUEEN: 3 * middle,
+        _KING: -12 * rank - 6 * middle,
+    }
+    return _WORTH[kind] + place[kind]
+
+
+_STANDS = tuple(tuple(_stand(kind, square) if kind else 0 for square in range(64)) for kind in range(7))
+_LATE = tuple(16 * _middle(square) for square in range(64))
+"""What a king is worth on a square when few pieces are left."""
+_PIECES_LEFT = 4
+"""So many men of a side beside pawns, king included, are few."""
+
+
+@lru_cache(maxsize=1 << 12)
+def best_moves(fen: str, depth: int) -> tuple[str, ...]:
+    """The legal moves, in SAN and sorted, that are best when looking so many plies ahead."""
+    here = board(fen).copy(stack=False)
+    best = -2 * MATE
+    found: list[Move] = []
+    for move in _ordered(here):
+        here.push(move)
+        # From one below the best, so that a move exactly as good is told from a worse one.
+        score = -_search(here, depth - 1, -2 * MATE, -(best - 1), 1)
+        here.pop()
+        if score > best:
+            best, found = score, []
+        if score == best:
+            found.append(move)
+    return tuple(sorted(here.san(move) for move in found))
+
+
+def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
+    if depth <= 0:
+        over = _over(here, ply)
+        return _settled(here, beta) if over is None else over
+    best = -2 * MATE
+    for move in _ordered(here):
+        here.push(move)
+        score = -_search(here, depth - 1, -beta, -max(alpha, best), ply + 1)
+        here.pop()
+        if score > best:
+            best = score
+            if best >= beta:
+                return best
+    if best == -2 * MATE:
+        return ply - MATE if here.is_check() else 0
+    return 0 if here.is_insufficient_material() else best
+
+
+def _over(here: Board, ply: int) -> int | None:
+    """The score if the side to move is mated, or stalemated with no more than king and pawns."""
+    check = here.is_check()
+    men = here.occupied_co[here.turn] & ~here.pawns
+    if (not check and men & (men - 1)) or any(here.legal_moves):
+        return None
+    return ply - MATE if check else 0
+
+
+def _settled(here: Board, beta: int) -> int:
+    """The score when the side to move either stops or makes its best capture, which is taken back where it can be;
+    captures do not matter from `beta` on."""
+    stands, gain = evaluate(here), 0
+    if stands >= beta:
+        return stands
+    for move in here.generate_pseudo_legal_captures():
+        victim = _WORTH[here.piece_type_at(move.to_square) or _PAWN]
+        if victim > gain:
+            taker = here.piece_type_at(move.from_square) or 0
+            price = _PRICE[taker]
+            if victim - price > gain:
+                gain = victim - price
+            elif not here.is_attacked_by(not here.turn, move.to_square):
+                gain = victim
+    return stands + gain
+
+
+def _ordered(here: Board) -> list[Move]:
+    """The legal moves, those that gain most at sight first: the man taken, the better place, the promotion."""
+    flip = 0 if here.turn else 56
+
+    def promise(move: Move) -> int:
+        stands = _STANDS[here.piece_type_at(move.from_square) or 0]
+        victim = _WORTH[here.piece_type_at(move.to_square) or 0]
+        return victim + stands[move.to_square ^ flip] - stands[move.from_square ^ flip] + _WORTH[move.promotion or 0]
+
+    return sorted(here.legal_moves, key=promise, reverse=True)
+
+
+def evaluate(here: Board) -> int:
+    """Centipawns for the side to move, without looking ahead."""
+    white, black = _side(here, True), _side(here, False)
+    return white - black if here.turn else black - white
+
+
+def _side(here: Board, color: bool) -> int:
+    mine, flip = here.occupied_co[color], 0 if color else 56
+    score = 0
+    kinds = (0, here.pawns, here.knights, here.bishops, here.rooks, here.queens)
+    for kind in range(_PAWN, _KING):
+        mask, stands = mine & kinds[kind], _STANDS[kind]
+        while mask:
+            low = mask & -mask
+            score += stands[(low.bit_length() - 1) ^ flip]
+            mask ^= low
+    theirs = here.occupied_co[not color]
+    king = (mine & here.kings).bit_length() - 1
+    if (theirs & ~here.pawns).bit_count() <= _PIECES_LEFT:
+        score += _LATE[king]
+    else:
+        score += _STANDS[_KING][king ^ flip]
+    if theirs & here.kings == theirs and mine & ~here.kings:
+        score += _drive(king, theirs.bit_length() - 1)
+    return score
+
+
+def _drive(king: int, other: int) -> int:
+    """More as the bare king is nearer to the edge, and the other king nearer to it."""
+    apart = max(abs((king >> 3) - (other >> 3)), abs((king & 7) - (other & 7)))
+    return 30 * (3 - _middle(other)) + 10 * (7 - apart)

@@ -1,0 +1,37 @@
+"""The reference chess player: exact where Black has the bare king, a search elsewhere.
+
+In the endgames of `chess` it plays a move after which mate comes soonest against any defence, from the tables
+(`endgames.py`), so no player needs fewer moves; in the seat of the bare king, one after which it comes
+latest. Elsewhere it looks ahead with alpha-beta
+(`search.py`); there a stronger player exists. Among equal moves it draws by lot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
+
+from . import position as boards
+from .search import best_moves
+
+DEEPEST = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tactician(ProgramPolicy):
+    """See the module. `depth` plies are looked ahead where no table has the position."""
+
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= DEEPEST:
+            raise invalid("agents:tactician: depth", self.depth, f"1 to {DEEPEST}")
+
+    def act_now(self, view: View) -> Action:
+        if view.spec.name != "chess":
+            raise UserError(f"agents:tactician: {view.spec.name} is no game of chess")
+        fen: str = view.private["fen"]
+        moves = boards.by_table(fen) if boards.solved(fen) else ()
+        moves = moves or best_moves(fen, self.depth)
+        return Action(view.say(moves[Rng(view.seed).randrange(len(moves))]))

@@ -1,0 +1,40 @@
+"""Circuit decoding on the exact posterior: the probe whose output splits it best, then every circuit's likeliest table.
+
+The probe of highest expected gain is the one whose output is nearest to a fair coin. The score is the share of right
+tables, so the answer takes the likeliest table of each circuit alone, which need not be the likeliest tables together.
+On the 300 test tasks (18 probes for 24 table bits):
+
+| probes | tables | share of right tables | all right |
+|---|---|---|---|
+| best split | likeliest | 0.997 | 99.0 % |
+| random, none twice (4 samples) | likeliest | 0.864 | 64.1 % |
+| random, none twice (16 samples) | random, agreeing with the outputs | 0.316 | 1.2 % |
+
+With best splits a single set of tables is left after 15.8 probes on average, where it happens at all (98 % of tasks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sonde.core import Action, ProgramPolicy, View
+
+from .._shared.needs import needs
+
+
+class Decoder(Protocol):
+    """What a filter must offer."""
+
+    def best_question(self) -> tuple[str, float]: ...
+    def likeliest_tables(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitProbe(ProgramPolicy):
+    """See the module. Uses every probe."""
+
+    def act_now(self, view: View) -> Action:
+        known = needs(view, Decoder, "split_probe", "over truth tables")
+        due = view.turn == view.spec.max_turns - 1
+        return Action(view.say(known.likeliest_tables() if due else known.best_question()[0]))

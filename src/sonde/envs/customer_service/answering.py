@@ -1,0 +1,72 @@
+"""What a customer says: to what is asked or suggested, and, where nothing has an answer, a courtesy or "I do not know".
+
+Ours. An answer is a full sentence about the finding, whatever the wording of the question, so that it is true even
+where the question was taken for another. What is said beside the point follows from the message and from what everybody
+knows of the product, never from the cause or the findings of the case: it is true of every case, and tells nothing.
+What every agent asks ("how old is it?") has an answer of each product (`everyday.py`); the rest is a table,
+`data/talk.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from sonde._util.folders import data_file
+
+from .._shared.english.speech import speech
+from .everyday import everyday
+from .products import Product
+from .reading import Query
+
+GOAL: Final = "Goal reached"
+
+
+class _Talk(NamedTuple):
+    """Forms of messages with what is said to them, in the order in which they are tried, and what is said where none
+    fits, by the kind of what was understood."""
+
+    rows: Sequence[tuple[re.Pattern[str], str]]
+    plain: Mapping[str, str]
+
+
+@cache
+def _talk() -> _Talk:
+    """Loaded once per process."""
+    raw = tomllib.loads(data_file("customer_service", "talk.toml").read_text("ascii"))
+    return _Talk([(re.compile("|".join(row["forms"])), row["says"]) for row in raw["row"]], raw["plain"])
+
+
+def told(product: Product, query: Query, value: int) -> str:
+    """The reply to a question about a finding that has this value."""
+    answer = product.findings[query.target].answers[value]
+    return f"I could not say. {answer}" if query.beside else answer
+
+
+def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
+    """What the customer says to a message that was taken for this query."""
+    if query.kind == "finding":
+        return told(product, query, values[query.target])
+    if query.kind in ("fix", "cause") and query.target == cause:
+        return GOAL
+    if query.kind == "fix":
+        return product.causes[query.target].failed
+    return denied(product, query.target) if query.kind == "cause" else small_talk(product, query.kind, said)
+
+
+def denied(product: Product, cause: int) -> str:
+    """The reply to a diagnosis that is wrong."""
+    return f"No, it is not that {product.causes[cause].what}."
+
+
+def small_talk(product: Product, kind: str, said: str) -> str:
+    """The reply to a message of which `kind` is all that was understood."""
+    if kind in ("unknown", "unclear", "talk") and (own := everyday(product.id, said)):
+        return own
+    talk = _talk()
+    clauses = [part.clause for part in speech(said)] if kind in ("unknown", "unclear", "talk") else []
+    found = next((says for form, says in talk.rows if any(map(form.search, clauses))), talk.plain[kind])
+    return found.format(symptom=product.symptom, product=product.product, opening=product.openings[0])

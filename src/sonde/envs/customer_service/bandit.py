@@ -1,0 +1,153 @@
+"""Customer service as a bandit: twenty periods to ask a customer or to propose something, and 1 for solving the case.
+
+Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2, which makes a bandit with
+a tremendously large action space of PAPRIKA's customer service. Published: K = 20 periods, in each of which the agent
+asks or proposes in free text; a simulated customer; reward 1 when the issue is resolved and 0 otherwise; a prior over
+what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a language
+model; regret.
+
+Ours: the data, rules and customer of `customer_service` (`world.py`), so that the truth, the optimal
+value and the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from
+there on optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the
+regret of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first
+message:
+
+    none             no prior; agents write their own, as in the paper
+    well_specified   all causes of the product, with their probabilities
+    misspecified     only those that the training split knows: never the cause of a test task
+    hint             no prior in the message; an agent whose prior a model writes can have the writer told the true
+                     cause as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the
+                     paper makes its prior well-specified without giving the answer away
+
+With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact
+filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`envs/_shared/rounds.py`;
+`action` is the canonical message, None where nothing was understood) besides those of `customer_service`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from sonde.core import AGENT, Frozen, Rng, Spec, Step, UserError, invalid
+from sonde.core.types import Json
+
+from .._shared.dialogue import Talk
+from .._shared.finite import Problem, World, bandit, best_value
+from .._shared.prompts import pieces
+from .._shared.rounds import fact
+from .filter import prior
+from .products import products
+from .world import Service, case_of, legal
+
+_NAME = "customer_service_bandit"
+_STATE = "start"
+_PRIORS = ("none", "well_specified", "misspecified", "hint")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomerServiceBandit(Service):
+    """See the module. `max_turns` is the number of periods."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = ("psrl",)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        psrl=("length", "single_inquiry", "single_hypothesis")
+    )
+
+    preset: str = "psrl"
+    told_prior: str = "none"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.told_prior not in _PRIORS:
+            raise invalid(f"{_NAME}: told_prior", self.told_prior, ", ".join(_PRIORS))
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="3",
+            summary="ask a customer or propose a fix for twenty periods, with reward 1 for solving the case",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support="all causes of the product at hand, 3 to 6, by their weights",
+            source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
+            seats=self.seats("users:customer"),
+            assumes=self.assumed("users:customer"),
+            reference="technician",
+            max_new_tokens=1024,
+            departures=(
+                "the cases and the customer are those of customer_service, with exact probabilities",
+                "a period has one question or proposal of at most 500 characters: the checks are ours",
+                "the episode ends when the case is solved",
+                "priors that are told are the data's own instead of a language model's",
+            ),
+        )
+
+    @cached_property
+    def say_pieces(self) -> Mapping[str, str]:
+        return {**pieces("dialogue"), **pieces("customer_service"), **pieces(_NAME)}
+
+    def intro(self, state: Talk, seat: str) -> str:
+        text, name = super().intro(state, seat), case_of(state).product
+        if seat != AGENT or not name or self.told_prior in ("none", "hint"):
+            return text
+        product = products()[name]
+        rows = [(p, c) for p, c in zip(prior(product), product.causes, strict=True)]
+        if self.told_prior == "misspecified":
+            rows = [(p, c) for p, c in rows if c.split == "train"]
+        total = sum(p for p, _ in rows)
+        causes = "\n".join(f"- {p / total:.2f} {c.what}; what helps: {c.fix_what}" for p, c in rows)
+        return f"{text}\n\n{self.say_pieces['prior'].format(causes=causes)}"
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The agent, where `told_prior` is `hint`: the true cause and what mends it, for the writer of its prior."""
+        if seat != AGENT or self.told_prior != "hint":
+            return super().private(state, seat)
+        case = case_of(state)
+        if not case.product:
+            return Frozen[Any](hint=case.solution)
+        cause = products()[case.product].causes[case.cause]
+        return Frozen[Any](hint=f"{cause.what}; {cause.fix_what} mends it")
+
+    # --- the problem, for agents and for regret ----------------------------------------------------------------------
+
+    def model(self, public: Mapping[str, Json]) -> Problem:
+        """The decision problem: what may be said, canonically, and for how long. Foreign scenarios have none."""
+        if public.get("foreign"):
+            raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
+        actions = legal(public["product"]).every
+        return Problem("case", (_STATE,), actions, 1, self.turns, _STATE)
+
+    def world(self, state: Talk) -> World:
+        """What every canonical message pays: 1 for the right fix."""
+        case = case_of(state)
+        known = legal(case.product)
+        return bandit([float(action == known.fix[case.cause]) for action in known.every])
+
+    def optimal_value(self, state: Talk) -> float:
+        """1.0: the right fix solves the case at once."""
+        case = case_of(state)
+        return best_value(self.model({"product": case.product}), self.world(state))
+
+    # --- the course --------------------------------------------------------------------------------------------------
+
+    def step(self, state: Talk, text: str, rng: Rng) -> Step:
+        step = super().step(state, text, rng)
+        after = step.state
+        if step.outcome is None and not (isinstance(after, Talk) and after.seat == AGENT):
+            return step
+        reward = step.rewards.get(AGENT, 0.0)
+        extra = fact(str(step.info["result"]), state.turn, 1, _STATE, self._canonical(state), reward, _STATE)
+        return step._replace(info=Frozen[Any]({**extra, **step.info}))
+
+    def _canonical(self, state: Talk) -> str | None:
+        """The legal answer that the message amounts to; None if nothing was understood."""
+        name, query = case_of(state).product, self.query(state)
+        if not name or query.kind not in ("finding", "fix", "cause"):
+            return None
+        return (legal(name).ask if query.kind == "finding" else legal(name).fix)[query.target]

@@ -1,0 +1,81 @@
+"""Customer service: find out by asking what ails a customer's product, and suggest what helps, in at most 20 messages.
+
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), table 1 and appendices B.4.3, D and E: an agent for a company, a customer
+                  with little knowledge of technology who knows the solution and gives nothing away, "Goal reached"
+                  when the agent suggests it or guesses the underlying problem, a judge; 628 training and 200 test
+                  scenarios, 20 turns; no message is checked
+    delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.2 and C.3, and its code: the 200 test scenarios of
+                  PAPRIKA. A message with several questions uses up its turn (single inquiry), and the agent is told so
+                  beforehand; 100 new tokens
+
+Ours: its scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have exact
+probabilities (`filter.py`, `sources/compile.py`), so that beliefs are exact. The test
+split has causes that the training split never has; the prior covers all causes of a product. A task is a product, a
+cause, one of the product's three openings, which depends on the symptom alone, and the findings drawn for it.
+
+ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`, for training and, all 200, for
+testing. The rule customer takes one thing at a time in both: several in one message it does not answer, and says so.
+
+A scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
+beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
+
+`turn.info`: `finding` (asked about) and `fix_tried` (suggested), each an id or None, besides those of `Dialogue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from sonde.core import Frozen, Spec
+
+from .world import Service
+
+_NAME = "customer_service"
+_USER = "users:customer"
+_SOURCES = {"paprika": "PAPRIKA, appendix B.4.3", "delta_belief": "ΔBelief-RL, appendices B.2.2 and C.3"}
+_DELTA_BELIEF = (
+    "the paper's 200 scenarios are PAPRIKA's; here they are the 200 test tasks of preset paprika, all of them",
+    "the training tasks are those of preset paprika: the paper has none",
+    "question marks in a row count as one",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomerService(Service):
+    """See the module."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(delta_belief=("single_inquiry",))
+
+    preset: str = "paprika"
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="4",
+            summary="find out what ails a customer's product, and suggest what helps",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support="all causes of the product at hand, 3 to 6, by their weights",
+            source=_SOURCES[self.preset],
+            seats=self.seats(_USER),
+            assumes=self.assumed(_USER),
+            reference="technician",
+            max_new_tokens=100 if self.preset == "delta_belief" else 1024,
+            departures=(
+                "products, causes and findings are ours, with exact probabilities",
+                "the default customer and judge are rules instead of language models",
+                "the customer takes one thing at a time: several in one message get no answer",
+                "of a message the first 2,000 characters are heard",
+                "training and test tasks share products, but no causes",
+                "prompts are ours",
+                *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
+            ),
+        )

@@ -1,0 +1,186 @@
+"""What a customer's answers tell about what is wrong with a product: exact beliefs over its causes.
+
+Ours. The findings of a case are drawn once, each by itself, from the likelihoods of its cause; so asking again gives
+the same answer and tells nothing. With the answers x_f of the findings F asked so far and the set D of the causes that
+were tried in vain,
+
+    b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
+
+`error_rate` e: a reply names another value than the true one with the chance e, all others alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from sonde.core import Belief, Filter, Turn, entropy
+from sonde.core.belief import KEPT
+
+from .answering import told
+from .products import Product, products
+from .reading import Query
+
+Weights = tuple[float, ...]
+
+
+def prior(product: Product) -> Weights:
+    total = sum(c.weight for c in product.causes)
+    return tuple(c.weight / total for c in product.causes)
+
+
+def chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
+    """P(value | cause) of the value that is told, one row per cause."""
+    n = len(product.findings[finding].values)
+    other = error_rate / (n - 1)
+    return tuple(tuple((1 - error_rate) * p + other * (1 - p) for p in c.likelihood[finding]) for c in product.causes)
+
+
+def normal(weights: Sequence[float]) -> Weights:
+    total = sum(weights)
+    return tuple(w / total for w in weights) if total > 0.0 else tuple(weights)
+
+
+def seen(product: Product, weights: Weights, finding: int, value: int, error_rate: float = 0.0) -> Weights:
+    """The posterior after the finding has shown this value; all zeros where that cannot be."""
+    rows = chances(product, finding, error_rate)
+    return normal([w * row[value] for w, row in zip(weights, rows, strict=True)])
+
+
+def without(weights: Weights, cause: int) -> Weights:
+    """The posterior after a cause has turned out wrong."""
+    return normal([0.0 if i == cause else w for i, w in enumerate(weights)])
+
+
+def finding_gain(product: Product, weights: Weights, finding: int, error_rate: float = 0.0) -> float:
+    """Expected bits of asking about a finding for the first time."""
+    rows, after = chances(product, finding, error_rate), 0.0
+    for v in range(len(product.findings[finding].values)):
+        joint = [w * row[v] for w, row in zip(weights, rows, strict=True)]
+        if (mass := sum(joint)) > 0.0:
+            after += mass * entropy(normal(joint))
+    return max(0.0, entropy(weights) - after)
+
+
+def cause_gain(weights: Weights, cause: int) -> float:
+    """Expected bits of trying whether it is this cause."""
+    p = weights[cause]
+    if p <= 0.0 or p >= 1.0:
+        return 0.0
+    return max(0.0, entropy(weights) - (1.0 - p) * entropy(without(weights, cause)))
+
+
+@lru_cache(maxsize=1 << 16)
+def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
+    """The fewest messages that are needed on average until the case is solved, by looking ahead to the end. Of the
+    fixes only the likeliest is ever tried next, and only findings that tell something are asked about."""
+    return min(cost for _, _, cost in moves(name, weights, asked))
+
+
+def moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
+    """What may be done next: "fix" or "finding", its number, and the messages needed with it."""
+    product, lead = products()[name], max(range(len(weights)), key=lambda i: weights[i])
+    rest = 1.0 - weights[lead]
+    if rest < 1e-9:
+        return [("fix", lead, 1.0)]
+    rows = [("fix", lead, 1.0 + rest * turns_left(name, _rounded(without(weights, lead)), asked))]
+    for f in range(len(product.findings)):
+        if f not in asked and finding_gain(product, weights, f) > 1e-9:
+            rows.append(("finding", f, 1.0 + _after(product, weights, asked, f)))
+    return rows
+
+
+def _after(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
+    total = 0.0
+    for v in range(len(product.findings[finding].values)):
+        mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
+        if mass > 0.0:
+            total += mass * turns_left(product.id, _rounded(seen(product, weights, finding, v)), asked | {finding})
+    return total
+
+
+def _rounded(weights: Weights) -> Weights:
+    return tuple(round(w, 9) for w in weights)
+
+
+class CaseFilter(Filter):
+    """The posterior over the causes of one product; see the module. `read` turns a message into a `Query`, `names` are
+    the hypotheses, `ask[i]` and `fix[i]` the legal answers about the i-th finding and cause.
+
+    A message that proposes one cause and does not end the game rules it out, whatever was replied. A reply about a
+    finding that is none of the customer's sentences, or that no cause left explains, tells nothing.
+    """
+
+    def __init__(
+        self,
+        product: Product,
+        read: Callable[[str], Query],
+        names: Sequence[str],
+        ask: Sequence[str],
+        fix: Sequence[str],
+        *,
+        error_rate: float = 0.0,
+        weights: Weights = (),
+        asked: frozenset[int] = frozenset(),
+    ) -> None:
+        self.product, self.names, self.ask, self.fix = product, names, ask, fix
+        self.read, self.error_rate = read, error_rate
+        self.weights, self.asked = weights or prior(product), asked
+        self._seen: dict[tuple[str, object, object], CaseFilter] = {}
+
+    def _with(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
+        return CaseFilter(
+            self.product, self.read, self.names, self.ask, self.fix,
+            error_rate=self.error_rate, weights=weights, asked=asked,
+        )  # fmt: skip
+
+    def observe(self, turn: Turn) -> CaseFilter:
+        fact = (turn.text, turn.info.get("result"), turn.info.get("reply"))
+        if fact not in self._seen:
+            if len(self._seen) == KEPT:
+                self._seen.clear()
+            self._seen[fact] = self._after(*fact)
+        return self._seen[fact]
+
+    def _after(self, said: str, result: object, heard: object) -> CaseFilter:
+        query = self.read(said)
+        if query.kind in ("fix", "cause"):
+            return self._tried(query.target, result)
+        if query.kind == "finding" and result == "answer" and query.target not in self.asked:
+            return self._answered(query, heard)
+        return self
+
+    def _tried(self, cause: int, result: object) -> CaseFilter:
+        if result == "goal":
+            return self._with(tuple(float(i == cause) for i in range(len(self.weights))), self.asked)
+        if result not in ("answer", "default") or self.weights[cause] >= 1.0:
+            return self
+        return self._with(without(self.weights, cause), self.asked)
+
+    def _answered(self, query: Query, heard: object) -> CaseFilter:
+        sentences = self.product.findings[query.target].answers
+        value = next((i for i in range(len(sentences)) if told(self.product, query, i) == heard), None)
+        if value is None:
+            return self
+        after = seen(self.product, self.weights, query.target, value, self.error_rate)
+        return self._with(after, self.asked | {query.target}) if any(after) else self
+
+    def belief(self) -> Belief:
+        rows = [(name, w) for name, w in zip(self.names, self.weights, strict=True) if w > 0.0]
+        return Belief(tuple(name for name, _ in rows), tuple(w for _, w in rows))
+
+    def expected_gain(self, action: str) -> float:
+        query = self.read(action)
+        if query.kind in ("fix", "cause"):
+            return cause_gain(self.weights, query.target)
+        return self._gain(query.target) if query.kind == "finding" else 0.0
+
+    def _gain(self, finding: int) -> float:
+        return 0.0 if finding in self.asked else finding_gain(self.product, self.weights, finding, self.error_rate)
+
+    def best_question(self) -> tuple[str, float]:
+        """A question about a finding, unless a fix tells more; where nothing is left to learn, the likeliest fix."""
+        lead = max(range(len(self.weights)), key=lambda i: self.weights[i])
+        rows = [(text, cause_gain(self.weights, i)) for i, text in enumerate(self.fix)]
+        rows = [rows[lead], *((text, self._gain(i)) for i, text in enumerate(self.ask)), *rows]
+        return max(rows, key=lambda row: round(row[1], 12))

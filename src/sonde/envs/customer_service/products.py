@@ -1,0 +1,93 @@
+"""Products that fail: what can be asked about them, what may be wrong, and what helps, as `data/products.json` says.
+
+Ours (`sources/compile.py`). A product has causes with weights, and findings with values; the
+findings of a case are drawn once, each by itself, from the likelihoods of its cause.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sonde._util.folders import data_file
+
+
+class Finding(NamedTuple):
+    """Something to ask about: `values` and the customer's `answers` are parallel; `more` are words that point to it."""
+
+    id: str
+    asks: str
+    values: tuple[str, ...]
+    answers: tuple[str, ...]
+    cues: tuple[str, ...]
+    questions: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+class Cause(NamedTuple):
+    """What may be wrong, with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer`
+    are words of `suggestion` without which it is not understood."""
+
+    id: str
+    what: str
+    cues: tuple[str, ...]
+    weight: float
+    likelihood: tuple[tuple[float, ...], ...]
+    split: str
+    fix: str
+    fix_what: str
+    fix_cues: tuple[str, ...]
+    suggestions: tuple[str, ...]
+    done: str
+    failed: str
+    more: tuple[str, ...]
+    answer: str
+    suggestion: str
+
+
+class Product(NamedTuple):
+    """One product with one symptom."""
+
+    id: str
+    product: str
+    symptom: str
+    openings: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    causes: tuple[Cause, ...]
+
+    def finding(self, name: str) -> int:
+        """The number of a finding."""
+        return [f.id for f in self.findings].index(name)
+
+    def cause(self, name: str) -> int:
+        """The number of a cause."""
+        return [c.id for c in self.causes].index(name)
+
+
+@cache
+def products() -> Mapping[str, Product]:
+    """All products by their ids, loaded once per process."""
+    text = data_file("customer_service", "products.json").read_text("ascii")
+    return {row["id"]: product(row) for row in json.loads(text)}
+
+
+def product(row: Mapping[str, Any]) -> Product:
+    """A product of its declaration."""
+    findings = tuple(
+        Finding(f["id"], f["asks"], *(tuple(f[k]) for k in ("values", "answers", "cues", "questions", "more")))
+        for f in row["findings"]
+    )
+    causes = tuple(_cause(c, findings) for c in row["causes"])
+    return Product(row["id"], row["product"], row["symptom"], tuple(row["openings"]), findings, causes)
+
+
+def _cause(row: Mapping[str, Any], findings: Sequence[Finding]) -> Cause:
+    fix = row["fix"]
+    return Cause(
+        row["id"], row["what"], tuple(row["cues"]), float(row["weight"]),
+        tuple(tuple(row["likelihood"][f.id]) for f in findings), row["split"],
+        fix["id"], fix["what"], tuple(fix["cues"]), tuple(fix["questions"]), fix["done"], fix["failed"],
+        tuple(row["more"]), fix.get("answer", ""), fix.get("suggestion", ""),
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""The reference support agent: what is worth asking, asked in plain English, and the fix as soon as that is quicker.
+
+Exact: looking ahead to the end (`filter.py`), it takes the message after which the fewest
+messages are needed on average, a question or a fix; among messages that are equally good, the one with the highest
+expected gain on the posterior (`View.filter`). The wording is drawn from `View.seed` among those that the customer
+understands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sonde.core import Action, ProgramPolicy, Rng, View
+
+from .._shared.needs import needs
+from .filter import CaseFilter, cause_gain, finding_gain, moves
+from .products import products
+from .reading import read
+
+_ASK = (
+    "Thank you. {}",
+    "Let me ask you something: {}",
+    "That helps. {}",
+    "Next question: {}",
+    "One more question. {}",
+)
+_ABOUT = (
+    "Could you tell me about {}?",
+    "Can you describe {} for me?",
+    "Please tell me more about {}.",
+    "I would like to know about {}.",
+    "What can you say about {}?",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Technician(ProgramPolicy):
+    """See the module. Plays `customer_service`."""
+
+    def act_now(self, view: View) -> Action:
+        known = needs(view, CaseFilter, "technician", "over causes of a product")
+        kind, target = next_move(known)
+        if kind == "fix":
+            return Action(view.say(known.fix[target]))
+        return Action(Rng(view.seed).choice(wordings(known.product.id, target)))
+
+
+def next_move(known: CaseFilter) -> tuple[str, int]:
+    """ "finding" or "fix", and which."""
+    rows = moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
+    fewest = min(cost for _, _, cost in rows)
+    best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
+    return max(best, key=lambda row: _gain(known, *row))
+
+
+def _gain(known: CaseFilter, kind: str, target: int) -> float:
+    if kind == "fix":
+        return cause_gain(known.weights, target)
+    return finding_gain(known.product, known.weights, target, known.error_rate)
+
+
+@lru_cache(maxsize=1 << 12)
+def wordings(name: str, finding: int) -> tuple[str, ...]:
+    """The ways to ask about a finding that are understood as they are meant; the canonical one always is."""
+    found = products()[name].findings[finding]
+    texts = [form.format(found.asks) for form in _ABOUT] + list(found.questions)
+    texts += [form.format(question) for form in _ASK for question in found.questions[:2]]
+    meant = [text for text in texts if read(name, text)[:2] == ("finding", finding)]
+    return tuple(text for text in meant if text.count("?") < 2)

@@ -1,0 +1,73 @@
+"""Writes ``customer_service/answers.txt``: the legal answer for each fix.
+
+Run: ``python src/sources/compile_answers.py``, after the products or the reader have changed, and
+before ``compile.py``.
+
+A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
+fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
+not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice
+over, as few of its words as will do, or its first that are enough. Catchwords are of one product alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sonde.envs._shared.english.lists import word_set
+from sonde.envs._shared.english.speech import speech
+from sonde.envs._shared.english.words import tokens
+from sonde.envs.customer_service.hearing import content, stems
+from sonde.envs.customer_service.products import Cause, products
+from sonde.envs.customer_service.reading import meant
+
+TARGET = Path(__file__).resolve().parent / "answers.txt"
+
+
+def main() -> None:
+    taken: set[str] = set()
+    rows: list[str] = []
+    for product in products().values():
+        for number, cause in enumerate(product.causes):
+            words, sentence = next(row for row in answers(product.id, number, cause) if row[0] not in taken)
+            taken.add(words)
+            rows.append(f"{product.id}/{cause.id}: {words} | {sentence}\n")
+    TARGET.write_text("".join(rows), encoding="ascii")
+
+
+def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
+    """Catchwords and sentence, the best first."""
+    sentences = [*reversed(cause.suggestions), *map(short, cause.fix_cues)]
+    for sentence in sentences:
+        said = sentence.split()
+        if understood(name, number, said):
+            rest = [(w, said[:i], said[i + 1 :]) for i, w in enumerate(said)]
+            cut = [(w, [[*a, *b], [*a, w[1:], *b]]) for w, a, b in rest]
+            needed = [w for w, less in cut if not any(understood(name, number, words) for words in less)]
+            words = [w for w in tokens(" ".join(needed)) if stems([w])]
+            if words and all(content(w[:-1]) != content(w) for w in words):
+                yield " ".join(words), sentence
+    for sentence in sentences:
+        least = [w for w in tokens(sentence) if stems([w])]
+        for word in list(least):
+            less = [w for w in least if w != word]
+            least = less if understood(name, number, less) else least
+        if understood(name, number, least) and len(least) < 4:
+            yield " ".join(least), f"My suggestion: {' '.join(least)}."
+    for sentence in sentences:
+        said = tokens(sentence)
+        enough = next((n for n in range(1, len(said) + 1) if understood(name, number, said[:n])), 0)
+        if enough:
+            yield " ".join(w for w in said[:enough] if stems([w])), sentence
+
+
+def short(cue: str) -> str:
+    return f"Please {cue}." if cue.split(maxsplit=1)[0] in word_set("deeds") else f"My suggestion: {cue}."
+
+
+def understood(name: str, number: int, words: Sequence[str]) -> bool:
+    return meant(name, speech(" ".join(words))).proposed == (number,)
+
+
+if __name__ == "__main__":
+    main()

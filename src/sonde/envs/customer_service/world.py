@@ -1,0 +1,336 @@
+"""What the environments with a customer share: tasks, the customer's world, what solves it, and exact beliefs.
+
+Tasks are a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
+drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
+scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
+beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from .._shared.checks import Candidates, mentions
+from .._shared.dialogue import USER, Dialogue, Talk, spoken
+from .._shared.english.naming import Names, Verdict, lookup, name_key
+from .._shared.quoting import quote
+from .filter import CaseFilter
+from .products import Cause, Product, products
+from .reading import UNKNOWN, Query, read
+
+SIZES = {"train": 628, "test": 200}
+"""Tasks of PAPRIKA's customer service, which the environments of this kind have."""
+
+
+class Case(NamedTuple):
+    """A product, its hidden cause, the value of each of its findings, and the customer's opening; or a foreign scenario
+    with its solution."""
+
+    product: str
+    cause: int = 0
+    values: tuple[int, ...] = ()
+    opening: int = 0
+    scenario: str = ""
+    solution: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service(Dialogue):
+    """See the module. Leaves bring `name_of_prompts`, which is their name, presets and a spec; the first preset is the
+    one whose tasks they all have."""
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(SIZES[split], lambda i: self._drawn(split, i))
+
+    def _drawn(self, split: str, index: int) -> Task:
+        """Every round goes through all pairs of the split, in an order of its own, with another opening."""
+        pairs = _pairs(split)
+        again, at = divmod(index, len(pairs))
+        name, cause = _shuffled(split, again)[at]
+        opening = (again + pairs.index((name, cause))) % len(products()[name].openings)
+        rng = random.Random(derive(0, "task", self.name_of_prompts, self.presets[0], split, index))
+        return self._task(name, cause, opening, _values(products()[name], cause, {}, rng), split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"product": "laptop_dead", "cause": "charger"}` and, if wanted, `opening` (0 to 2), `findings`
+        (`{"led": "off"}`; the rest is drawn) and `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
+        if foreign := self.foreign(hidden):
+            return foreign
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        product = products().get(_text(setup, "product"))
+        if product is None:
+            raise invalid(
+                f"{self.name_of_prompts}: hidden: product",
+                setup.get("product"),
+                "the id of a product, such as laptop_dead",
+            )
+        names = [c.id for c in product.causes]
+        if setup.get("cause") not in names:
+            raise invalid(f"{self.name_of_prompts}: hidden: cause", setup.get("cause"), ", ".join(names))
+        opening, seed = setup.get("opening", 0), setup.get("seed", 0)
+        for field, value, top in (("opening", opening, len(product.openings)), ("seed", seed, 1 << 63)):
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < top:
+                raise invalid(f"{self.name_of_prompts}: hidden: {field}", value, f"0 to {top - 1}")
+        cause = product.cause(setup["cause"])
+        given = _given(self.name_of_prompts, product, cause, setup.get("findings", {}))
+        rng = random.Random(derive(seed, "task", self.name_of_prompts, self.presets[0], "custom", 0))
+        return self._task(product.id, cause, opening, _values(product, cause, given, rng), "custom", 0)
+
+    def _task(self, name: str, cause: int, opening: int, values: Sequence[int], split: str, index: int) -> Task:
+        product = products()[name]
+        found = Frozen({f.id: f.values[v] for f, v in zip(product.findings, values, strict=True)})
+        hidden = Frozen[Any](product=name, cause=product.causes[cause].id, opening=opening, findings=found)
+        public = Frozen[Json](product=name, opening=opening)
+        return self.listed(split, index, public, hidden, product=name)
+
+    # --- the world ---------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        h = task.hidden
+        if "scenario" in h:
+            return Talk(Case("", scenario=h["scenario"], solution=h["solution"]))
+        product = products()[h["product"]]
+        values = tuple(f.values.index(h["findings"][f.id]) for f in product.findings)
+        return Talk(Case(product.id, product.cause(h["cause"]), values, h["opening"]))
+
+    def hypothesis(self, state: Talk) -> str:
+        """`product/cause`: ids of causes are words that a customer may say."""
+        case = case_of(state)
+        return hypotheses(case.product)[case.cause] if case.product else case.solution
+
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The catchwords of the fix; of a foreign scenario the solution as it stands."""
+        product, _, _ = str(hypothesis).partition("/")
+        named = dict(zip(hypotheses(product), legal(product).fix, strict=True)) if product in products() else {}
+        return named.get(str(hypothesis), str(hypothesis))
+
+    def intro(self, state: Talk, seat: str) -> str:
+        case, say = case_of(state), self.say_pieces
+        if seat not in (AGENT, USER):
+            return ""
+        if not case.product:
+            piece = say["foreign" if seat == AGENT else "user-foreign"]
+            return piece.format(scenario=case.scenario, solution=case.solution, turns=self.turns)
+        product, cause = products()[case.product], products()[case.product].causes[case.cause]
+        opening = product.openings[case.opening]
+        if seat == AGENT:
+            return say["intro"].format(product=product.product, opening=opening, turns=self.turns)
+        seen = "\n".join(f"- {f.asks}: {f.answers[v]}" for f, v in zip(product.findings, case.values, strict=True))
+        return say["user"].format(
+            product=product.product, symptom=product.symptom, opening=opening, findings=seen, cause=cause.what,
+            fix=cause.fix_what,
+        )  # fmt: skip
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The user: `product` (its id; empty for foreign scenarios), the numbers `cause` and `values`, the message to
+        answer as `question`, and those answered as `heard`."""
+        if seat != USER:
+            return Frozen()
+        case = case_of(state)
+        return Frozen[Any](
+            product=case.product, cause=case.cause, values=case.values, question=state.said, heard=state.heard
+        )
+
+    def actions(self, state: Talk) -> Sequence[str] | None:
+        name = case_of(state).product
+        return legal(name).every if name else None
+
+    def say(self, answer: str) -> str:
+        """The catchwords of a fix as a suggestion in full; other answers as they are."""
+        return _sentences().get(answer, answer)
+
+    def filter(self, public: Mapping[str, Json]) -> CaseFilter | None:
+        return None if public.get("foreign") else _prior(self, public["product"])
+
+    # --- what Dialogue asks for --------------------------------------------------------------------------------------
+
+    def query(self, state: Talk) -> Query:
+        name = case_of(state).product
+        return read(name, state.said) if name else UNKNOWN
+
+    def solves(self, state: Talk) -> bool:
+        query = self.query(state)
+        return query.kind in ("fix", "cause") and query.target == case_of(state).cause
+
+    def verdict(self, state: Talk) -> Verdict:
+        """No rule decides about a foreign scenario: its judge does."""
+        if not case_of(state).product:
+            return "unclear"
+        if self.query(state).kind in ("fix", "cause"):
+            return "right" if self.solves(state) else "wrong"
+        return super().verdict(state)
+
+    def understood(self, state: Talk) -> Verdict | None:
+        query = self.query(state)
+        return None if query.kind in ("unknown", "unclear", "several") else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        """Causes by what they are called."""
+        case = case_of(state)
+        known = _named(case.product)
+        return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        case = case_of(state)
+        return _secrets(case.product, case.cause) if case.product else (case.solution,)
+
+    def candidates(self, said: str) -> int:
+        return max(len(read(name, said).proposed) for name in products())
+
+    def counter(self, state: Talk) -> Candidates:
+        name = case_of(state).product
+        return lambda said: len(read(name, said).proposed) if name else 0
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        query = self.query(state)
+        name = case_of(state).product
+        finding = products()[name].findings[query.target].id if query.kind == "finding" else None
+        fix = products()[name].causes[query.target].fix if query.kind == "fix" else None
+        return Frozen[Any](finding=finding, fix_tried=fix)
+
+    def to_judge(self, state: Talk) -> str:
+        case, say = case_of(state), self.say_pieces["judge"]
+        if not case.product:
+            return say.format(said=quote(state.said, case.solution), scenario=case.scenario, secret=case.solution)
+        product = products()[case.product]
+        cause = product.causes[case.cause]
+        secret = f"{cause.what}; {cause.fix_what}"
+        scenario = f"{product.product}: {product.symptom}"
+        return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
+
+    def _over(self, state: Talk, valid: bool) -> Step:
+        """The customer tells what came of it."""
+        step = super()._over(state, valid)
+        case = case_of(state)
+        if not (valid and self.solves(state)):
+            return step
+        done = products()[case.product].causes[case.cause].done
+        tried = self.query(state).kind == "fix"
+        return step._replace(told=Frozen({AGENT: self.say_pieces["solved"].format(done=done)})) if tried else step
+
+
+def case_of(state: Talk) -> Case:
+    return cast("Case", state.world)
+
+
+# --- setups ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _pairs(split: str) -> tuple[tuple[str, int], ...]:
+    """The pairs of product and cause of a split."""
+    return tuple((p.id, i) for p in products().values() for i, c in enumerate(p.causes) if c.split == split)
+
+
+@lru_cache(maxsize=16)
+def _shuffled(split: str, again: int) -> tuple[tuple[str, int], ...]:
+    rows = list(_pairs(split))
+    random.Random(derive(0, "task", "customer_service", "pairs", split, again)).shuffle(rows)
+    return tuple(rows)
+
+
+def _values(product: Product, cause: int, given: Mapping[int, int], rng: random.Random) -> tuple[int, ...]:
+    """A value for every finding: the given one, or one drawn from the likelihood of the cause."""
+    rows = product.causes[cause].likelihood
+    drawn = [rng.choices(range(len(row)), row)[0] for row in rows]
+    return tuple(given.get(f, v) for f, v in enumerate(drawn))
+
+
+def _given(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
+    """The numbers of findings and their values, or an error that names what is wrong with them."""
+    names = [f.id for f in product.findings]
+    rows: Mapping[Any, Any] = cast("Mapping[Any, Any]", findings) if isinstance(findings, Mapping) else {"": findings}
+    given: dict[int, int] = {}
+    for name, value in rows.items():
+        if name not in names:
+            raise invalid(f"{env}: hidden: findings", name or cast("object", value), f"values of {', '.join(names)}")
+        f = names.index(name)
+        likely = product.causes[cause].likelihood[f]
+        allowed = [v for v, p in zip(product.findings[f].values, likely, strict=True) if p > 0.0]
+        if value not in allowed:
+            raise invalid(f"{env}: hidden: findings[{name!r}]", value, f"{', '.join(allowed)} with this cause")
+        given[f] = product.findings[f].values.index(value)
+    return given
+
+
+def _text(setup: Mapping[str, Any], field: str) -> str:
+    value = setup.get(field)
+    return value if isinstance(value, str) else ""
+
+
+# --- what is known of a product --------------------------------------------------------------------------------------
+
+
+class Legal(NamedTuple):
+    """The legal answers: a question about each finding, the catchwords of each fix, and all there are, with the other
+    questions that the data have."""
+
+    ask: tuple[str, ...]
+    fix: tuple[str, ...]
+    every: tuple[str, ...]
+
+
+@lru_cache(maxsize=128)
+def legal(name: str) -> Legal:
+    product = products()[name]
+    ask, fix = tuple(f.questions[-1] for f in product.findings), tuple(c.answer for c in product.causes)
+    questions = (question for f in product.findings for question in f.questions[:-3])
+    return Legal(ask, fix, (*ask, *dict.fromkeys(questions), *fix))
+
+
+@cache
+def _sentences() -> Mapping[str, str]:
+    """The catchwords of a fix -> the suggestion in full."""
+    return {c.answer: c.suggestion for p in products().values() for c in p.causes}
+
+
+@lru_cache(maxsize=128)
+def hypotheses(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}/{c.id}" for c in products()[name].causes)
+
+
+@lru_cache(maxsize=512)
+def _secrets(name: str, cause: int) -> tuple[str, ...]:
+    """What gives the cause away, as far as the customer never says it about another one."""
+    product = products()[name]
+    own = product.causes[cause]
+    harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]
+    names = (own.what, own.fix_what, *(cue for cue in _cues(own) if " " in cue))
+    return tuple(n for n in dict.fromkeys(names) if not any(mentions(text, [n]) for text in harmless))
+
+
+@lru_cache(maxsize=128)
+def _named(name: str) -> Mapping[str, int]:
+    """Names of causes -> the causes they mean, as a mask. What is to be done is no name: it is read as advice."""
+    found: dict[str, int] = {}
+    for i, cause in enumerate(products()[name].causes):
+        key = name_key(cause.what)
+        found[key] = found.get(key, 0) | 1 << i
+    return found
+
+
+def _cues(cause: Cause) -> Sequence[str]:
+    return (*cause.cues, *cause.fix_cues)
+
+
+@lru_cache(maxsize=256)
+def _prior(env: Service, name: str) -> CaseFilter:
+    """The prior of a product. A message that breaks a check tells nothing."""
+    actions = legal(name)
+
+    def understood(text: str) -> Query:
+        said = spoken(text, 4 * env.longest)
+        return UNKNOWN if env.failed(said, lambda words: len(read(name, words).proposed)) else read(name, said)
+
+    return CaseFilter(
+        products()[name], understood, hypotheses(name), actions.ask, actions.fix, error_rate=env.error_rate
+    )

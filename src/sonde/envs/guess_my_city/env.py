@@ -1,0 +1,252 @@
+"""Guess my city: find out in which city somebody lives, by twenty questions of any kind.
+
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), sections 2 and 4, appendices B.4.2 and D and table 5: open and yes/no
+                  questions, replies that name neither city nor country, a proposal costs a turn, "Goal reached" is
+                  judged; 500 training and 185 test cities; 512 new tokens; no message is checked
+    lmrl          LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every question
+                  and 0 for the one that wins
+    delta_belief  ΔBelief-RL (arXiv 2602.12342), B.2.1 and C.2, and its code: the 185 test cities of PAPRIKA. A message
+                  with several questions or several cities uses up its turn (single inquiry, single hypothesis). A
+                  "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
+                  come bare, without the turns left; 100 new tokens
+
+Ours: the cities and all facts about them (`people/cities/`; both papers' lists are of their own); the split of
+the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
+whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
+prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔBelief-RL only tests on this game; the
+training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or"
+in a message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
+
+A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can play its
+resident, there is no filter, and the rule user says that it does not know.
+
+`turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that
+it may propose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from .._shared.dialogue import USER, Dialogue, Talk
+from .._shared.english.acts import sentences
+from .._shared.english.naming import Names, Verdict, lookup, name_key, verdict_on
+from .._shared.partition import PartitionFilter
+
+if TYPE_CHECKING:
+    from .atlas import City
+    from .resident import Knowledge
+
+_NAME = "guess_my_city"
+_SIZES = {"paprika": (500, 185), "lmrl": (73, 27), "delta_belief": (500, 185)}
+_SOURCES = {
+    "paprika": "PAPRIKA, appendices B.4.2, D and E",
+    "lmrl": "LMRL-Gym, appendix D.7",
+    "delta_belief": "ΔBelief-RL, appendices B.2.1 and C.2",
+}
+_DELTA_BELIEF = (
+    "the paper's 185 cities are PAPRIKA's; here they are the 185 test cities of preset paprika, all of them",
+    "the training tasks are those of preset paprika: the paper has none",
+    "several cities are refused in every message, not only in one that would win",
+    "question marks in a row count as one",
+)
+_FOREIGN = Frozen[Json](foreign=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuessMyCity(Dialogue):
+    """See the module. The world is the city's title, such as "Lisbon, Portugal"."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = tuple(_SIZES)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        delta_belief=("single_inquiry", "single_hypothesis")
+    )
+    going_on: ClassVar[tuple[str, ...]] = ("delta_belief",)
+
+    preset: str = "paprika"
+
+    @cached_property
+    def spec(self) -> Spec:
+        lmrl = self.preset == "lmrl"
+        return Spec(
+            name=_NAME,
+            version="6",
+            summary="find out somebody's city by open and yes/no questions",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(-1.0, 0.0) if lmrl else (0.0, 1.0),
+            support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
+            source=_SOURCES[self.preset],
+            seats=self.seats("users:resident"),
+            assumes=self.assumed("users:resident"),
+            reference="traveller",
+            max_new_tokens=100 if self.preset == "delta_belief" else 512,
+            departures=(
+                "cities and facts are ours",
+                "the default user is a program, not a language model",
+                "the judge is asked only when the goal is claimed",
+                "of a message the first 2,000 characters are heard",
+                "prompts are ours",
+                *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """The cities of the preset and what is known about them."""
+        from .resident import knowledge  # the facts and phrasings are read when they are first used
+
+        return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
+
+    def split(self, split: str) -> Sequence[Task]:
+        count = _SIZES[self.preset][split == "test"]
+        return TaskList(count, lambda i: self._task(self._sides[split][i], split, i))
+
+    @cached_property
+    def _sides(self) -> Mapping[str, Sequence[str]]:
+        """The cities of either side in a fixed shuffled order."""
+        sides: dict[str, list[str]] = {"train": [], "test": []}
+        for city in self.known.cities:
+            sides[city.split].append(city.title)
+        return {side: sorted(rows, key=lambda t: derive(0, "task", _NAME, side, t)) for side, rows in sides.items()}
+
+    def task(self, hidden: Json) -> Task:
+        """`{"city": "Lisbon", "country": "Portugal"}`."""
+        setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if set(setup) != {"city", "country"}:
+            raise invalid(f"{_NAME}: hidden", cast("object", hidden), '{"city": ..., "country": ...}')
+        for name, value in setup.items():
+            if not isinstance(value, str) or not 0 < len(value.strip()) <= 60:
+                raise invalid(f"{_NAME}: hidden: {name}", value, "a name of 1 to 60 characters")
+        return self._task(self._title(setup["city"].strip(), setup["country"].strip()), "custom", 0)
+
+    def _title(self, city: str, country: str) -> str:
+        """The title of the list for whatever name of a city of the preset; for others the two names."""
+        from .guesses import cities_named
+
+        found = cities_named(f"{name_key(city)} {name_key(country)}")
+        rows = [c for c in self.known.cities if found >> c.id & 1]
+        return rows[0].title if len(rows) == 1 else f"{city}, {country}"
+
+    def _task(self, title: str, split: str, index: int) -> Task:
+        city, _, country = title.rpartition(", ")
+        public = Frozen[Json]() if title in self.known.by_title else _FOREIGN
+        hidden = Frozen[Any](city=city, country=country)
+        return self.listed(split, index, public, hidden)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        return Talk(f"{task.hidden['city']}, {task.hidden['country']}")
+
+    def city(self, state: Talk) -> City | None:
+        """The hidden city; None if it is in no list."""
+        return self.known.by_title.get(str(state.world))
+
+    def hypothesis(self, state: Talk) -> str:
+        return str(state.world)
+
+    def in_words(self, hypothesis: Hashable) -> str:
+        """The city's name, with its country where another one has the same, or where it is in no list."""
+        return self._names.get(str(hypothesis), str(hypothesis))
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {title: name for name, title in self.known.proposals.items()}
+
+    def intro(self, state: Talk, seat: str) -> str:
+        if seat == AGENT:
+            return self.say_pieces["intro"].format(turns=self.turns)
+        return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The user: `city` (its title, "" if it is in no list), the `question` and what it has `heard`."""
+        if seat != USER:
+            return Frozen()
+        title = state.world if self.city(state) is not None else ""
+        return Frozen[Any](city=title, question=state.said, heard=state.heard)
+
+    def actions(self, state: Talk) -> Sequence[str] | None:
+        """Questions, and cities as "City, Country"."""
+        return self.known.actions
+
+    def say(self, answer: str) -> str:
+        title = self.known.proposals.get(answer)
+        return f"Is it {title}?" if title else answer
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        return None if public.get("foreign") else PartitionFilter(self.known, self.say, self.error_rate)
+
+    # --- what a message is -------------------------------------------------------------------------------------------
+
+    def solves(self, state: Talk) -> bool:
+        from .guesses import proposed
+
+        city, found = self.city(state), proposed(state.said)
+        if city is None:
+            return verdict_on(state.said, self.names(state)) == "right"
+        return found is not None and found.named == 1 and bool(found.cities >> city.id & 1)
+
+    def candidates(self, said: str) -> int:
+        from .guesses import proposed
+
+        found = proposed(said)
+        return 0 if found is None else found.named
+
+    def understood(self, state: Talk) -> Verdict | None:
+        from .resident import UNKNOWN, heard_as
+
+        city, found = self.city(state), heard_as(state.said)
+        if found.guess is not None:
+            return "unclear" if city is not None and found.reply(city) == UNKNOWN else "wrong"
+        return None if found.topic == "unknown" else "nothing"
+
+    def untrue(self, state: Talk, reply: str) -> bool:
+        """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
+        from .resident import NEITHER, NO, WRONG, heard_as
+
+        city = self.city(state)
+        return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
+
+    def names(self, state: Talk) -> Names:
+        from .guesses import cities_named, names
+
+        city = self.city(state)
+        if city is None:
+            name, _, country = str(state.world).rpartition(", ")
+            ways = (name, f"{name} {country}", f"{name} in {country}")
+            return Names(lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
+        land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
+        beside = cities_named(name_key(land))
+        for word in name_key(land).split():
+            beside |= cities_named(word)
+        return names()._replace(secret=1 << city.id, beside=beside)
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        city = self.city(state)
+        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaks
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        from .resident import heard_as
+
+        found = heard_as(state.said)
+        named = {} if found.guess is None else {"guess": self._titles(found.guess.cities)}
+        return Frozen[Any]({"topic": found.topic, **named})
+
+    def _titles(self, cities: int) -> tuple[str, ...]:
+        return tuple(c.title for c in self.known.cities if cities >> c.id & 1)
+
+    def earned(self, state: Talk, won: bool) -> float:
+        if self.preset == "lmrl":
+            return 0.0 if won else -1.0
+        return super().earned(state, won)

@@ -1,0 +1,201 @@
+"""The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
+
+Ours. How one asks for a fact and what is told of it is declared in `data/phrases.txt`, sections [open], [told]
+and [kinds]; here is what stands in the slots of a sentence. No sentence holds a name of the city, of its country or its
+people (languages aside): where a fact cannot be told without one, it is told with less, or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from .atlas import City, atlas, listed, masks, plain
+from .hearing import said_of
+from .known import RANGES, declared, expressed, side_of_land, spoken, table, word_list
+
+
+def joined(items: Sequence[str]) -> str:
+    """ "a, b and c".
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return items[-1] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+class _Saying(NamedTuple):
+    """A sentence, the cities of which it may be said, and the slots in it."""
+
+    text: str
+    cities: int
+    slots: Sequence[str]
+
+
+def _saying(text: str) -> _Saying:
+    condition, _, bare = text.rpartition("] ")
+    cities = said_of("city").lexicon.expression(condition[1:]).yes if condition else atlas().all
+    return _Saying(bare, cities, re.findall(r"\{(\w+)\}", bare))
+
+
+@cache
+def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
+    """Name of a fact -> what may be told of it, or the facts that are told together."""
+    rows = (line.partition(": ") for line in declared()["told"].splitlines())
+    return {
+        name: text[2:].split() if text.startswith("+ ") else [_saying(way) for way in text.split(" | ")]
+        for name, _, text in rows
+    }
+
+
+def _fact(c: City, name: str) -> str | None:
+    """What is told of a city: the first sentence that is true of it and whose slots can be filled."""
+    together: list[str] = []
+    for way in facts()[name]:
+        if isinstance(way, str):
+            together += [text] if (text := _fact(c, way)) else []
+        elif way.cities >> c.id & 1:
+            held = {slot: _value(c, slot) for slot in way.slots}
+            if None not in held.values():
+                return way.text.format(**held)
+    return ". ".join(together) or None
+
+
+@cache
+def told(name: str) -> Mapping[str, int]:
+    """What is said of a fact -> the cities of which it is, as a mask."""
+    return masks((f"{text}.", city) for city in atlas().cities if (text := _fact(city, name)))
+
+
+# --- slots -----------------------------------------------------------------------------------------------------------
+
+
+def _value(c: City, slot: str) -> str | None:
+    """What stands in a slot: a value, kinds, or what a field or table has and may be told."""
+    if slot in _VALUES:
+        return _VALUES[slot](c)
+    if slot in _kinds():
+        most, kinds = _kinds()[slot]
+        return _safe(c, [words for cities, words in kinds if cities >> c.id & 1], most)
+    more = atlas().more
+    if slot in more["tables"]:
+        held = table(slot).get(c.land.code)
+    else:
+        held = more[slot].get(c.name) if slot in more else getattr(c if hasattr(c, slot) else c.land, slot)
+    return _safe(c, [held] if isinstance(held, str) else held if isinstance(held, list) else ())
+
+
+def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
+    """Those of some phrases that do not reveal the city or its country; "North America" does not."""
+    held = [x for x in items if x.endswith("America") or not c.reveals(x)][:most]
+    return joined(held) if held else None
+
+
+@cache
+def _kinds() -> Mapping[str, tuple[int, Sequence[tuple[int, str]]]]:
+    """A name -> how many kinds are told at most, and all of them: the cities of which each is true, and its words."""
+    rows = (line.partition(" = ") for line in declared()["kinds"].splitlines())
+    return {
+        name: (int(most), [_kind(x) for x in listed(text)]) for head, _, text in rows for name, most in [head.split()]
+    }
+
+
+def _kind(text: str) -> tuple[int, str]:
+    name, _, words = text.partition(": ")
+    return expressed(f"@{name}").yes, words
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _part(c: City) -> str | None:
+    held = [side for side in ("north", "south", "east", "west") if side_of_land(c, side)]
+    return "-".join(held) or ("middle" if side_of_land(c, "center") else None)
+
+
+def _band(degrees: float, step: int, north: str, south: str) -> str:
+    low = int(abs(degrees)) // step * step
+    return f"{low} and {low + step} degrees {north if degrees > 0 else south}"
+
+
+def _clock(c: City) -> str | None:
+    hours = f"{abs(c.utc):g} hour{'' if abs(c.utc) == 1 else 's'}"
+    return f"{hours} {'ahead of' if c.utc > 0 else 'behind'}" if c.utc else None
+
+
+def _borders(c: City) -> str | None:
+    names = [name for name in c.land.neighbours if not c.reveals(name)]
+    more = " and another whose name would tell too much" if len(names) < len(c.land.neighbours) else ""
+    return f"{joined(names)}{more}" if names else None
+
+
+def _height(c: City) -> str | None:
+    if c.elevation is None:
+        return None
+    low_lying = ((0, "below sea level"), (60, "close to sea level"), (250, "about 100 to 200 metres above sea level"))
+    step = 250 if c.elevation < 1000 else 500
+    low = c.elevation // step * step
+    words = (words for most, words in low_lying if c.elevation < most)
+    return next(words, f"roughly {low} to {low + step} metres above sea level")
+
+
+def _between(name: str, unit: str, say: Callable[[float], str]) -> Callable[[City], str | None]:
+    """A value that tells the first of some ranges, `bands` of the tables, in which a number surely lies."""
+
+    def value(c: City) -> str | None:
+        held = RANGES[name](c)
+        if held is None:
+            return None
+        low, high = next(x for x in atlas().more["bands"][name] if x[0] <= held[0] and held[1] <= x[1])
+        return f"Between {say(low)} and {say(high)}{unit}" if low else f"Fewer than {say(high)}{unit}"
+
+    return value
+
+
+def _thousands(n: float) -> str:
+    return f"{n / 1000:g} million" if n >= 1000 and n % 1000 == 0 else f"{n:,},000"
+
+
+def _tongues(c: City, names: Iterable[str]) -> str | None:
+    """Languages may be told, unless they have a word of a name."""
+    own = set(plain(" ".join(c.secrets)).split())
+    held = [x for x in names if own.isdisjoint(plain(x).split())]
+    return joined(held) if held else None
+
+
+def _dishes(c: City) -> str | None:
+    return _safe(c, [*c.food, *(x for x in c.land.food if not x.startswith(tuple(c.food)))], 4)
+
+
+def _independence(c: City) -> str | None:
+    found = RANGES["independent"](c)
+    return found and ("18th century" if found[1] < 1800 else f"{int(found[1]) // 10 * 10}s")
+
+
+_VALUES: Mapping[str, Callable[[City], str | None]] = {
+    "part": _part,
+    "latitude": lambda c: _band(c.lat, 10, "north", "south"),
+    "longitude": lambda c: _band(c.lon, 20, "east", "west"),
+    "clock": _clock,
+    "borders": _borders,
+    "border_count": lambda c: str(len(c.land.neighbours) or "") or None,
+    "sea_km": lambda c: str(c.sea_km[0]) if c.sea_km and c.sea_km[0] >= 50 else None,
+    "height": _height,
+    "air": lambda c: " or ".join(atlas().climates[code][0] for code in c.climate) or None,
+    "inhabitants": _between("people", "", _thousands),
+    "nation": _between("population", " million", lambda n: f"{n:g}"),
+    "spoken": lambda c: _tongues(c, spoken(c)),
+    "official": lambda c: _tongues(c, c.land.languages),
+    "coin": lambda c: None if " and " in c.land.currency else _safe(c, c.land.currency.split()[-1:]),
+    "dishes": _dishes,
+    "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
+    "independence": _independence,
+    "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),
+    "creed": lambda c: None if c.land.religion == "Islam" else c.land.religion,
+    "letters": lambda c: c.agreed(lambda name: sum(ch.isalpha() for ch in name)),
+    "words": lambda c: c.agreed(lambda name: len(name.split())),
+    "initial": lambda c: c.agreed(lambda name: name[0].upper()),
+    "final": lambda c: c.agreed(lambda name: name[-1].upper()),
+}

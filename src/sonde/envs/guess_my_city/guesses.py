@@ -1,0 +1,132 @@
+"""Which cities a message proposes as the answer, in whatever sentence it does so.
+
+Ours. What counts is what is named (`language/naming.py`): a message proposes a city where the sentence that names it
+says nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that
+are denied, reported, supposed or compared with do not count. A country or a part of one behind the name tells
+namesakes apart; with one in which no such city lies it is a wrong guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from .._shared.english.acts import heard
+from .._shared.english.columns import union
+from .._shared.english.lists import word_set
+from .._shared.english.mentions import Names, reported
+from .._shared.english.proposing import proposals
+from .._shared.english.words import base, is_verb
+from .atlas import atlas, masks, plain
+from .hearing import asked, turned
+from .readers import area, areas
+
+
+class Guess(NamedTuple):
+    """The cities that a message may mean, how many different ones it names, and a name that is no city of the list."""
+
+    cities: int
+    named: int
+    strange: str = ""
+
+
+@cache
+def longest() -> int:
+    """Words of the longest name with a country behind it."""
+    return max(len(name.split()) for name in atlas().by_name) + 6
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    """What the names begin with: without one of these there is none."""
+    return frozenset(name.split()[0] for name in atlas().by_name) - {"an", "the"}
+
+
+@lru_cache(maxsize=1 << 13)
+def cities_named(name: str) -> int:
+    """The cities that words name, with their country or without; beyond them one bit for a city that lies elsewhere."""
+    name = name.removeprefix("the ").removeprefix("city of ")
+    words, known = name.split(), atlas().by_name
+    if not words or words[0] not in _first_words():
+        return 0
+    if name in known:
+        return known[name]
+    for at in range(len(words) - 1, 0, -1):
+        mask = known.get(" ".join(words[:at]), 0)
+        rest = words[at + (words[at] == "in") :]
+        if mask and rest and (within := area(rest)) is not None:
+            return mask & ~within.no or 1 << len(atlas().cities)
+    return 0
+
+
+@lru_cache(maxsize=1 << 13)
+def proposed(said: str) -> Guess | None:
+    """The cities that a message proposes; None if it proposes none.
+
+    >>> [proposed(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
+    [1, 2]
+    >>> [proposed(m) for m in ("Is it near Rome?", "Is it not Rome?", "Is it in Singapore?")]
+    [None, None, None]
+    """
+    if len(said) > 2000 or reported(said):
+        return None
+    some = not _first_words().isdisjoint(plain(said).split())
+    found = proposals(said, names()) if some else ()
+    return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
+
+
+@cache
+def names() -> Names:
+    """The names of all cities, as messages are searched for them."""
+    begins, epithets = _first_words().__contains__, word_set("loose")
+    return Names(cities_named, longest(), begins=begins, aside=_is_place, epithets=epithets)
+
+
+def _is_place(before: str, name: str) -> bool:
+    """Whether "in X" is said of a country or a part of one that has the name of a city."""
+    return before in ("in", "from", "within") and name.removeprefix("the ") in areas()
+
+
+# --- cities that are in no list --------------------------------------------------------------------------------------
+
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]|^\W*[A-Z][a-z' -]+(?:, |\W*$)")
+"""A name in a sentence, or a name alone."""
+_IS = re.compile(
+    r"(?:is it|is it in city of|is it called|is it named|it is|are you (?:from|in)|it) "
+    r"(?P<x>[a-z' -]{3,40}?)(?: , [a-z ]+)?"
+)
+_DESCRIPTION = re.compile(r" , (?:known|which|often).*")
+
+
+def _strange(said: str) -> Guess | None:
+    """A guess of a city that is not in the list: a name with capitals that means nothing else."""
+    act = heard(said) if _CAPITAL.search(said) else None
+    if act is None or act.kind != "asks" or act.denied:
+        return None
+    found = _IS.fullmatch(_DESCRIPTION.sub("", turned(" ".join(act.words).replace("the city of", "city of"))))
+    if found is None or not _is_name(said, found["x"]) or asked(said) is not None:
+        return None
+    return Guess(0, 1, plain(found["x"]))
+
+
+def _is_name(said: str, name: str) -> bool:
+    """Whether a name is written with capitals, and none of its words is an ordinary one."""
+    words = name.replace("-", " ").split()
+    ordinary = word_set("empty") | word_set("adverbs") | word_set("loose") | word_set("generic")
+    if len(words) > 3 or any(base(w) in ordinary or is_verb(base(w)) for w in words):
+        return False
+    return all(re.search(rf"(?<![.!?] )\b{re.escape(w.title())}", said[1:]) for w in words) and area(words) is None
+
+
+@cache
+def _letters() -> Mapping[str, int]:
+    """The names without blanks -> the cities, as a mask."""
+    return masks((plain(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
+
+
+def resembling(name: str) -> int:
+    """The cities whose name somebody who writes this may mean: to them nothing is said."""
+    name = name.replace(" ", "")
+    return union(mask for own, mask in _letters().items() if own[:3] == name[:3] or own in name or name in own)

@@ -1,0 +1,209 @@
+"""What somebody who lives in a city is asked: from a message to a claim about the city.
+
+Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
+phrasings (`data/phrases.txt`); it is then about the city or about its country. What a city has or is known for
+beyond them is looked up in the words of what it is known for. A tail that only describes what has been named ("in
+Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
+understood the answer is No where the rest is false, and else not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+from .._shared.english.acts import heard
+from .._shared.english.claims import Claim, all_of, negated, not_read, weak
+from .._shared.english.clauses import Subject
+from .._shared.english.grammar import Grammar
+from .._shared.english.lexicon import Lexicon, Line, lines
+from .._shared.english.lists import word_set
+from .._shared.english.words import Words, base, is_verb, key
+from .atlas import atlas
+from .columns import COLUMNS
+from .known import attribute, certain, declared, fame, word_list
+from .readers import SLOTS
+
+# --- what is declared ------------------------------------------------------------------------------------------------
+
+
+class Cities:
+    """What is known, for the room."""
+
+    def attribute(self, name: str) -> Claim | None:
+        found = attribute(name)
+        return None if found is None else Claim(name, *found)
+
+    def column(self, name: str, value: Any) -> Claim | None:
+        return Claim(f"{name} {hash(value)}", *COLUMNS[name](value))
+
+    def home(self, yes: int) -> int:
+        """Cities are all of one sort."""
+        return atlas().all
+
+
+def _things(text: str) -> Iterator[Line]:
+    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
+    says less, so that of it there is no No."""
+    for row in text.splitlines():
+        name, _, rest = row.partition(":")
+        nouns = [noun.strip() for noun in rest.split(";")]
+        strong = [f"{frame} {noun}" for noun in nouns for frame in ("known", "has famous", "is center of")]
+        yield Line(name.rstrip("!"), "", strong)
+        yield Line(name.rstrip("!") if name.endswith("!") else f"{name}?", "", [f"has {noun}" for noun in nouns])
+
+
+class CityLexicon(Lexicon):
+    """The declared phrasings; what is not declared, but known of some city, is read as the fame of that."""
+
+    def asked(self, k: str, words: Words = ()) -> Claim | None:
+        found = super().asked(k, words)
+        frame, _, rest = k.partition(":")
+        if found is not None or frame not in ("known", "do") or (frame == "do" and not rest.startswith("have ")):
+            return found
+        return known_for(rest.removeprefix("have ").removeprefix("famous "), frame == "known")
+
+
+@cache
+def _fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
+    """A word -> the cities, as a bit each, that are known for something with this word, and all words of that thing."""
+    found: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    for c in atlas().cities:
+        for phrase in fame(c):
+            held = frozenset(base(w) for w in phrase.split())
+            for word in held:
+                found.setdefault(word, []).append((1 << c.id, held))
+    return found
+
+
+@cache
+def _loose() -> frozenset[str]:
+    return word_list("loose") | word_set("dropped") | word_set("empty")
+
+
+def known_for(phrase: str, only: bool) -> Claim | None:
+    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
+    that share some of them, and false of all others where two words at least, or `only` what it is known for, are
+    asked."""
+    core = frozenset(base(w) for w in phrase.split()) - _loose()
+    rows = [row for word in core for row in _fame().get(word, ())]
+    yes = sum({bit for bit, held in rows if core <= held})
+    if not yes:
+        return None
+    beside = sum({bit for bit, _ in rows})
+    return Claim(f"known for {phrase}", *(certain(yes, beside) if len(core) > 1 or only else (yes, 0)))
+
+
+@cache
+def said_of(who: Literal["city", "land"]) -> Grammar:
+    """Reads what is said of a city or of its country; what is said of the country holds of the city, too."""
+    text = declared()
+    lexicon = CityLexicon([*lines(text[who]), *_things(text["things"]), *lines(text["country"])], Cities(), SLOTS)
+
+    def by(words: Words) -> Claim | None:
+        """A sentence about something of the city: its name, its flag; "is the Eiffel Tower there" asks if it has it."""
+        bare = [w for w in words if w not in ("located", "situated", "found")]
+        found = lexicon.asked(f"by:{key(words)}", words)
+        if found is None and (found := grammar.do(["have", *bare])) is not None and any(is_verb(base(w)) for w in bare):
+            return weak(found, "of it")
+        return found
+
+    grammar = Grammar(lexicon, Subject(word_list("heads"), you=True), by=by)
+    return grammar
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+_TAIL = re.compile(
+    r" , (?=(?:the|a|an|known|which|where|that|with|famous|home|located|situated|and) )"
+    r"|(?<=\w) (?=(?:known for|with|which|that|famous for|located in|situated in) )"
+)
+_EXAMPLES = re.compile(r" (?:, )?(?:such as|like|for example|for instance|including|e g) (?!to\b).*$")
+_OF_ASKER = (("am", "i"), ("was", "i"), ("are", "we"))
+_PAST = re.compile(r"(?:\W*\w+,? )?(?:was|were|did|had|(?:has|have) (?:it|your \w+|your home \w+) (?:ever )?been)\b")
+
+
+@cache
+def _turns() -> Sequence[tuple[re.Pattern[str], str]]:
+    rows = (line.partition(" =>") for line in declared()["turns"].splitlines())
+    return [(re.compile(expression), words.strip()) for expression, _, words in rows]
+
+
+@lru_cache(maxsize=1 << 14)
+def turned(text: str) -> str:
+    """A sentence in the form of the phrasings.
+
+    >>> turned("is your home city located near the coast")
+    'is it near coast'
+    """
+    for pattern, words in _turns():
+        if pattern.search(text) is not None:
+            text = " ".join(pattern.sub(f" {words} ", text).split())
+    return text
+
+
+@lru_cache(maxsize=1 << 14)
+def asked(said: str) -> Claim | None:
+    """The claim of a yes/no question; None where it is none, or not understood."""
+    act = heard(said)
+    if act.kind != "asks" or act.words[:2] in _OF_ASKER:
+        return None
+    words = act.words
+    if words[1:2] == ("not",) and words[0] in word_set("aux"):  # "hasn't it ...?" asks whether it has
+        words = (words[0], *words[2:])
+    claim = meant(" ".join(words))
+    if claim is None or not claim.known:
+        return None
+    claim = _in_the_past(claim) if _PAST.match(said.lower()) else claim
+    return negated(claim) if act.denied else claim
+
+
+def _in_the_past(claim: Claim) -> Claim:
+    """What is false today may have been true."""
+    names = {name.strip("?(),") for name in claim.text.split()}
+    return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
+
+
+@lru_cache(maxsize=1 << 14)
+def meant(text: str) -> Claim | None:
+    """What a sentence claims, with its tail or without."""
+    text = turned(text)
+    found = _whole(text)
+    if found is not None and (not found.unread or found.text.startswith("or(")):
+        return found
+    bare = _EXAMPLES.sub("", text)
+    if bare != text and (found := _whole(bare)) is not None:
+        return found
+    for cut in list(_TAIL.finditer(text))[::-1]:
+        head = _whole(text[: cut.start()])
+        if head is not None:
+            return _with_tail(head, text[cut.end() :])
+    return None
+
+
+def _with_tail(head: Claim, tail: str) -> Claim:
+    """A description of what was named adds nothing; any other tail is a condition."""
+    first, _, behind = tail.partition(" ")
+    if head.text.startswith("in ") and first in word_list("describing"):
+        return head
+    verb, _, rest = (behind if first in ("which", "that") else tail).partition(" ")
+    more = _whole(turned(f"is it {verb} {rest}")) or _whole(turned(f"does it {base(verb)} {rest}"))
+    return all_of([head, more or not_read(tail)])
+
+
+def _whole(text: str) -> Claim | None:
+    """What a sentence claims of the city or of its country."""
+    words = text.split()
+    if "country" in words and "it" not in words:
+        found = said_of("land").sentence(_as_it(text).split())
+        if found is not None:
+            return found
+    return said_of("city").sentence(words)
+
+
+def _as_it(text: str) -> str:
+    """With the country as what is spoken of."""
+    text = re.sub(r" (?:in|within|across|throughout|of) (?:the )?country$", "", text)
+    return re.sub(r"\b(?:the )?country\b", "it", text, count=1)

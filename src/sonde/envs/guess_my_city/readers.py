@@ -1,0 +1,273 @@
+"""What may stand in a slot of a phrasing: places, other cities, languages, numbers, letters.
+
+Ours. `SLOTS` reads words into values; what a value means is in `columns.py`. `data/phrases.txt` names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from .._shared.english.lexicon import PREPOSITIONS
+from .._shared.english.numbers import Interval, interval, measure
+from .._shared.english.times import Times
+from .._shared.english.words import singular
+from .atlas import City, atlas, plain
+from .known import NOW, Known, certain, declared, expressed, side_of_land, spoken, where, word_list
+
+Words = Sequence[str]
+
+
+def text_of(words: Words) -> str:
+    """Words without articles and commas, and without a preposition of place before them."""
+    return " ".join(w for w in _bare(words) if w != ",")
+
+
+def _bare(words: Words) -> list[str]:
+    words = words[1:] if words and PREPOSITIONS.get(words[0]) == "" else words
+    return [w for w in words if w not in ("the", "a", "an")]
+
+
+def _parts(words: Words) -> tuple[str, list[str]]:
+    """The text before a comma, and the words behind it."""
+    head, _, tail = " ".join(_bare(words)).partition(" , ")
+    return head, tail.split()
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def named(kind: str) -> Mapping[str, Known]:
+    """The names of a section -> the cities that they stand for.
+
+    >>> [named("seas")["adriatic"].yes & atlas().named(name) > 0 for name in ("Venice", "Vienna")]
+    [True, False]
+    """
+    rows = (line.partition(" = ") for line in declared()[kind].splitlines())
+    return {name: known for names, _, text in rows for known in [expressed(text)] for name in names.split("|")}
+
+
+@cache
+def areas() -> Mapping[str, Known]:
+    """Plain name of a part of the world, of a country or its people -> the cities there."""
+    lands = {**atlas().peoples, **atlas().lands}
+    return {**{name: certain(atlas().within(codes)) for name, codes in lands.items()}, **named("places")}
+
+
+def area(words: Words) -> Known | None:
+    """A part of the world, with the country behind a comma or without."""
+    head, tail = _parts(words)
+    found = _area(head)
+    if not tail:
+        return found
+    within = area(tail)
+    return None if found is None or within is None else found & within
+
+
+def _area(name: str) -> Known | None:
+    found = _looked_up(areas(), name, "place")
+    return found or named("islands").get(name) or _part(name.split())
+
+
+def _looked_up(known: Mapping[str, Known], name: str, kind: str) -> Known | None:
+    """What a name stands for, with words around it ("the state of", "region") or without."""
+    head, of, rest = name.partition(" of ")
+    name = rest if of and head in word_list(f"before_{kind}") else name
+    bare, _, last = name.rpartition(" ")
+    return known.get(name) or (known.get(bare) if last in word_list(f"behind_{kind}") else None)
+
+
+def _named(section: str) -> Callable[[Words], Known | None]:
+    """A reader of the names of a section."""
+    return lambda words: _looked_up(named(section), text_of(words), "name")
+
+
+def _part(words: Words) -> Known | None:
+    """As in "northern india", "north of spain", "south western france"."""
+    at = next((i for i, w in enumerate(words) if w not in _directions()), 0)
+    rest = " ".join(w for w in words[at:] if w not in ("of", "part"))
+    towards = " ".join(_directions()[w] for w in words[:at])
+    if not towards:
+        return None
+    if rest in atlas().lands:
+        return areas()[rest] & where(lambda c: side_of_land(c, towards))
+    return areas().get(f"{towards} {rest}")
+
+
+@cache
+def _directions() -> Mapping[str, str]:
+    """Words for a direction -> its name: "northern" -> "north", "southeast" -> "south east"."""
+    found = dict.fromkeys(("central", "middle", "center", "centre", "mid", "interior"), "center")
+    for y in ("", "north", "south"):
+        for x in ("", "east", "west"):
+            found |= {f"{y}{x}{end}": f"{y} {x}".strip() for end in ("", "ern", "ernmost") if y + x}
+    return found
+
+
+def side(words: Words) -> str | None:
+    """A direction or two: "northern", "south western", "southeast"."""
+    found = [_directions().get(w, "") for w in words if w not in ("or", "-", "the")]
+    return " ".join(found) if all(found) and found else None
+
+
+def land(words: Words) -> frozenset[str] | None:
+    """A country, by its name or by its people."""
+    name = text_of(words)
+    return atlas().lands.get(name) or atlas().peoples.get(name)
+
+
+def town(words: Words) -> City | None:
+    """A city of the list, by a name that only one has, or the biggest that has it."""
+    name, behind = _parts(words)
+    mask = atlas().by_name.get(name.removeprefix("city of "), 0)
+    if behind and (within := area(behind)) is not None:
+        mask &= within.yes
+    held = (c for c in atlas().cities if mask >> c.id & 1)
+    return max(held, key=lambda c: (c.people or (0, 0, 0))[1], default=None)
+
+
+def spot(words: Words) -> City | frozenset[str] | None:
+    """What others are north or south of: a city, a country, or, with no country at all, the equator."""
+    return town(words) or land(words) or (frozenset() if text_of(words) == "equator" else None)
+
+
+class Away(NamedTuple):
+    """Some kilometres from a city."""
+
+    km: Interval
+    city: City
+
+
+def away(words: Words) -> Away | None:
+    """As in "500 kilometres of Paris"."""
+    at = next((i for i, w in enumerate(words) if w in ("of", "from")), 0)
+    found = measure(words[:at], _KILOMETRES)
+    city = town(words[at + 1 :])
+    if found is None or city is None:
+        return None
+    return Away(Interval(0.0, found.high) if found.low == found.high else found, city)
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+def language(words: Words) -> frozenset[str] | None:
+    """A language by its names, or a family of languages."""
+    name = text_of([w for w in words if w not in ("language", "languages", "speaking")])
+    more = atlas().more
+    if name in more["families"]:
+        return frozenset(more["families"][name].split("; "))
+    found = frozenset(more["same_language"].get(name, name).split("; "))
+    return found if found & _languages() else None
+
+
+@cache
+def _languages() -> frozenset[str]:
+    beside = (name for names in atlas().more["beside"].values() for name in names.split("; "))
+    return frozenset([*beside, *(plain(name) for c in atlas().cities for name in spoken(c))])
+
+
+def money(words: Words) -> str | None:
+    """A currency, or a kind of currency: "euro", "US dollar", "pesos"."""
+    name = singular(text_of(words))
+    name = atlas().more["same_money"].get(name, name)
+    return name if name in _currencies() else None
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    """All that a part of a currency's name may be: "us dollar", "dollar"."""
+    names = [plain(x.currency).split() for x in atlas().countries.values()]
+    parts = (" ".join(words[i:j]) for words in names for i in range(len(words)) for j in range(i + 1, len(words) + 1))
+    return frozenset(parts) - {"and"}
+
+
+# --- letters and colours ---------------------------------------------------------------------------------------------
+
+
+class Some(NamedTuple):
+    """Several values that are asked together: all of them, one of them, or they and no others."""
+
+    values: tuple[str, ...]
+    how: str
+
+
+_MARKS = frozenset(
+    [
+        "and",
+        "or",
+        ",",
+        "only",
+        "just",
+        "both",
+        "either",
+        "with",
+        "the",
+        "a",
+        "an",
+        "letter",
+        "letters",
+        "any",
+        "some",
+        "color",
+        "colour",
+        "colors",
+        "colours",
+    ]
+)
+
+
+def _some(words: Words, one: Callable[[str], str | None]) -> Some | None:
+    """As in "red and white", "s or l", "only red"."""
+    found = [one(w) for w in words if w not in word_list("marks") or (w == "a" and len(words) == 1)]
+    values = tuple(v for v in found if v is not None)
+    how = "any" if "or" in words else "only" if "only" in words or "just" in words else "all"
+    return Some(values, how) if values and len(values) == len(found) else None
+
+
+def colours(words: Words) -> Some | None:
+    return _some(
+        ["yellow" if w in ("gold", "golden") else w for w in words], lambda w: w if w in word_list("colours") else None
+    )
+
+
+_LETTERS = {"vowel": "a/e/i/o/u", "consonant": "b/c/d/f/g/h/j/k/l/m/n/p/q/r/s/t/v/w/x/z"}
+
+
+def letter(words: Words) -> Some | None:
+    """Letters; "vowel" and "consonant" stand for theirs."""
+    if words[-1:] == ("a",) and "letter" in words[:-1]:
+        return Some(("a",), "all")
+    return _some(words, lambda w: _LETTERS.get(w) or (w if len(w) == 1 and w.isalpha() else None))
+
+
+_METRES = {
+    "m": 1, "meter": 1, "meters": 1, "metre": 1, "metres": 1, "km": 1000, "kilometers": 1000, "kilometres": 1000,
+    "feet": 0.3048, "ft": 0.3048, "foot": 0.3048,
+}  # fmt: skip
+_KILOMETRES = {"km": 1, "kilometers": 1, "kilometres": 1, "miles": 1.609, "mi": 1.609}
+
+SLOTS: Mapping[str, Callable[[Words], Any]] = {
+    "place": area,
+    "side": side,
+    "land": land,
+    "town": town,
+    "language": language,
+    "money": money,
+    "colours": colours,
+    "letter": letter,
+    "spot": spot,
+    "away": away,
+    "amount": interval,
+    "length": lambda words: measure(words, _METRES),
+    "time": Times(NOW).read,
+    "sea": _named("seas"),
+    "land_sea": _named("coasts"),
+    "water": _named("waters"),
+    "range": _named("ranges"),
+    "island": _named("islands"),
+    "faith": _named("faiths"),
+    "ruler": _named("powers"),
+}

@@ -1,0 +1,37 @@
+"""Somebody who lives in a city and answers questions about it truthfully; the default user of guess_my_city.
+
+It understands a question as a whole or says "I do not know."; what it knows and how it says it is in
+`people/cities/`. Nothing in a message matters but the question, and no reply names the city or its
+country. It is what the filter of the environment takes for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._shared.rule_user import Ruled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resident(Ruled):
+    """See the module. Hypotheses are titles such as "Lisbon, Portugal"."""
+
+    needs: ClassVar[tuple[str, ...]] = ("city", "question")
+    hidden: ClassVar[str] = "city"
+
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        return replied(facts["city"], facts["question"])
+
+
+def replied(title: str, said: str) -> str:
+    """The reply of whoever lives there. Of a city that is in no list nothing is known.
+
+    >>> replied("Lisbon, Portugal", "Is it on the sea?"), replied("", "Is it on the sea?")
+    ('Yes, that is true of my city.', 'I do not know.')
+    """
+    from .resident import UNKNOWN, knowledge, reply  # read when first used: the facts take a moment
+
+    city = knowledge("paprika").by_title.get(title)
+    return UNKNOWN if city is None else reply(city, said)

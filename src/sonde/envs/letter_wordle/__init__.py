@@ -1,0 +1,1 @@
+"""Letter wordle: the environment and all that belongs to it."""

@@ -1,0 +1,1 @@
+"""Mastermind: the environment and all that belongs to it."""

@@ -1,0 +1,388 @@
+"""Maze: walk to the goal of a maze, a move at a time.
+
+Source: LMRL-Gym (arXiv 2311.18232), appendices D.1, F.1 and H: a fully observed maze (the place is told) and a
+partially observed one (only the walls around it are), 100 moves, reward -1 per move and 0 for the one that reaches the
+goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84. Presets:
+
+    lmrl           double_t, fully observed; test: the 25 starts to the paper's goal; train: every other goal
+    lmrl_partial   the same, partially observed
+    umaze          the paper's small map, goal (3, 3), fully observed; test: its 6 starts; train: every other goal
+    generated      ours: a maze of its own for every task, 7 to 13 rows and columns, shown in the first message
+    pairs          ours, for small models: eight named maps, every start and goal 2 to 14 steps apart, 20 moves;
+                   for every goal a hash cuts a tenth of the cells that are not close to it; test: the pairs that a
+                   shortest way leads through a cut, train: the rest; both in an order mixed by hash
+
+So the start of a test pair lies on no shortest way of a training pair with the same goal: who knows the training pairs
+by heart knows the end of a tested way at best.
+
+With full observation nothing is hidden: there is no filter, so gains are n/a. A named map is told by name alone, and
+learned by walking or by training; one without a name is drawn in the first message. With partial observation the
+hypothesis is the cell where the walk began. The filter knows the map, so the map is drawn there whatever its name; the
+ways open at the start are told first and hence public, and the prior is uniform over the cells that have them.
+
+Departures: a text that is no move costs a move at -1 and is answered with the moves there are; the paper tells nothing
+of goal or map when partially observed; it trains on the starts it tests; coordinates are plain numbers; open ways are
+told instead of walls. `as_published=True` brings back what the paper's code does with replies: a move is one of four
+exact texts, small letters with one blank and a line end (`"move up\n"`); any other text costs -4 and is answered with
+the observation alone; and there is one call more than there are moves, which costs -1 whatever it says. The rules then
+tell the line end, which the paper leaves to its training data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.types import Json, content_hash
+
+from .._shared.prompts import pieces
+from .grid import (
+    MAPS,
+    MOVES,
+    Cell,
+    Layout,
+    checked_cell,
+    checked_layout,
+    distances,
+    free_cells,
+    generate,
+    moved,
+    opened,
+    read_move,
+    walls,
+)
+
+if TYPE_CHECKING:
+    from sonde.core import Filter
+
+
+class _Preset(NamedTuple):
+    grid: str
+    observed: str
+    moves: int
+    source: str
+
+
+_LMRL = "LMRL-Gym (arXiv 2311.18232), appendices D.1, F.1 and H"
+_PRESETS = {
+    "lmrl": _Preset("double_t", "full", 100, _LMRL),
+    "lmrl_partial": _Preset("double_t", "partial", 100, _LMRL),
+    "umaze": _Preset("umaze", "full", 100, _LMRL),
+    "generated": _Preset("generated", "full", 100, f"ours, after {_LMRL}"),
+    "pairs": _Preset("all", "full", 20, f"ours, after {_LMRL}"),
+}
+_PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
+_OBSERVED = ("full", "partial")
+_GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
+"""The goals of the paper."""
+_SIDES = (7, 9, 11, 13)
+_LARGEST = 15
+_GENERATED = {"train": 1000, "test": 100}
+_NEAREST, _FARTHEST = 2, 14
+_CUT = 10
+"""One in so many cells is cut."""
+_EXACT = Frozen({f"{move}\n": move.removeprefix("move ") for move in MOVES})
+"""What the paper's code reads as a move, and its direction."""
+_MOVED, _AT_GOAL, _NO_MOVE = (Frozen({AGENT: r}) for r in (-1.0, 0.0, -4.0))
+
+
+class State(NamedTuple):
+    """The maze (its name, empty if it has none), goal and start, the place now and the turns taken.
+
+    >>> State("umaze", MAPS["umaze"], (3, 3), (3, 1), (3, 1)).place
+    (3, 1)
+    """
+
+    name: str
+    layout: Layout
+    goal: Cell
+    begun: Cell
+    place: Cell
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maze(CertainEnv[State]):
+    """See the module. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its pairs;
+    not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of generated
+    mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "lmrl"
+    grid: str | None = None
+    observed: str | None = None
+    size: int | None = None
+    as_published: bool = False
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grid is not None and self.preset == "generated":
+            raise invalid("maze: grid", self.grid, "None under the preset generated")
+        if self.grid is not None and self.grid not in MAPS:
+            raise unknown("maze: grid", self.grid, MAPS)
+        if self.observed is not None and self.observed not in _OBSERVED:
+            raise unknown("maze: observed", self.observed, _OBSERVED)
+        if self.as_published and self.preset not in _PUBLISHED:
+            raise invalid("maze: as_published", True, f"False, save under {', '.join(_PUBLISHED)}")
+        self._check_size()
+
+    def _check_size(self) -> None:
+        if self.size is None:
+            return
+        if self.preset != "generated":
+            raise invalid("maze: size", self.size, "None, save under the preset generated")
+        if self.size not in range(_SIDES[0], _LARGEST + 1, 2):
+            raise invalid("maze: size", self.size, f"an odd number from {_SIDES[0]} to {_LARGEST}")
+
+    @cached_property
+    def turns(self) -> int:
+        """The number of moves; as published, of calls, the last of which moves nothing."""
+        return self.max_turns or _PRESETS[self.preset].moves + self.as_published
+
+    @cached_property
+    def _full(self) -> bool:
+        return (self.observed or _PRESETS[self.preset].observed) == "full"
+
+    @cached_property
+    def _grid(self) -> str:
+        return self.grid or _PRESETS[self.preset].grid
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="maze",
+            version="4",
+            summary="walk to the goal of a maze, a move at a time",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(-4.0 if self.as_published else -1.0, 0.0),
+            support="the setup itself: nothing is hidden" if self._full else "starts with the ways open that are told",
+            source=_PRESETS[self.preset].source,
+            reference="pathfinder",
+            max_new_tokens=512,
+            departures=(
+                "training tasks have other goals, mazes or pairs than test tasks",
+                "open ways are told, not walls; coordinates are plain numbers",
+                "partially observed, the goal is told and the map drawn",
+                "a text that is no move costs -4" if self.as_published else "a text that is no move costs -1",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        if self.preset == "generated":
+            return TaskList(_GENERATED[split], lambda i: self._generated(split, i))
+        found = _pairs(self._grid, split) if self.preset == "pairs" else _trips(self._grid, split)
+        return TaskList(len(found), lambda i: self._task(*found[i], split, i))
+
+    def _generated(self, split: str, index: int) -> Task:
+        """The hash of a maze decides which split may have it, so no maze is in both."""
+        rng = Random(derive(0, "task", "maze", self.preset, split, index))
+        while True:
+            rows, cols = (self.size or rng.choice(_SIDES) for _ in range(2))
+            layout = generate(rows, cols, rng)
+            if _share(list(layout), 2) == (split == "test"):
+                return self._task("", layout, *_far_apart(layout, rng), split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"start": [1, 1]}`, with `goal` where the map has none of its own, and with `map` (a name) or `grid` (rows
+        of `#` and `.`) for another map than the preset's."""
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen()
+        if "start" not in setup or set(setup) - {"start", "goal", "map", "grid"} or {"map", "grid"} <= set(setup):
+            allowed = 'a mapping with start, and goal, map or grid if needed: {"start": [1, 1], "goal": [8, 6]}'
+            raise invalid("maze: hidden", cast("object", hidden), allowed)
+        name, layout = self._map(setup)
+        start = checked_cell("maze: hidden: start", setup["start"], layout)
+        goal = checked_cell("maze: hidden: goal", setup.get("goal", _GOALS.get(name)), layout)
+        if start == goal or start not in distances(layout, goal):
+            raise invalid("maze: hidden: goal", goal, f"a cell other than the start {start} that a path joins to it")
+        return self._task(name, layout, start, goal, "custom", 0)
+
+    def _map(self, setup: Mapping[str, Any]) -> tuple[str, Layout]:
+        if "grid" in setup:
+            return "", checked_layout("maze: hidden: grid", setup["grid"])
+        name = setup.get("map", self._grid)
+        if not isinstance(name, str) or name not in MAPS:
+            raise invalid("maze: hidden: map", name, f"{', '.join(MAPS)}, or a grid instead")
+        return name, MAPS[name]
+
+    def _task(self, name: str, layout: Layout, start: Cell, goal: Cell, split: str, index: int) -> Task:
+        shape = Frozen[Any](map=name) if name else Frozen[Any](grid=layout)
+        seen = {"start": start} if self._full else {"open": opened(layout, start)}
+        hidden = Frozen[Any]({**shape, "start": start, "goal": goal})
+        tags = {"group": name} if name else {"group": "generated", "size": f"{len(layout)}x{len(layout[0])}"}
+        public = Frozen[Any]({**shape, "goal": goal, **seen})
+        return self.listed(split, index, public, hidden, distance=str(distances(layout, goal)[start]), **tags)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        name, start = hidden.get("map", ""), tuple(hidden["start"])
+        return State(name, layout_of(hidden), tuple(hidden["goal"]), start, start)
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        shape = {key: public[key] for key in ("map", "grid") if key in public}
+        starts = (public["start"],) if "start" in public else _starts(layout_of(public), public["goal"], public["open"])
+        return [(1.0 / len(starts), Frozen[Any]({**shape, "start": s, "goal": public["goal"]})) for s in starts]
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.turns and state.place != state.goal else None
+
+    def hypothesis(self, state: State) -> Cell:
+        """Where the walk began."""
+        return state.begun
+
+    def intro(self, state: State, seat: str) -> str:
+        say = pieces("maze")
+        parts = [say["intro" if self._full else "partial_intro"].format(turns=self.turns - self.as_published)]
+        if self.as_published:
+            parts[0] = f"{parts[0]} {say['exact']}"
+        if not (state.name and self._full):
+            parts.append(say["picture"].format(rows="\n".join(state.layout)))
+        return "\n\n".join([*parts, self._now(state)])
+
+    def render(self, state: State, seat: str) -> str | None:
+        """With full observation, the first message told from the present place: all there is to know."""
+        return self.intro(state, seat) if self._full else None
+
+    def _now(self, state: State) -> str:
+        """What is told every turn, always in the same form."""
+        return _observation(state.name, state.layout, state.goal, state.place, self._full)
+
+    def after(self, state: State, text: str) -> Step:
+        if self.as_published and state.turn == self.turns - 1:
+            return self._next(state, "over", None, _MOVED)
+        direction = _EXACT.get(text) if self.as_published else read_move(text)
+        if direction is None:
+            return self._next(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
+        place = moved(state.layout, state.place, direction)
+        if place == state.goal:
+            return self._won(state, direction)
+        result = "blocked" if place == state.place else "moved"
+        return self._next(state._replace(place=place), result, direction, _MOVED)
+
+    def _next(self, state: State, result: str, direction: str | None, rewards: Frozen[float]) -> Step:
+        after = state._replace(turn=state.turn + 1)
+        told, info = self._answer(state, result, direction)
+        if after.turn < self.turns:
+            return Step(after, told, rewards, info)
+        told = Frozen({AGENT: f"{told[AGENT]} {pieces('maze')['timeout']}"})
+        return Step(after, told, rewards, info, Outcome("timeout", truncated="turns"))
+
+    def _won(self, state: State, direction: str) -> Step:
+        after = state._replace(place=state.goal, turn=state.turn + 1)
+        told, info = self._answer(after, "win", direction)
+        return Step(after, told, _AT_GOAL, info, Outcome("win", 1.0))
+
+    def _answer(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
+        name, layout, goal, _, place, _ = state
+        blame = result == "invalid" and not self.as_published
+        return _answer(name, layout, goal, place, self._full, result, direction, blame)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        """The four moves; one into a wall is legal too."""
+        return MOVES
+
+    def say(self, answer: str) -> str:
+        return f"{answer}\n" if self.as_published else answer
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        """Over the cells where the walk may have begun; None where the start is told."""
+        return None if "start" in public else super().filter(public)
+
+
+def layout_of(setup: Mapping[str, Json]) -> Layout:
+    """The map of a public part or a hidden setup."""
+    return tuple(setup["grid"]) if "grid" in setup else MAPS[setup["map"]]
+
+
+def _starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[Cell, ...]:
+    """The cells from which the goal can be reached and exactly these ways are open."""
+    paths = distances(layout, goal)
+    return tuple(c for c in free_cells(layout) if c in paths and c != goal and opened(layout, c) == ways)
+
+
+@lru_cache(maxsize=1 << 14)
+def _answer(
+    name: str, layout: Layout, goal: Cell, place: Cell, full: bool, result: str, direction: str | None, blame: bool
+) -> tuple[Frozen[str], Frozen[Any]]:
+    """What a reply is answered with, and the facts for `info`; `blame` also tells the moves there are."""
+    say = pieces("maze")
+    told = say["win"] if result == "win" else _observation(name, layout, goal, place, full)
+    seen = {"position": place} if full else {}
+    info = Frozen[Any]({"result": result, "move": direction, **seen, "walls": walls(layout, place)})
+    return Frozen({AGENT: f"{say['invalid']} {told}" if blame else told}), info
+
+
+def _observation(name: str, layout: Layout, goal: Cell, place: Cell, full: bool) -> str:
+    say, ways = pieces("maze"), ", ".join(opened(layout, place))
+    row_col = {"goal": f"{goal[0]} {goal[1]}", "place": f"{place[0]} {place[1]}"}
+    now = say["full" if full else "partial"].format(open=ways, **row_col)
+    return say["named"].format(name=name, now=now) if name else now
+
+
+# --- splits ----------------------------------------------------------------------------------------------------------
+
+_Trip = tuple[str, Layout, Cell, Cell]
+
+
+def _share(key: Json, parts: int) -> bool:
+    """Whether the hash of a setup puts it into the first of so many equal parts."""
+    return int(content_hash(key), 16) % parts == 0
+
+
+@lru_cache(maxsize=32)
+def _trips(name: str, split: str) -> tuple[_Trip, ...]:
+    """Every start, in reading order: to the paper's goal for the test (a map that is not the paper's has its last free
+    cell for that), to every other goal for training."""
+    layout = MAPS[name]
+    cells = free_cells(layout)
+    tested = _GOALS.get(name, cells[-1])
+    goals = [tested] if split == "test" else [cell for cell in cells if cell != tested]
+    return tuple((name, layout, start, goal) for goal in goals for start in cells if start != goal)
+
+
+@lru_cache(maxsize=32)
+def _pairs(which: str, split: str) -> tuple[_Trip, ...]:
+    """The pairs of a split on one map or on all."""
+    names = MAPS if which == "all" else (which,)
+    every = [(name, MAPS[name], start, goal) for name in names for start, goal in _near(MAPS[name])]
+    keys = {trip: [trip[0], trip[2], trip[3]] for trip in every}
+    chosen = [trip for trip in every if (trip[2] in _severed(trip[0], trip[3])) == (split == "test")]
+    return tuple(sorted(chosen, key=lambda trip: content_hash(["order", *keys[trip]])))
+
+
+@lru_cache(maxsize=1 << 10)
+def _severed(name: str, goal: Cell) -> frozenset[Cell]:
+    """The cells of a map from which a shortest way to the goal leads through a cut, or that are cut themselves."""
+    layout = MAPS[name]
+    left = distances(layout, goal)
+    severed = set[Cell]()
+    for cell in sorted(left, key=left.__getitem__):
+        ways = (moved(layout, cell, way) for way in opened(layout, cell))
+        cut = left[cell] > _NEAREST and _share(["cut", name, cell, goal], _CUT)
+        if cut or any(left[way] < left[cell] and way in severed for way in ways):
+            severed.add(cell)
+    return frozenset(severed)
+
+
+def _near(layout: Layout) -> list[tuple[Cell, Cell]]:
+    """Starts and goals that are neither too close nor too far apart."""
+    cells = free_cells(layout)
+    return [(s, g) for g in cells for s in cells if _NEAREST <= distances(layout, g)[s] <= _FARTHEST]
+
+
+def _far_apart(layout: Layout, rng: Random) -> tuple[Cell, Cell]:
+    """A start and a goal at least half as far apart as the goal is from the cell farthest from it."""
+    goal = rng.choice(free_cells(layout))
+    paths = distances(layout, goal)
+    return rng.choice([cell for cell, steps in paths.items() if 2 * steps >= max(paths.values())]), goal

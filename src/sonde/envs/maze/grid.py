@@ -1,0 +1,236 @@
+"""Mazes on a grid: named maps, generated ones, steps, walls and distances.
+
+A layout is a tuple of rows of `#` (wall) and `.` (free), with walls all around; a cell is (row, column), from 0 at the
+top left. `double_t` and `umaze` are the mazes of LMRL-Gym (arXiv 2311.18232, D.1 and H), facts of its environment; the
+other maps and the generator are ours.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from random import Random
+from typing import Any, cast
+
+from sonde.core import invalid
+
+from .._shared.answer import parse_answer
+
+Cell = tuple[int, int]
+Layout = tuple[str, ...]
+
+STEPS: Mapping[str, Cell] = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+MOVES = tuple(f"move {direction}" for direction in STEPS)
+"""What an agent may say."""
+
+_ART = """
+double_t
+#############
+#.....#.....#
+###.#####.###
+###.#####.###
+###.#####.###
+###.......###
+######.######
+######.######
+######.######
+#############
+
+umaze
+#####
+#...#
+#.#.#
+#.#.#
+#####
+
+comb
+###########
+#.........#
+#.#.#.#.#.#
+#.#.#.#.#.#
+#.#.#.#.#.#
+#.#.#.#.#.#
+###########
+
+cross
+#############
+######.######
+######.######
+######.######
+#...........#
+######.######
+######.######
+######.######
+#############
+
+ladder
+#######
+#.....#
+#.###.#
+#.....#
+#.###.#
+#.....#
+#.###.#
+#.....#
+#######
+
+rooms
+#######
+#..#..#
+#.....#
+##.#.##
+#..#..#
+#.....#
+#######
+
+spiral
+#########
+#.......#
+#######.#
+#.....#.#
+#.###.#.#
+#.#...#.#
+#.#####.#
+#.......#
+#########
+
+zigzag
+#########
+#.......#
+#######.#
+#.......#
+#.#######
+#.......#
+#########
+"""
+
+
+def _drawn() -> dict[str, Layout]:
+    blocks = [block.split("\n") for block in _ART.strip().split("\n\n")]
+    return {name: tuple(rows) for name, *rows in blocks}
+
+
+MAPS: Mapping[str, Layout] = _drawn()
+"""The eight named maps."""
+
+
+def free_cells(layout: Layout) -> tuple[Cell, ...]:
+    """The free cells in reading order.
+
+    >>> free_cells(MAPS["umaze"])
+    ((1, 1), (1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 3))
+    """
+    return tuple((r, c) for r, row in enumerate(layout) for c, mark in enumerate(row) if mark == ".")
+
+
+def walls(layout: Layout, cell: Cell) -> tuple[str, ...]:
+    """The directions in which a wall is next to the cell: `('up', 'down')` in a level corridor."""
+    return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == "#")
+
+
+def opened(layout: Layout, cell: Cell) -> tuple[str, ...]:
+    """The directions in which no wall is next to the cell."""
+    return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == ".")
+
+
+def moved(layout: Layout, cell: Cell, direction: str) -> Cell:
+    """Where a move leads; into a wall, it leads nowhere."""
+    dr, dc = STEPS[direction]
+    row, col = cell[0] + dr, cell[1] + dc
+    return (row, col) if layout[row][col] == "." else cell
+
+
+@lru_cache(maxsize=4096)
+def distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
+    """The length of the shortest path to the goal, from every cell that has one."""
+    found, waiting = {goal: 0}, deque([goal])
+    while waiting:
+        cell = waiting.popleft()
+        for direction in opened(layout, cell):
+            after = moved(layout, cell, direction)
+            if after not in found:
+                found[after] = found[cell] + 1
+                waiting.append(after)
+    return found
+
+
+def generate(rows: int, cols: int, rng: Random, loops: float = 0.1) -> Layout:
+    """A maze of odd sides: rooms at odd places joined to a tree by a random walk that backs out of dead ends; then
+    each wall left between two rooms is opened with chance `loops`, so that paths differ in length."""
+    grid = [["#"] * cols for _ in range(rows)]
+    _carve(grid, rng)
+    for row, col in _between(rows, cols):
+        if grid[row][col] == "#" and rng.random() < loops:
+            grid[row][col] = "."
+    return tuple("".join(row) for row in grid)
+
+
+def _carve(grid: list[list[str]], rng: Random) -> None:
+    row, col = (2 * rng.randrange(len(side) // 2) + 1 for side in (grid, grid[0]))
+    grid[row][col] = "."
+    path = [(row, col)]
+    while path:
+        row, col = path[-1]
+        ways = [(dr, dc) for dr, dc in STEPS.values() if _closed(grid, row + 2 * dr, col + 2 * dc)]
+        if not ways:
+            path.pop()
+            continue
+        dr, dc = rng.choice(ways)
+        grid[row + dr][col + dc] = grid[row + 2 * dr][col + 2 * dc] = "."
+        path.append((row + 2 * dr, col + 2 * dc))
+
+
+def _closed(grid: list[list[str]], row: int, col: int) -> bool:
+    return 0 < row < len(grid) and 0 < col < len(grid[0]) and grid[row][col] == "#"
+
+
+def _between(rows: int, cols: int) -> list[Cell]:
+    """The places between two neighbouring rooms."""
+    return [(r, c) for r in range(1, rows - 1) for c in range(1, cols - 1) if (r + c) % 2]
+
+
+# --- checking and reading --------------------------------------------------------------------------------------------
+
+
+def checked_layout(field: str, value: object, most: int = 25) -> Layout:
+    """A layout from outside, or an error that names the field."""
+    rows = _listed(value)
+    allowed = f"3 to {most} rows, each a text of one and the same length of 3 to {most}, of # and ., with # all around"
+    if not 3 <= len(rows) <= most or not all(isinstance(row, str) for row in rows):
+        raise invalid(field, value, allowed)
+    wide = len(rows[0])
+    edge = "".join((rows[0], rows[-1], *(row[:1] + row[-1:] for row in rows)))
+    if not 3 <= wide <= most or {len(row) for row in rows} != {wide} or set("".join(rows)) - {"#", "."} or "." in edge:
+        raise invalid(field, value, allowed)
+    return rows
+
+
+def checked_cell(field: str, value: object, layout: Layout) -> Cell:
+    """A free cell from outside, or an error that names the field."""
+    pair = _listed(value)
+    if len(pair) != 2 or not all(type(n) is int for n in pair) or pair not in free_cells(layout):
+        raise invalid(field, value, "[row, column] of a free cell, counted from 0 at the top left")
+    return pair
+
+
+def _listed(value: object) -> tuple[Any, ...]:
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else ()
+
+
+_LONGEST = 200
+
+
+def read_move(text: str) -> str | None:
+    """The direction that a reply moves in, None if it is no move: what follows the last thinking, or what stands there
+    in answer tags, must be one of `MOVES` whatever its case and the frame around it.
+
+    >>> read_move("<think>move up?</think> Move left."), read_move("move up, then move left")
+    ('left', None)
+    """
+    return parse_answer(text, _direction, bare=True)
+
+
+def _direction(answer: str) -> str | None:
+    said = " ".join(answer.lower().split()) if len(answer) <= _LONGEST else ""
+    return said.removeprefix("move ") if said in MOVES else None

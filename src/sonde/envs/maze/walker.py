@@ -1,0 +1,61 @@
+"""The walker behind LMRL-Gym's maze data: it never leaves the part of the maze in which it began.
+
+Source: arXiv 2311.18232, D.1: the maze is split into three sub-mazes, all places of an episode lie in one of them, and
+15 % of the moves are a solver's, the others random. So no episode from afar reaches the goal: the way there must be
+stitched together from several.
+
+The parts of `double_t` are its two upper T's and the lower one, upside down, with the goal. The paper does not say
+where one ends: here an upper one ends with the cell of the corridor below its stem, which both have, since without a
+common cell nothing could be stitched. Who begins there is in either part, by lot. The solver, which the paper calls
+suboptimal, takes the shortest way to the goal, or waits for a random move where that leaves the part; a random move is
+any of the four that stays in the part, a wall's included. It is told where it is, so partially observed it is marked
+privileged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sonde.core import Action, Episode, EpisodePolicy, Policy, Rng, UserError, invalid
+
+from .grid import MAPS, STEPS, Cell, distances, free_cells, moved, opened
+
+_MAP = MAPS["double_t"]
+LEFT = frozenset((row, col) for row, col in free_cells(_MAP) if row <= 4 and col <= 5) | {(5, 3)}
+RIGHT = frozenset((row, 12 - col) for row, col in LEFT)
+LOWER = frozenset((row, col) for row, col in free_cells(_MAP) if row >= 5)
+PARTS = (LEFT, RIGHT, LOWER)
+"""The three sub-mazes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confined(EpisodePolicy):
+    """See the module. Plays `maze` on the map `double_t`; `solver` is the share of the solver's moves."""
+
+    solver: float = 0.15
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.solver <= 1.0:
+            raise invalid("agents:confined: solver", self.solver, "0 to 1")
+
+    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+        setup, state = ep.task.hidden, cast("Any", ep.state)
+        if ep.env.name != "maze" or setup.get("map") != "double_t":
+            raise UserError(f"agents:confined: {ep.env.name} is not the maze on the map double_t")
+        view = ep.view()
+        rng, part = Rng(view.seed), view.memory
+        solves = rng.random() < self.solver
+        if part is None:
+            part = rng.choice([i for i, cells in enumerate(PARTS) if state.place in cells])
+        ways = [way for way in STEPS if moved(_MAP, state.place, way) in PARTS[part]]
+        best = _onward(state.place, tuple(setup["goal"]))
+        way = best if solves and best in ways else rng.choice(ways)
+        return Action(view.say(f"move {way}"), memory=part)
+
+
+def _onward(place: Cell, goal: Cell) -> str:
+    """The first move of a shortest way."""
+    paths = distances(_MAP, goal)
+    return min(opened(_MAP, place), key=lambda way: paths[moved(_MAP, place, way)])

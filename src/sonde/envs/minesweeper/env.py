@@ -1,0 +1,303 @@
+"""Minesweeper: open every safe cell of a small board, step on no mine.
+
+Source: PAPRIKA, table 1 and appendix B.4.9, sizes and mine counts from its code: 4 to 7 rows and columns, one mine per
+ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size. As in the paper the first reveal
+is safe and every arrangement of the mines on the other cells is equally likely. Rewards: 1 on the winning turn, else 0.
+
+The paper draws the mines once the first cell is chosen; here the world seed fixes them before, so that there is
+something hidden from the start and samples that begin alike share a board. They are drawn uniformly from all cells but
+the last one (bottom right), and a mine under the first reveal moves there. For every first reveal that maps the layouts
+one to one onto the arrangements without a mine on it, so what the agent meets has the paper's distribution, and who
+knows where the mines lie knows the layout too.
+Departures: the agent is told the number of mines. The board is shown after every turn, with an X where a mine was hit;
+other mines are never shown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import combinations
+from math import comb
+from re import IGNORECASE
+from re import compile as pattern
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from .._shared.bitgrid import Grid, grid
+from .._shared.frames import split_cell
+from .._shared.prompts import pieces
+
+if TYPE_CHECKING:
+    from .filter import MineFilter, Reveal
+
+_SIZES = {"train": 1000, "test": 200}
+_SIDES = range(4, 8)
+_MOST_FILTERED = 250_000
+_MOST_LISTED = 10_000
+"""Layouts that a filter may hold, and that `prior` may list."""
+_WIN = Frozen({AGENT: 1.0})
+_REVEAL = pattern(r"reveal\b\s*:?\s*(?:(?:the\s+)?(?:cell|square)\s+)?", IGNORECASE)
+
+
+class State(NamedTuple):
+    """A game: bitboards with bit `row * cols + col`.
+
+    `layout` holds the mines as drawn, `mines` as they lie now (they differ when the first reveal moved one).
+    """
+
+    rows: int
+    cols: int
+    layout: int
+    mines: int
+    opened: int = 0
+    turn: int = 0
+
+
+def flood(size: Grid, mines: int, cell: int) -> int:
+    """The cells that revealing the safe `cell` opens: itself, and all around every empty cell among them."""
+    opened = 1 << cell
+    empty = size.full & ~size.spread(mines)
+    while (grown := opened | size.spread(opened & empty)) != opened:
+        opened = grown
+    return opened
+
+
+def show(state: State) -> tuple[str, ...]:
+    """The board as rows of `#` (closed), `*` (nothing around) and digits.
+
+    >>> show(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
+    ('#1**', '11**', '****', '****')
+    """
+    return grid(state.rows, state.cols).shown(state.mines, state.opened)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minesweeper(CertainEnv[State], AnswerTags):
+    """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
+
+    presets: ClassVar[tuple[str, ...]] = ("paprika",)
+
+    preset: str = "paprika"
+    max_turns: int = 20
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="minesweeper",
+            version="3",
+            summary="open every safe cell of a small board without stepping on a mine",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support="all layouts of the board's mines, at most 194,580 (7 by 7 with 4 mines)",
+            source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
+            reference="sweeper",
+            departures=(
+                *self.paprika_departures,
+                "the agent is told the number of mines",
+                "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
+                "the board is shown after a mine too, without the other mines",
+            ),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_SIZES[split], lambda i: self._generated(split, i))
+
+    def _generated(self, split: str, index: int) -> Task:
+        rng = random.Random(derive(0, "task", "minesweeper", self.preset, split, index))
+        rows, cols = rng.choice(_SIDES), rng.choice(_SIDES)
+        return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: the last cell stays free, because a
+        mine under the first reveal moves there."""
+        field = "minesweeper: hidden"
+        setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if set(setup) != {"rows", "cols", "mines"}:
+            raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines")
+        rows, cols = (_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
+        mines = _mines(f"{field}['mines']", setup["mines"], rows, cols)
+        return self._task(rows, cols, len(mines), Frozen(rows=rows, cols=cols, mines=mines), "custom", 0)
+
+    def _task(self, rows: int, cols: int, mines: int, hidden: Json, split: str, index: int) -> Task:
+        public = Frozen(rows=rows, cols=cols, mines=mines)
+        return self.listed(split, index, public, hidden, difficulty=f"{rows}x{cols}")
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        rows, cols = hidden["rows"], hidden["cols"]
+        layout = grid(rows, cols).board(hidden["mines"])
+        return State(rows, cols, layout, layout)
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        """Every layout, up to 10,000 of them; `filter` knows the rest."""
+        (rows, cols, mines), n = _sizes(public), _n_layouts(public)
+        if n > _MOST_LISTED:
+            raise invalid("minesweeper: layouts", n, f"at most {_MOST_LISTED:,} to be listed; use filter(public)")
+        cells = grid(rows, cols).cells(grid(rows, cols).full)[:-1]
+        return [(1.0 / n, Frozen(rows=rows, cols=cols, mines=chosen)) for chosen in combinations(cells, mines)]
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        rows, cols, mines = _sizes(public)
+        cells = sorted(rng.sample(range(rows * cols - 1), mines))
+        return Frozen(rows=rows, cols=cols, mines=tuple(divmod(i, cols) for i in cells))
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.max_turns else None
+
+    def hypothesis(self, state: State) -> tuple[tuple[int, int], ...]:
+        """The mines as drawn, as (row, column) in reading order."""
+        return grid(state.rows, state.cols).cells(state.layout)
+
+    def intro(self, state: State, seat: str) -> str:
+        mines = state.mines.bit_count()
+        row, col = state.rows // 2, state.cols - 1
+        return pieces("minesweeper")["intro"].format(
+            rows=state.rows, cols=state.cols, mines=f"{mines} mine{'s' * (mines > 1)}", turns=self.max_turns,
+            example=f"{row} {col}", row=row, col=col, board=_text(show(state)), left=self.max_turns - state.turn,
+        )  # fmt: skip
+
+    def render(self, state: State, seat: str) -> str | None:
+        return self.intro(state, seat)
+
+    def after(self, state: State, text: str) -> Step:
+        cell = _read_reveal(self.which_answer, text)
+        if cell is None:
+            if read_answer(text) is not None:
+                return self._wasted(state, "invalid")
+            told, info = pieces("minesweeper")["format"], Frozen(result="format")
+            return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+        row, col = cell
+        if not (0 <= row < state.rows and 0 <= col < state.cols):
+            return self._wasted(state, "outside", cell)
+        index = row * state.cols + col
+        if state.opened >> index & 1:
+            return self._wasted(state, "repeat", cell)
+        return self._reveal(state, cell, index)
+
+    def _wasted(self, state: State, result: str, cell: tuple[int, int] | None = None) -> Step:
+        board = show(state)
+        row, col = cell or (None, None)
+        told = pieces("minesweeper")[result].format(
+            row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_text(board)
+        )
+        return self._next(state, told, Frozen(result=result, cell=cell, board=board))
+
+    def _reveal(self, state: State, cell: tuple[int, int], index: int) -> Step:
+        size, mines = grid(state.rows, state.cols), state.mines
+        if mines >> index & 1:
+            if state.opened:
+                return self._boom(state, cell)
+            mines = mines ^ 1 << index | 1 << size.size - 1
+        opened = state.opened | flood(size, mines, index)
+        after = State(state.rows, state.cols, state.layout, mines, opened, state.turn)
+        board = show(after)
+        if opened | mines != size.full:
+            info = Frozen(result="safe", cell=cell, board=board)
+            return self._next(after, pieces("minesweeper")["safe"].format(board=_text(board)), info)
+        told = pieces("minesweeper")["win"].format(board=_text(board))
+        info = Frozen(result="win", cell=cell, board=board)
+        return Step(self._over(after), Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))
+
+    def _boom(self, state: State, cell: tuple[int, int]) -> Step:
+        (row, col), board = cell, show(state)
+        rows = list(board)
+        rows[row] = rows[row][:col] + "X" + rows[row][col + 1 :]
+        told = pieces("minesweeper")["mine"].format(row=row, col=col, board=_text(rows))
+        info = Frozen(result="mine", cell=cell, board=board)
+        return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("loss"))
+
+    def _over(self, state: State) -> State:
+        return state._replace(turn=self.max_turns)
+
+    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        turn, say = state.turn + 1, pieces("minesweeper")
+        after = State(state.rows, state.cols, state.layout, state.mines, state.opened, turn)
+        left = self.max_turns - turn
+        if left == 0:
+            told = f"{told}\n\n{say['timeout']}"
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+        return Step(after, Frozen({AGENT: f"{told}\n\n{say['next'].format(left=left)}"}), info=info)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        """The cells still closed, in reading order."""
+        closed = grid(state.rows, state.cols).full & ~state.opened
+        return [f"reveal {row} {col}" for row, col in grid(state.rows, state.cols).cells(closed)]
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> MineFilter | None:
+        if _n_layouts(public) > _MOST_FILTERED:
+            return None
+        from .filter import layouts
+
+        return layouts(*_sizes(public), _reader(self.which_answer)).start
+
+
+def _sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
+    return public["rows"], public["cols"], public["mines"]
+
+
+def _n_layouts(public: Mapping[str, Json]) -> int:
+    rows, cols, mines = _sizes(public)
+    return comb(rows * cols - 1, mines)
+
+
+def parse_reveal(answer: str) -> tuple[int, int] | None:
+    """The (row, column) of an answer; None if it is none. Whoever names a cell reveals it: there is no other move.
+
+    >>> parse_reveal("reveal 2 3"), parse_reveal("Row 2, column 3"), parse_reveal("(2, 3)"), parse_reveal("flag 2 3")
+    ((2, 3), (2, 3), (2, 3), None)
+    """
+    answer = answer.strip()
+    found = _REVEAL.match(answer)
+    row, column = split_cell(answer[found.end() :] if found else answer) or ("", "")
+    return None if not row or row.isalpha() else (int(row), int(column))
+
+
+@cache
+def _reader(which: Which) -> Reveal:
+    """One and the same object for each rule, because layouts are kept by it."""
+    return partial(_read_reveal, which)
+
+
+def _read_reveal(which: Which, text: str) -> tuple[int, int] | None:
+    return parse_answer(text, parse_reveal, which=which)
+
+
+def _text(board: Sequence[str]) -> str:
+    return "\n".join([" ".join(row) for row in board])
+
+
+def _side(field: str, value: Json) -> int:
+    if type(value) is not int or value not in _SIDES:
+        raise invalid(field, value, "4 to 7")
+    return value
+
+
+def _mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
+    given = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    last = (rows - 1, cols - 1)
+    cells = {(cell[0], cell[1]) for cell in given if _is_cell(cell, rows, cols)} - {last}
+    if len(cells) != len(given) or not cells:
+        cell = f"[row, column] with row in 0..{rows - 1} and column in 0..{cols - 1}"
+        allowed = f"1 to {rows * cols - 1} different {cell}, {list(last)} not among them"
+        raise invalid(field, cast("object", value), allowed)
+    return tuple(sorted(cells))
+
+
+def _is_cell(cell: Any, rows: int, cols: int) -> bool:
+    if not isinstance(cell, list | tuple) or len(cast("Sequence[Any]", cell)) != 2:
+        return False
+    row, col = cast("Sequence[Any]", cell)
+    return type(row) is int and type(col) is int and 0 <= row < rows and 0 <= col < cols

@@ -1,0 +1,54 @@
+"""A weak recommender: asks for ratings down the list, then recommends the movie most like its favourite.
+
+Without any model of what the user cares about. It stands for the weaker model of Multi-Turn Puzzles, section 3.3, whose
+questions follow the order of the table. Its strength is known: `recipes/mtp/handover.py` measures it beside the
+reference, and each of them concluding what the other has begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sonde.core import Action, ProgramPolicy, View
+
+from .._shared.needs import needs
+from .._shared.sub_episodes import legal_of
+
+
+class _Preferences(Protocol):
+    """What this agent asks of a filter: the record of the talk, nothing of what follows from it."""
+
+    def replies(self) -> Sequence[tuple[str, tuple[str, ...], int]]: ...
+
+    def profiles(self) -> Mapping[str, Sequence[float]]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookalike(ProgramPolicy):
+    """See the module. Reads questions asked by others too: a comparison won counts one star more, one lost one less."""
+
+    def act_now(self, view: View) -> Action:
+        talk, legal = needs(view, _Preferences, "lookalike", "over preferences"), legal_of(view, "lookalike")
+        if view.turn < view.spec.max_turns - 1:
+            return Action(view.say(legal[view.turn % len(legal)]))
+        movies, liked = talk.profiles(), favourite(talk.replies())
+        return Action(view.say(min(legal, key=lambda pick: _distance(movies[pick.split()[1]], movies.get(liked, ())))))
+
+
+def favourite(replies: Sequence[tuple[str, tuple[str, ...], int]]) -> str:
+    """The movie with the most points, the first mentioned among equals; empty where nothing was said.
+
+    >>> favourite([("compare", ("M1", "M2"), 1), ("rate", ("M3",), 4), ("rate", ("M4",), 2)])
+    'M3'
+    """
+    points: dict[str, float] = {}
+    for kind, movies, reply in replies:
+        for movie, sign in zip(movies, (1, -1), strict=False):
+            points[movie] = points.get(movie, 0.0) + (reply if kind == "rate" else sign * reply)
+    return max(points, key=lambda m: points[m], default="")
+
+
+def _distance(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=False))

@@ -1,0 +1,36 @@
+"""Preference elicitation: ask what tells most about the user, then recommend what will stand highest on average.
+
+Greedy in bits on the exact posterior (`View.filter`) over the user's preferences; the pick maximises the expected
+normalised rank. Greedy questions are the usual stand-in for planning ahead in Bayesian elicitation (Viappiani and
+Boutilier 2010, "Optimal Bayesian recommendation sets and myopically optimal choice query sets").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sonde.core import Action, ProgramPolicy, View
+
+from .._shared.needs import needs
+from .._shared.sub_episodes import legal_of
+
+
+class _Preferences(Protocol):
+    """What this agent asks of a filter."""
+
+    def best_question(self) -> tuple[str, float]: ...
+    def expected_scores(self) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elicit(ProgramPolicy):
+    """See the module. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
+
+    def act_now(self, view: View) -> Action:
+        known, legal = needs(view, _Preferences, "elicit", "over preferences"), legal_of(view, "elicit")
+        if view.turn < view.spec.max_turns - 1:
+            return Action(view.say(known.best_question()[0]))
+        scores = [round(float(s), 12) for s in known.expected_scores()]
+        return Action(view.say(legal[scores.index(max(scores))]))

@@ -1,0 +1,7 @@
+"""Murder mystery: the environment and all that belongs to it."""
+
+REGISTERED = {
+    "agents:detective": "solver:Detective",
+    "users:narrator": "user:Narrator",
+}
+"""Other registry names that this folder brings, and where their classes are."""

@@ -1,0 +1,115 @@
+"""The exact posterior over the culprit of a murder mystery, given what the answers revealed.
+
+What was revealed is read back from the message and the answer (`replies.revealed`), and weighed by the model of
+`filter`. An answer that the rules would not give, or that nothing true could look like, comes from another
+narrator and changes nothing.
+
+Where any accusation ends the game, nothing is gained by it: its expected gain is 0, and the verdict is no evidence. The
+posterior is that of the investigation. Where only the right one does (`told`), the game itself says whether it was: a
+person who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonde.core import Belief, Filter, Turn, entropy
+from sonde.core.belief import KEPT
+
+from .._shared.dialogue import spoken
+from .cases import Act, Frame
+from .filter import Slot
+from .reading import read
+from .replies import revealed, sentence
+from .telling import gains
+from .units import NOTHING
+
+_TINY = 1e-12
+HEARD = 4000
+"""Characters of what an agent says that the conversation takes in (`dialogue.Dialogue.longest`, times four)."""
+
+
+class MysteryFilter(Filter):
+    """See the module. `seen` is what has been revealed; messages of more than `longest` characters get no answer."""
+
+    def __init__(self, frame: Frame, longest: int, told: bool = False, seen: Mapping[Slot, int] | None = None) -> None:
+        self.frame, self._longest, self._told = frame, longest, told
+        self.seen: Mapping[Slot, int] = {} if seen is None else seen
+        self.posterior = frame.model.posterior(self.seen)
+        self._after: dict[tuple[str, str], MysteryFilter] = {}
+        self._gains: dict[Act, float] | None = None
+
+    def observe(self, turn: Turn) -> MysteryFilter:
+        reply, result = turn.info.get("reply"), turn.info.get("result")
+        if self._told and turn.info.get("accused"):
+            return self._with({self._verdict(turn.info["accused"]): int(result == "goal")})
+        if result != "answer" or not isinstance(reply, str):
+            return self
+        fact = (turn.text, reply)
+        if fact not in self._after:
+            if len(self._after) == KEPT:
+                self._after.clear()
+            self._after[fact] = self._with(revealed(self.frame, spoken(turn.text, HEARD), reply))
+        return self._after[fact]
+
+    def _verdict(self, name: str) -> Slot:
+        """Whether an accusation of this person was right."""
+        return Slot(next(i for i, p in enumerate(self.frame.people) if p.name == name), "accused")
+
+    def _with(self, facts: Mapping[Slot, int]) -> MysteryFilter:
+        if all(self.seen.get(slot) == value for slot, value in facts.items()):
+            return self
+        try:
+            return MysteryFilter(self.frame, self._longest, self._told, {**self.seen, **facts})
+        except ValueError:  # no culprit fits
+            return self
+
+    def belief(self) -> Belief:
+        rows = [(p.name, q) for p, q in zip(self.frame.people, self.posterior, strict=True) if q > 0.0]
+        return Belief(tuple(name for name, _ in rows), tuple(q for _, q in rows))
+
+    def prob(self, hypothesis: Any) -> float:
+        rows = zip(self.frame.people, self.posterior, strict=True)
+        return next((q for p, q in rows if p.name == hypothesis), 0.0)
+
+    @property
+    def entropy(self) -> float:
+        return entropy(self.posterior)
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def gains(self) -> Mapping[Act, float]:
+        """The expected gain in bits of every act that can still reveal something."""
+        if self._gains is None:
+            self._gains = gains(self.frame, self.seen)
+        return self._gains
+
+    def expected_gain(self, action: str) -> float:
+        said = spoken(action, HEARD)
+        found = read(self.frame, said) if len(said) <= self._longest else NOTHING
+        if found.kind == "accuse":
+            return self._accusing(found.person)
+        return 0.0 if found.act is None else self.gains().get(found.act, 0.0)
+
+    def _accusing(self, person: int) -> float:
+        """The expected gain of accusing somebody."""
+        p = self.posterior[person]
+        return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
+
+    def best_question(self) -> tuple[str, float]:
+        """The act of highest gain, the first of equals, or the name of somebody whom to accuse gains more; the name of
+        the likeliest person if nothing gains."""
+        found = self.gains()
+        best = max(found, key=lambda act: found[act], default=None)
+        person = max(range(len(self.posterior)), key=self._accusing)
+        accusing = self._accusing(person)
+        if best is not None and found[best] > max(_TINY, accusing):
+            return sentence(self.frame, best), found[best]
+        return (self.frame.people[person].name, accusing) if accusing > _TINY else (self.likeliest[0], 0.0)
+
+    @property
+    def likeliest(self) -> tuple[str, float]:
+        """The name of the most probable culprit, and the probability."""
+        top = max(range(len(self.posterior)), key=lambda i: self.posterior[i])
+        return self.frame.people[top].name, self.posterior[top]

@@ -1,0 +1,341 @@
+"""Murder mystery: question people, examine things and places, check records, and accuse whoever did it.
+
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), section 4 and appendices B.4.4 and D: a detective takes one action a turn,
+                  20 turns at most, a language model plays the world and says when there is a final accusation, a
+                  judge decides whether it is right; the culprit may be a witness; 203 training and 50 test tasks; no
+                  message is checked. Any accusation of one person ends the game, `claimed`: a wrong one is a loss
+    delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.3 and C.4, and its code: the 50 test tasks of PAPRIKA,
+                  20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
+                  confirmed nor denied, uses up its turn, and the investigation goes on; 200 new tokens
+
+Ours: the cases, what can be found out in them and what it means (`cases.py`,
+`filter.py`), and how free text is read (`reading.py`). A program narrates; a language
+model may, with all facts of the case. By the rules an accusation is judged by who is accused, with `judge="seat"` by
+whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`. Where the game
+goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
+
+The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
+elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
+has to be seated (`judge="seat"`), because no rule can tell what solves it.
+
+`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what
+`envs/_shared/dialogue.py` adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Rng, Spec, Step, Task, TaskList, invalid
+from sonde.core.types import Json
+
+from .._shared.checks import Candidates
+from .._shared.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
+from .._shared.english.naming import Names, Verdict, lookup, name_key, verdict_on
+from .._shared.prompts import pieces
+from .._shared.quoting import quote
+from .accusing import accused, is_accusation, may_accuse
+from .belief import MysteryFilter
+from .cases import TASKS, Case, Frame, case, is_name
+from .filter import Truth
+from .names import sentences as marked
+from .reading import LONGEST, read
+from .replies import evidence, revealed, sentence, sentences
+from .telling import briefing, clues, ending, lies
+from .units import Reading
+
+_NAME = "murder_mystery"
+_SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
+_ENDS = ("an accusation ends the game whatever the user says of it",)
+_DELTA_BELIEF = (
+    "the paper's 50 scenarios are PAPRIKA's; here they are the 50 test tasks of preset paprika, all of them",
+    "the training tasks are those of preset paprika: the paper has none",
+    "a right accusation ends the game whatever the user says of it, and nothing else does",
+)
+_GIVEN_AWAY = (
+    "{n} is the {x}", "{n} was the {x}", "the {x} is {n}", "the {x} was {n}", "the true {x} is {n}", "{n} is our {x}",
+    "{n} is guilty", "{n} did it", "{n} killed {w}", "{n} murdered {w}", "{n} poisoned {w}", "it was {n} who",
+    "i killed {w}", "i murdered {w}", "i poisoned {w}", "i am the {x}",
+)  # fmt: skip
+"""What a narrator must not say of the culprit."""
+
+
+class World(NamedTuple):
+    """A case by its name ("train/3") and what is true in it; or a scenario from elsewhere and its solution."""
+
+    name: str
+    truth: Truth | None = None
+    scenario: str = ""
+    solution: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MurderMystery(Dialogue):
+    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is
+    read from the words of the rules, which do not err."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
+    going_on: ClassVar[tuple[str, ...]] = ("delta_belief",)
+    longest: ClassVar[int] = 1000
+
+    preset: str = "paprika"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.error_rate:
+            raise invalid(f"{_NAME}: error_rate", self.error_rate, "0")
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="5",
+            summary="question people and examine things until you can say who did it",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support="every suspect and every witness; together the witnesses have the probability 0.18",
+            source=_SOURCES[self.preset],
+            seats=self.seats("users:narrator"),
+            assumes=self.assumed("users:narrator"),
+            reference="detective",
+            max_new_tokens=200 if self.goes_on else 1024,
+            departures=(
+                "cases are drawn by a program, and every one can be solved for certain",
+                "a program narrates unless another user is seated",
+                "the judge is asked after an accusation or a claim, not in every turn",
+                "of a message the first 4,000 characters are heard",
+                *(_DELTA_BELIEF if self.goes_on else _ENDS),
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(TASKS[split], lambda i: self._task(f"{split}/{i}", case(split, i).truth, split, i))
+
+    def task(self, hidden: Json) -> Task:
+        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that case; or
+        `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
+        if foreign := self.foreign(hidden):
+            return foreign
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        name = setup.get("case")
+        if not isinstance(name, str) or name not in _case_names():
+            raise invalid(f"{_NAME}: hidden: case", name, "train/0 to train/202 or test/0 to test/49")
+        if not setup.keys() - {"case"}:
+            return self._task(name, _case(name).truth, "custom", 0)
+        return self._task(name, _truth(_case(name).frame, setup), "custom", 0)
+
+    def _task(self, name: str, truth: Truth, split: str, index: int) -> Task:
+        frame = _case(name).frame
+        suspects = sum(p.suspect for p in frame.people)
+        public = Frozen[Json](
+            case=name, setting=frame.setting, suspects=suspects, witnesses=len(frame.people) - suspects
+        )
+        hidden = Frozen[Any]({"case": name, **truth._asdict()})
+        return self.listed(split, index, public, hidden, setting=frame.setting)
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        h = task.hidden
+        if "scenario" in h:
+            return Talk(World("", None, h["scenario"], h["solution"]))
+        return Talk(World(h["case"], _truth(_case(h["case"]).frame, h)))
+
+    # --- seats -------------------------------------------------------------------------------------------------------
+
+    def intro(self, state: Talk, seat: str) -> str:
+        say, world = self.say_pieces, _world(state)
+        if seat == JUDGE:
+            return ""
+        if world.truth is None:
+            text, judging = say["intro-foreign" if seat == AGENT else "user-foreign"], say["judging-foreign"]
+            about = {"scenario": world.scenario, "solution": world.solution, "judging": judging.format(goal=GOAL)}
+            return text.format(**about, turns=self.turns, ending=say["ending"])
+        if seat == AGENT:
+            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.turns, accusing=say["accusing"])
+        return _role(world, say["judging"])
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The narrator: the `question`, the turns `left` after this one, the `case`, and what is said to a wrong
+        accusation (`unmoved`; empty where any accusation reaches the goal)."""
+        if seat != USER:
+            return Frozen()
+        world = _world(state)
+        known = None if world.truth is None else Case(_frame(world), world.truth)
+        left = self.turns - state.turn - 1
+        unmoved = self.say_pieces["denied"] if self.goes_on else ""
+        return Frozen[Any](question=state.said, left=left, case=known, unmoved=unmoved)
+
+    def hypothesis(self, state: Talk) -> str:
+        world = _world(state)
+        return world.solution if world.truth is None else _culprit(world)
+
+    def filter(self, public: Mapping[str, Json]) -> MysteryFilter | None:
+        longest = self.longest if "length" in self.active_checks else LONGEST
+        return _prior(public["case"], longest, self.goes_on and self.judge == "rules") if "case" in public else None
+
+    def actions(self, state: Talk) -> Sequence[str] | None:
+        """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
+        for a scenario from elsewhere."""
+        world = _world(state)
+        return _actions(world.name) if world.truth else None
+
+    def say(self, answer: str) -> str:
+        """An accusation of whoever is named; other texts as they are."""
+        return f"I accuse {answer} of the murder." if is_name(answer) else answer
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def solves(self, state: Talk) -> bool:
+        world, found = _world(state), self._read(state)
+        return world.truth is not None and found.kind == "accuse" and found.person == world.truth.culprit
+
+    def ends(self, state: Talk) -> bool:
+        if self.goes_on:
+            return self.solves(state)
+        if _world(state).truth is None:
+            return is_accusation(state.said)
+        return self._read(state).kind == "accuse"
+
+    def _read(self, state: Talk) -> Reading:
+        world = _world(state)
+        return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
+
+    def verdict(self, state: Talk) -> Verdict:
+        """Naming somebody is no accusation: guilt has to be stated."""
+        world, found = _world(state), self._read(state)
+        if world.truth is None:
+            return "unclear"
+        if found.kind == "accuse":
+            return "right" if self.solves(state) else "wrong"
+        stated = found.kind == "nothing" and may_accuse(marked(_frame(world), state.said[:LONGEST]))
+        return verdict_on(state.said, self.names(state)) if stated else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        world = _world(state)
+        assert world.truth is not None
+        rows = [(i, name) for i, p in enumerate(_frame(world).people) for name in (p.name, p.given)]
+        people = {name_key(name): 1 << i for i, name in rows}
+        return Names(lookup(people), 4, 1 << world.truth.culprit)
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        """Sentences that give the culprit away; the name alone does not."""
+        world = _world(state)
+        return _given_away(world) if world.truth else ()
+
+    def candidates(self, said: str) -> int:
+        return int(is_accusation(said))
+
+    def counter(self, state: Talk) -> Candidates:
+        """Who is accused depends on the names in the case."""
+        world = _world(state)
+        if world.truth is None:
+            return self.candidates
+        return lambda said: len(accused(marked(_frame(world), said[:LONGEST])))
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        world = _world(state)
+        if world.truth is None:
+            return Frozen[Any](evidence=(), accused="")
+        frame, found = _frame(world), self._read(state)
+        name = frame.people[found.person].name if found.kind == "accuse" else ""
+        return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
+
+    def epilogue(self, state: Talk) -> str:
+        """Who did it, and how; nothing of a scenario from elsewhere."""
+        world = _world(state)
+        return "" if world.truth is None else ending(Case(_frame(world), world.truth))
+
+    def to_judge(self, state: Talk) -> str:
+        world = _world(state)
+        secret = world.solution if world.truth is None else _culprit(world)
+        told = world.scenario if world.truth is None else briefing(_frame(world))
+        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret, scenario=told)
+
+    def _claimed(self, state: Talk, claimed: bool) -> Step:
+        """An accusation claims that the case is solved, whatever the narrator says."""
+        return super()._claimed(state, True)
+
+
+# --- cases -----------------------------------------------------------------------------------------------------------
+
+
+def _world(state: Talk) -> World:
+    return cast("World", state.world)
+
+
+def _case(name: str) -> Case:
+    split, _, index = name.partition("/")
+    return case(split, int(index))
+
+
+@lru_cache(maxsize=1)
+def _case_names() -> frozenset[str]:
+    return frozenset(f"{split}/{i}" for split, n in TASKS.items() for i in range(n))
+
+
+def _frame(world: World) -> Frame:
+    return _case(world.name).frame
+
+
+def _culprit(world: World) -> str:
+    assert world.truth is not None
+    return _frame(world).people[world.truth.culprit].name
+
+
+def _truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
+    """The truth that a setup states, if it can be drawn in this case."""
+    try:
+        vectors = tuple(tuple(int(v) for v in row) for row in setup["vectors"])
+        found = Truth(int(setup["culprit"]), vectors, int(setup["mark"]), tuple(int(t) for t in setup["traits"]))
+        possible = frame.model.prob(found) > 0.0
+    except (KeyError, TypeError, ValueError, OverflowError):
+        possible, found = False, None
+    if not possible or found is None:
+        raise invalid(f"{_NAME}: hidden: culprit, vectors, mark, traits", dict(setup), "a truth that the case can have")
+    return found
+
+
+@lru_cache(maxsize=256)
+def _prior(name: str, longest: int, told: bool) -> MysteryFilter:
+    return MysteryFilter(_case(name).frame, longest, told)
+
+
+@lru_cache(maxsize=256)
+def _actions(name: str) -> tuple[str, ...]:
+    frame = _case(name).frame
+    return (*sentences(frame), *(p.name for p in frame.people), *(p.given for p in frame.people))
+
+
+@lru_cache(maxsize=256)
+def _given_away(world: World) -> tuple[str, ...]:
+    frame, name = _frame(world), _culprit(world)
+    nouns = ("murderer", "killer", "culprit")
+    rows = (
+        text.format(n=n, w=w, x=x)
+        for text in _GIVEN_AWAY
+        for n in (name, name.split()[0])
+        for w in (frame.victim, frame.victim.split()[0])
+        for x in nouns
+    )
+    return tuple(dict.fromkeys(rows))
+
+
+@lru_cache(maxsize=512)
+def _role(world: World, judging: str) -> str:
+    """Everything that a narrator needs to play the case; `judging` is the rule on accusations."""
+    frame, say = _frame(world), pieces(_NAME)
+    known = Case(frame, cast("Truth", world.truth))
+    facts = "\n".join(f"- {sentence(frame, c.act)} -> {c.text}" for c in clues(known))
+    lied = "\n".join(f"- {sentence(frame, lie.act)} Refuted by: {sentence(frame, lie.refuted)}" for lie in lies(known))
+    culprit = _culprit(world)
+    rule = judging.format(goal=GOAL, culprit=culprit)
+    return say["user"].format(
+        briefing=briefing(frame), culprit=culprit, facts=facts, lies=lied or say["no-lies"], judging=rule
+    )

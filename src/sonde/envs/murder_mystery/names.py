@@ -1,0 +1,346 @@
+"""Whom and what a detective's message mentions: its sentences, with marks for the names of a case.
+
+`@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item,
+a place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a
+name's words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand
+before a noun. The longest run counts. Part of a name beside a word that is not understood ("the security camera", "the
+kitchen clock") is nothing, and a given name before somebody else's family name is nobody.
+
+Source: ours; words, inflection and sentences are those of `envs/_shared/english`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from .._shared.english.lexicon import expansions
+from .._shared.english.lists import word_list, word_set
+from .._shared.english.numbers import UNITS
+from .._shared.english.words import base, is_verb, tokens
+from .cases import Frame, data
+from .phrases import declared, listed_as
+
+
+class Sentence(NamedTuple):
+    """The words of a sentence with marks, commas between them, and whether it asks."""
+
+    words: tuple[str, ...]
+    asks: bool
+
+
+class Entry(NamedTuple):
+    """Something that can be mentioned: its mark, the base forms of its words, and which of them stand for the whole."""
+
+    mark: str
+    words: tuple[str, ...]
+    heads: frozenset[str]
+    name: bool = False
+
+
+# --- the names of a case ---------------------------------------------------------------------------------------------
+
+
+@cache
+def _same() -> Mapping[str, str]:
+    rows = [phrase.split() for line in declared()["same"] for phrase in line.phrases]
+    return {base(word): base(row[0]) for row in rows for word in row}
+
+
+def form(word: str) -> str:
+    """The form in which words of names are compared: base forms, one for those that mean the same."""
+    return _same().get(base(word), base(word))
+
+
+_OWNED = re.compile(r"(?<=[a-z])(?:['’]s\b|(?<=s)['’](?= ))")
+
+
+def _tokens(text: str) -> list[str]:
+    """Words in lower case, with "s" for what belongs to somebody."""
+    return tokens(_OWNED.sub(_owned, text.lower()))
+
+
+def _owned(found: re.Match[str]) -> str:
+    word = re.search(r"[a-z]+$", found.string[: found.start()])
+    return found[0] if word and word[0] in word_set("owners") | {"let"} else " s "
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(form(w) for w in _tokens(name) if w not in listed_as("small"))
+
+
+_CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
+
+
+def _thing(mark: str, name: str) -> Entry:
+    """A thing by its words; its head is the last one before a preposition, and what a set or box consists of."""
+    low = " ".join(w for w in _tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)) if w != "s")
+    first, *rest = _CUT.split(low)
+    heads = {form(first.split()[-1])}
+    if heads & listed_as("holder") and rest:
+        heads.add(form(rest[0].split()[-1]))
+    return Entry(mark, _words(name), frozenset(heads))
+
+
+def _name(mark: str, name: str) -> Entry:
+    words = tuple(tokens(name))
+    return Entry(mark, words, frozenset(words), True)
+
+
+@lru_cache(maxsize=256)
+def _book(frame: Frame) -> Mapping[str, Sequence[Entry]]:
+    """Everything that can be mentioned in a case, by word."""
+    entries = [_name("@v", frame.victim), _thing("@v", str(data()["settings"][frame.setting]["victim"]))]
+    for p in frame.people:
+        entries += [_name(f"@{p.id}", p.name), _thing(f"@{p.id}", p.role)]
+    for r in frame.records:
+        entries.append(_thing(f"@{'b' if r.kind == 'bystander' else 'r'}{r.id[1:]}", r.name))
+    entries += [_thing(_mark(thing.id), thing.name) for thing in (*frame.places, *frame.items)]
+    near = _words(frame.near)
+    entries.append(Entry("@n", near, frozenset(near) - {*_words(frame.places[0].name)}))
+    thing = _words(frame.thing)
+    skill = Entry("@t", thing, frozenset(thing[1:] or thing))
+    entries.append(skill if frame.means == "skill" else _thing("@t", frame.thing))
+    for mark in ("v", "s", "i1", "i0"):
+        rows = [line for line in declared()[f"also @{mark}"] if line.scope in ("", frame.trace)]
+        entries += [_thing(f"@{mark}", name) for line in rows for p in line.phrases for name in expansions(p)]
+    book: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for word in dict.fromkeys(entry.words):
+            book.setdefault(word, []).append(entry)
+    return book
+
+
+def _mark(target: str) -> str:
+    """The mark of a thing or place; the scene has its own."""
+    return "@s" if target == "l0" else f"@{target}"
+
+
+@cache
+def all_names() -> frozenset[str]:
+    return frozenset(w for rows in data()["names"].values() for name in rows for w in tokens(name))
+
+
+# --- mentions --------------------------------------------------------------------------------------------------------
+
+
+class _Run(NamedTuple):
+    """Words of a message that fit an entry up to `end`; better runs compare greater."""
+
+    words: int
+    full: bool
+    end: int
+    entry: Entry
+
+
+_LONGEST = 16
+"""Words within which a name is said."""
+
+
+def _run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
+    """The longest run from `at` on that is a name of this entry."""
+    left, got, ends = Counter(entry.words), list[str](), list[int]()
+    for i in range(at, min(at + _LONGEST, len(words))):
+        word = words[i] if entry.name else shapes[i]
+        if left[word] > 0:
+            left[word] -= 1
+            got.append(word)
+            ends.append(i + 1)
+        elif words[i] not in listed_as("small"):
+            break
+    for n in range(len(got), 0, -1):
+        if not entry.heads.isdisjoint(got[:n]) and not (entry.name and _shuffled(got[:n], entry.words)):
+            return _Run(n, n == len(entry.words), ends[n - 1], entry)
+    return None
+
+
+def _shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
+    return list(part) != [w for w in whole if w in part]
+
+
+def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
+    """What is mentioned from `at` on."""
+    rows = dict.fromkeys((*book.get(words[at], ()), *book.get(shapes[at], ())))
+    runs = [run for entry in rows if (run := _run(entry, words, shapes, at))]
+    if not runs:
+        return None
+    top = max(runs, key=lambda run: run[:2])
+    marks = dict.fromkeys(run.entry.mark for run in runs if run[:2] == top[:2])
+    if top.entry.name:
+        return None if _misnamed(words, at, top) else top
+    if not _stands(words, at, top):
+        return None
+    if len(marks) > 1:
+        marks.pop("@t", None)
+        marks.pop("@n", None)
+    mark = next(iter(marks)) if len(marks) == 1 else "@x"
+    return top._replace(entry=top.entry._replace(mark=mark))
+
+
+def _stands(words: Sequence[str], at: int, run: _Run) -> bool:
+    """Whether a run stands for the thing, and not for a part of another's name: by the words beside it."""
+    before, after = (words[at - 1] if at else ","), (words[run.end] if run.end < len(words) else ",")
+    kind, whole = run.entry.mark[1], run.full and run.words > 1
+    if before in _ANY and (kind in "pb" or not whole):
+        return False
+    if run.words == 1 and (words[at] in word_set("aux") or before in listed_as("subject")):
+        return False
+    return (whole or _beside(before, "before")) and ((whole and kind not in "lpv") or _beside(after, "after"))
+
+
+_ANY = frozenset(("a", "another", "my", "every"))
+
+
+def _beside(word: str, side: str) -> bool:
+    """Whether a word may stand before or after a name."""
+    return word in listed_as(side) or _plain(word)
+
+
+def _plain(word: str) -> bool:
+    """Whether a word is none that may be part of a name."""
+    return word == "," or word[0] == "@" or word.endswith(("ly", "ing", "ed")) or _is_function(word)
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_function(word: str) -> bool:
+    lists = ("aux", "open", "prepositional", "followers", "pronouns", "adverbs", "fillers", "turns")
+    return word in listed_as("small") or is_verb(base(word)) or any(word in word_set(name) for name in lists)
+
+
+def _misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
+    """Whether a family name stands behind one that does not belong to it."""
+    return (
+        at > 0
+        and words[at] != run.entry.words[0]
+        and not (_beside(words[at - 1], "before") or words[at - 1] in _titles())
+    )
+
+
+@cache
+def _titles() -> frozenset[str]:
+    """Words that may stand before a family name: titles, and whatever somebody may be."""
+    roles = (role for row in data()["settings"].values() for role in row["roles"])
+    return listed_as("title") | frozenset(w for role in roles for w in tokens(role) if w not in listed_as("small"))
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+_TITLES = re.compile(r"\b(mr|mrs|ms|dr|prof|st|e\.g|i\.e)\.", re.IGNORECASE)
+_END = re.compile(r"[.!;\n]+(?=\s|$)|\?|(?<=\d)\.(?=\s)|\s+[-–—]+\s+|…")
+_MARKUP = re.compile(r"[*_#\"“”«»`()\[\]]+")
+_COLON = re.compile(r"(?<!\d):|:(?!\d)")
+_CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)")
+_COUNTED = re.compile(
+    r"\b(?:the )?(?:(?P<which>first|second|third|fourth|last|only|[1-4](?:st|nd|rd|th)) )?(?P<kind>suspect|witness)"
+    r"(?(which)| (?:number |no\. |#)?(?P<number>[1-4]|one|two|three|four))\b",
+    re.IGNORECASE,
+)
+_STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
+
+
+def spoken(text: str) -> list[Sentence]:
+    """The sentences of a message, without marks."""
+    low = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", _TITLES.sub(r"\1", text))))
+    found, start = list[Sentence](), 0
+    for end in (*_END.finditer(low), None):
+        part = low[start : end.start() if end else len(low)].replace("/", " or ")
+        if words := _tokens(part):
+            found.append(Sentence(tuple(words), end is not None and end[0] == "?"))
+        start = end.end() if end else start
+    return found
+
+
+@lru_cache(maxsize=8192)
+def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
+    """The sentences of a message, with marks.
+
+    >>> from .cases import case
+    >>> for s in sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
+    ...     print(" ".join(s.words), s.asks)
+    hm False
+    @p0 , did you see @p1 near @l5 True
+    """
+    counted = _COUNTED.sub(lambda found: _person(frame, found), text)
+    apart = _STRANGER.sub(_apart, counted)
+    return tuple(Sentence(_marked(frame, s.words), s.asks) for s in spoken(apart))
+
+
+def _person(frame: Frame, found: re.Match[str]) -> str:
+    """Who is counted instead of named: "the second suspect", "witness 1", "the only witness"."""
+    group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
+    word = (found["which"] or found["number"]).lower()
+    if word in ("last", "only"):
+        return group[-1] if word == "last" or len(group) == 1 else found[0]
+    ordinals = word_list("ordinals")
+    n = ordinals.index(word) if word in ordinals else int(word[0]) - 1 if word[0].isdigit() else UNITS.get(word, 0) - 1
+    return group[n] if 0 <= n < len(group) else found[0]
+
+
+def _apart(found: re.Match[str]) -> str:
+    """A given name before a family name that nobody has is nobody's."""
+    first, last = found[1].lower(), found[2].lower()
+    strange = first in all_names() and last not in all_names() and not _plain(last)
+    return f"stranger {found[2]}" if strange else found[0]
+
+
+def _marked(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
+    book, shapes, out, at = _book(frame), [form(w) for w in words], list[str](), 0
+    while at < len(words):
+        run = _mention(book, words, shapes, at)
+        out.append(run.entry.mark if run else words[at])
+        at = run.end if run else at + 1
+    return tuple(_joined(frame, out))
+
+
+def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
+    """Without a name that says again who was named ("the cook, Sven,"), and without the place where a record is."""
+    kept: list[str] = []
+    for i, word in enumerate(words):
+        before_mark = words[i + 1 : i + 2] and words[i + 1][0] == "@"
+        if before_mark and (word in ("the", "our", "that", "this") or _calls(frame, word, words[i + 1])):
+            continue
+        last = next((w for w in reversed(kept) if w not in (",", "the", "in", "of", "at", "from")), "")
+        if (word[0] == "@" and word == last) or (
+            word[:2] == "@l" and last[:2] in ("@r", "@b") and f"l{frame.records[int(last[2:])].place}" == word[1:]
+        ):
+            while kept[-1] != last:
+                kept.pop()
+        elif word[0] == "@" and last == "@v" and word[1] in "pb" and kept[-2:] == ["@v", "s"]:
+            kept[-2:] = [word]
+        else:
+            kept.append(word)
+    return kept
+
+
+def _calls(frame: Frame, word: str, mark: str) -> bool:
+    """Whether a word before somebody's name is a title, or says what they are."""
+    return word in listed_as("title") or (mark[1] == "p" and word in tokens(frame.people[int(mark[2:])].role))
+
+
+def mentioned(words: Iterable[str], kinds: str) -> list[str]:
+    """The ids of these kinds, in order, each once.
+
+    >>> mentioned(("@p1", "and", "@p0", "see", "@p1", "in", "@l3"), "p")
+    ['p1', 'p0']
+    """
+    found = (("l0" if w == "@s" else w[1:]) for w in words if w[0] == "@")
+    return list(dict.fromkeys(target for target in found if target[0] in kinds))
+
+
+def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
+    """The id of the only record that shares most with a message that names none but speaks of one; "" if there is none.
+    Its place counts half."""
+    shapes = {form(w) for w in _tokens(heard)} - {form("record"), form("camera")}
+    if not {"record", "camera"} & {form(w) for w in rest} and "@x" not in rest:
+        return ""
+    scores = {r.id: _in_common(frame, r.place, _words(r.name), shapes) for r in frame.records if r.kind != "bystander"}
+    best = max(scores.values(), default=0.0)
+    top = [record for record, score in scores.items() if score == best]
+    return top[0] if best > 0 and len(top) == 1 else ""
+
+
+def _in_common(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
+    return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_words(frame.places[place].name)))

@@ -1,0 +1,64 @@
+"""The narrator of a murder mystery: shows what there is to be seen and lets people speak, by the rules of the case.
+
+Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers follow from what the message does
+(`reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be
+talked into a confession. To an accusation the answer is that the goal is reached, as the paper has it: whether it is
+right is not the narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is
+noted, and neither confirmed nor denied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import UNKNOWN, View
+
+from .._shared.dialogue import GOAL
+from .._shared.rule_user import Ruled
+from .cases import Case, Frame
+from .reading import read
+from .replies import empty, reply, revealed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrator(Ruled):
+    """See the module. Takes the private facts `left` and `unmoved` as well, which is said to a wrong accusation; for a
+    scenario from elsewhere it knows nothing."""
+
+    needs: ClassVar[tuple[str, ...]] = ("case", "question")
+
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        known, said = facts["case"], facts["question"]
+        if known is None:
+            return UNKNOWN
+        return reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left"))
+
+    def answers(self, view: View) -> bool:
+        known: Case | None = view.private["case"]
+        return known is not None and read(known.frame, view.private["question"]).kind not in ("talk", "nothing")
+
+    def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
+        """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
+        known: Case = view.private["case"]
+        people = (p.name for p in known.frame.people)
+        chances = dict(zip(people, _chances(known.frame, view.private, reply), strict=True))
+        return [chances.get(name, 0.0) for name in hypotheses]
+
+
+def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
+    """What is said if the message accuses somebody."""
+    unmoved = facts.get("unmoved", "")
+    return unmoved if unmoved and read(facts["case"].frame, facts["question"]).person != culprit else GOAL
+
+
+def _chances(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
+    """For each person, were they the culprit."""
+    query = facts["question"]
+    found = read(frame, query)
+    if found.act is not None and frame.acts[found.act]:
+        shown = revealed(frame, query, reply)
+        return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)
+    told = (empty(frame, query, _to_accusation(facts, p), facts.get("left")) for p in range(len(frame.people)))
+    return [float(reply == text) for text in told]

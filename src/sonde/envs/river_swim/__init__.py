@@ -1,0 +1,1 @@
+"""River swim: the environment and all that belongs to it."""

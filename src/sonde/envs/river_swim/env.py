@@ -1,0 +1,365 @@
+"""RiverSwim: swim against a current through caves whose labels say nothing, to a reward that is far upstream.
+
+Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3, after Strehl and Littman
+(2008) and Osband et al. (2013). One tunnel of each cave leads downstream for certain, the other upstream with
+probability 0.35, back with 0.05; downstream in the first cave pays 0.005, upstream in the last one 1, all else 0.
+Presets: length3 (3 caves, H = 6, K = 35), length4 (4, H = 20, K = 35), length6 (6, H = 50, K = 35); the world stays
+over the K sub-episodes, each of which begins in the first cave.
+
+Left open by the paper:
+- The ends of the river. `ends="stated"`, the default, takes the 35 % and 5 % at their word in every cave: the first
+  keeps a swimmer with 0.65, the last with 0.95. `ends="osband"` has the ends of the paper it cites for the dynamics:
+  0.6 up from the first cave, 0.6 to stay in the last.
+- What rewards belong to. `rewards="action"`, the default: to cave and tunnel (R(s, a), section 2), whatever cave the
+  stroke ends in. `rewards="transition"`: to cave, tunnel and next cave, as its prompts ask of a sampled map (H.3); the
+  last cave then pays 1 to a stroke upstream that stays there and nothing to one that is washed back, as in Strehl and
+  Littman. Agents then have every such reward to find out, and are told so.
+- K and H of length 6 and K of length 4; it names horizons "as large as 50" and K = 35 for length 3.
+
+Labels of caves and tunnels are drawn from the world seed; the label of the first cave is public.
+`downstream_known=True` also tells every deterministic transition (appendix C), which leaves nothing to find out but
+chances and rewards. An episode is won when its mean return per sub-episode is at least half the optimal value, and its
+score is that ratio, at most 1; the agent is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core.env import pick
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from .._shared.prompts import pieces
+from .._shared.rounds import checked_turns, fact
+from .currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
+
+if TYPE_CHECKING:
+    from .._shared.finite import Problem, World
+    from .filter import Game, RiverFilter
+
+
+class _Preset(NamedTuple):
+    caves: int
+    horizon: int
+    sub_episodes: int
+
+
+_PRESETS = {"length3": _Preset(3, 6, 35), "length4": _Preset(4, 20, 35), "length6": _Preset(6, 50, 35)}
+_SIZES = {"train": 1000, "test": 100}
+_REWARDS = {r: Frozen({AGENT: r}) for r in (0.0, SMALL, GREAT)}
+
+
+class State(NamedTuple):
+    """The labels, the place of the swimmer (counted from the first cave), the steps taken and the rewards so far."""
+
+    labels: Labels
+    place: int = 0
+    turn: int = 0
+    total: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiverSwim(TabularEnv[State], AnswerTags):
+    """See the module. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`,
+    `rewards` `action` or `transition`."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "length3"
+    caves: int | None = None
+    horizon: int | None = None
+    sub_episodes: int | None = None
+    ends: str = "stated"
+    rewards: str = "action"
+    downstream_known: bool = False
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.n <= 7:
+            raise invalid("river_swim: caves", self.n, "2 to 7")
+        if self.ends not in ENDS:
+            raise unknown("river_swim: ends", self.ends, ENDS)
+        if self.rewards not in REWARDS:
+            raise unknown("river_swim: rewards", self.rewards, REWARDS)
+
+    def check_turns(self) -> None:
+        checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
+
+    def _given(self, field: str) -> int:
+        own = getattr(self, field)
+        return getattr(_PRESETS[self.preset], field) if own is None else own
+
+    @cached_property
+    def n(self) -> int:
+        """Number of caves."""
+        return self._given("caves")
+
+    @cached_property
+    def h(self) -> int:
+        """Steps of a sub-episode."""
+        return self._given("horizon")
+
+    @cached_property
+    def turns(self) -> int:
+        """Steps of the episode."""
+        return checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
+
+    @cached_property
+    def rounds(self) -> int:
+        """Number of sub-episodes; `max_turns` may cut the last one short."""
+        return -(-self.turns // self.h)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the caves."""
+        return tuple(str(i + 1) for i in range(self.n))
+
+    @cached_property
+    def _by_next(self) -> bool:
+        return self.rewards == "transition"
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="river_swim",
+            version="2",
+            summary="swim upstream through unlabelled caves to a distant reward, again and again in the same river",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support="every labelling of the caves after the first and of their tunnels, alike",
+            source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3",
+            reference="psrl",
+            departures=(
+                "the ends of the river as its text states the current, or as Osband et al. (2013) have them",
+                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the three values that "
+                "occur are told",
+            ),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_SIZES[split], lambda i: self._task(self._public(split, i), None, split, i))
+
+    def _public(self, split: str, index: int) -> Frozen[Any]:
+        rng = Random(derive(0, "task", "river_swim", self.preset, split, index))
+        return self._told_of(_drawn(self.labels, self.labels[rng.randrange(self.n)], rng))
+
+    def _told_of(self, labels: Labels) -> Frozen[Any]:
+        """What is public about a river with these labels."""
+        public: dict[str, Any] = {"caves": self.labels, "start": labels.order[0]}
+        if self.downstream_known:
+            from .filter import known_downstream
+
+            public["known"] = known_downstream(labels)
+        return Frozen(public)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"order": ["2", "1", "3"], "up": ["B", "A", "B"]}`: caves from the first, and their upstream tunnels."""
+        labels = _labels(self._checked(hidden))
+        return self._task(self._told_of(labels), _hidden(labels), "custom", 0)
+
+    def _checked(self, hidden: Json) -> Mapping[str, Any]:
+        setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        if set(setup) != {"order", "up"}:
+            raise invalid("river_swim: hidden", cast("object", hidden), '{"order": ["2", ...], "up": ["B", ...]}')
+        order, up = setup["order"], setup["up"]
+        if not _listed(order) or sorted(order) != sorted(self.labels):
+            raise invalid("river_swim: hidden: order", order, f"each of {', '.join(self.labels)} once")
+        if not _listed(up) or len(up) != self.n or not set(up) <= set(TUNNELS):
+            raise invalid("river_swim: hidden: up", up, f"{self.n} of {', '.join(TUNNELS)}")
+        return setup
+
+    def _task(self, public: Mapping[str, Json], hidden: Json, split: str, index: int) -> Task:
+        return self.listed(split, index, public, hidden)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        rows = self._fitting(public)
+        return [(1.0 / len(rows), _hidden(labels)) for labels in rows]
+
+    def _fitting(self, public: Mapping[str, Json]) -> Sequence[Labels]:
+        from .filter import known_downstream, labellings
+
+        rows = labellings(self.labels, public["start"])
+        return [r for r in rows if known_downstream(r) == public["known"]] if "known" in public else rows
+
+    def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
+        if "known" in public:
+            return super().draw(public, rng)
+        return _hidden(_drawn(self.labels, public["start"], rng))
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        return State(_labels(hidden))
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.turns else None
+
+    def hypothesis(self, state: State) -> str:
+        return str(state.labels)
+
+    def intro(self, state: State, seat: str) -> str:
+        say, start = pieces("river_swim"), state.labels.order[0]
+        known = "\n\n" + say["known"].format(list=_sentences(state.labels)) if self.downstream_known else ""
+        pays = say[f"pays_{self.rewards}"]
+        told = say["intro"].format(n=self.n, start=start, rounds=self.rounds, h=self.h, known=known, pays=pays)
+        return f"{told}\n\n{self._now(start, 0)}"
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        tunnel = _named(text, self.which_answer)
+        if tunnel is None:
+            return [(1.0, self._unread(state, text))]
+        return [(p, self._swum(state, tunnel, after)) for p, after in self._rows(state, tunnel)]
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        """One draw from `outcomes`, building only the one that happens."""
+        tunnel = _named(text, self.which_answer)
+        if tunnel is None:
+            return self._unread(state, text)
+        rows = self._rows(state, tunnel)
+        return self._swum(state, tunnel, rows[0][1] if len(rows) == 1 else pick(rows, rng))
+
+    def _rows(self, state: State, tunnel: str) -> tuple[tuple[float, int], ...]:
+        return current(self.n, self.ends, state.place, tunnel == state.labels.up[state.place])
+
+    def _swum(self, state: State, tunnel: str, place: int) -> Step:
+        labels, before, turn, total = state
+        order = labels.order
+        reward = pay(self.n, before, tunnel == labels.up[before], place, self._by_next)
+        info = fact("step", turn, self.h, order[before], tunnel, reward, order[place])
+        return self._next(State(labels, place, turn + 1, total + reward), _stroke(tunnel, order[place], reward), info)
+
+    def _unread(self, state: State, text: str) -> Step:
+        """An answer that names no tunnel costs the step; none at all ends the episode."""
+        say, cave = pieces("river_swim"), state.labels.order[state.place]
+        if read_answer(text) is None:
+            info = fact("format", state.turn, self.h, cave, None, 0.0, cave)
+            told = Frozen({AGENT: say["format"]})
+            return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("format"))
+        info = fact("invalid", state.turn, self.h, cave, None, 0.0, cave)
+        return self._next(state._replace(turn=state.turn + 1), say["invalid"].format(cave=cave), info)
+
+    def _next(self, after: State, told: str, info: Frozen[Any]) -> Step:
+        rewards = _REWARDS[info["reward"]]
+        if after.turn == self.turns:
+            ended = Frozen({AGENT: f"{told}\n{pieces('river_swim')['over']}"})
+            return Step(after, ended, rewards, info, self._outcome(after.total, info))
+        if after.turn % self.h == 0:
+            after = State(after.labels, 0, after.turn, after.total)
+        now = self._now(after.labels.order[after.place], after.turn)
+        return Step(after, Frozen({AGENT: f"{told}\n{now}"}), rewards, info)
+
+    def _outcome(self, total: float, info: Frozen[Any]) -> Outcome:
+        score = min(1.0, total / (self._best * self.turns / self.h))
+        won = score >= 0.5 and info["action"] is not None
+        return Outcome("win" if won else "loss", score)
+
+    def _now(self, cave: str, turn: int) -> str:
+        """Where the swimmer is and when."""
+        round_, step = divmod(turn, self.h)
+        return _clock("round" if step == 0 else "step", cave, round_ + 1, self.rounds, step + 1, self.h)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return TUNNELS
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    # --- the decision problem ----------------------------------------------------------------------------------------
+
+    def model(self, public: Mapping[str, Json]) -> Problem:
+        """The decision problem of tasks with this public part."""
+        return _problem(self, public["start"], public.get("known", ()))
+
+    def world(self, state: State) -> World:
+        """The tables behind a state of an episode, in the order of `model`'s labels."""
+        from .filter import labelled
+
+        return labelled(self.model({"start": state.labels.order[0]}), self.ends, state.labels)
+
+    def optimal_value(self, state: State) -> float:
+        """Expected return of optimal play over one sub-episode; the same under every labelling."""
+        return self._best
+
+    @cached_property
+    def _best(self) -> float:
+        from .filter import chain
+
+        return float(chain(self.n, self.ends, self._by_next).values(self.h)[0, 0].max())
+
+    def filter(self, public: Mapping[str, Json]) -> RiverFilter:
+        from .filter import RiverFilter
+
+        return RiverFilter.prior(_game(self, Frozen(public)))
+
+
+@lru_cache(maxsize=256)
+def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]) -> Problem:
+    from .._shared.finite import Problem
+
+    by_next = env.rewards == "transition"
+    return Problem("tabular", env.labels, TUNNELS, env.h, env.rounds, start, (0.0, SMALL, GREAT), known, by_next)
+
+
+@lru_cache(maxsize=64)
+def _game(env: RiverSwim, public: Frozen[Any]) -> Game:
+    from .filter import game
+
+    return game(env.model(public), env.ends, env._fitting(public), partial(_named, which=env.which_answer))  # pyright: ignore[reportPrivateUsage]
+
+
+# --- labels and words ------------------------------------------------------------------------------------------------
+
+
+def _drawn(caves: Sequence[str], start: str, rng: Random) -> Labels:
+    """A labelling with this start, uniformly."""
+    others = [c for c in caves if c != start]
+    rng.shuffle(others)
+    return Labels((start, *others), tuple(TUNNELS[rng.randrange(2)] for _ in caves))
+
+
+def _labels(hidden: Mapping[str, Any]) -> Labels:
+    return Labels(tuple(hidden["order"]), tuple(hidden["up"]))
+
+
+def _hidden(labels: Labels) -> Json:
+    return Frozen[Any](order=labels.order, up=labels.up)
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(v, str) for v in cast("Sequence[object]", value))
+
+
+def _named(text: str, which: Which = "last") -> str | None:
+    """The tunnel that a text names; None if it names none."""
+    return parse_answer(text, _tunnel, which=which)
+
+
+def _tunnel(answer: str) -> str | None:
+    name = answer.upper().removeprefix("TUNNEL ")
+    return name if name in TUNNELS else None
+
+
+@lru_cache(maxsize=1024)
+def _stroke(tunnel: str, cave: str, reward: float) -> str:
+    return pieces("river_swim")["stroke"].format(tunnel=tunnel, cave=cave, reward=f"{reward:g}")
+
+
+@lru_cache(maxsize=16_384)
+def _clock(piece: str, cave: str, round_: int, rounds: int, step: int, steps: int) -> str:
+    return pieces("river_swim")[piece].format(cave=cave, round=round_, rounds=rounds, step=step, steps=steps)
+
+
+def _sentences(labels: Labels) -> str:
+    from .filter import known_downstream
+
+    line = pieces("river_swim")["known_line"]
+    rows = known_downstream(labels)
+    return "\n".join(line.format(cave=cave, tunnel=tunnel, after=after) for cave, tunnel, after in rows)

@@ -1,0 +1,271 @@
+"""Text-nav: walk through a house, find a thing and bring it to where it belongs, a command at a time.
+
+Source: LMRL-Gym (arXiv 2311.18232), 4.2, B.2 and D.2: ten rooms with names, things that can be opened, closed, taken
+and put; stale food from the living room belongs into the fridge in the kitchen; the walk begins in any room. Told are
+the room, what is carried, what can be reached, and the ways out; reward 1 at the goal, else 0. Presets:
+
+    fo         the paper's house, fully observed: 100 test tasks, 10 starts in 10 wordings; train: in 90 others
+    po         the same, partially observed: the room's name and what is carried are left out, as in the paper's code
+    generated  ours: a house of its own for every task, 8 to 20 rooms, and another goal: one of three rooms has the
+               thing, and it belongs on furniture, into a container, or into one that must be closed then
+
+With `fo` nothing is hidden: there is no filter, so gains are n/a, and the house is not described: it is learned by
+walking or by training. Else the first message describes it, and the hypothesis is a `Setup`: where the walk began and
+where the thing was. The prior is uniform over the setups that show what is seen first, which is public. A generated
+house tells the start, unless `observed="partial"`.
+
+How things are told varies with the task and from turn to turn (`words.py`); what a command does is drawn
+nowhere. A text that is no command, and a command that nothing here obeys, costs a turn and is answered.
+
+Departures: the paper does not list its rooms (`plan.py` says what is ours) nor the limit of turns, which
+is the 15 of its code's data; it trains on the starts it tests, so only the wording tells training and test tasks of its
+house apart; every answer tells the whole scene. Its code has eight rooms, wants the fridge closed at the end, ends the
+game when the stale food is eaten, and lists the admissible commands in every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from sonde._util.frozen import freeze
+from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.types import EMPTY, Json, content_hash
+
+from .._shared.prompts import pieces
+from .commands import Command, read_command
+from .generate import FEWEST, MOST, ROOMS, generate
+from .plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
+from .words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
+from .world import REFUSED, World, admissible, obey, seen
+
+if TYPE_CHECKING:
+    from sonde.core import Filter
+
+
+class _Preset(NamedTuple):
+    observed: str
+    turns: int
+    source: str
+
+
+_LMRL = "LMRL-Gym (arXiv 2311.18232), 4.2, B.2 and D.2"
+_PRESETS = {
+    "fo": _Preset("full", 15, _LMRL),
+    "po": _Preset("partial", 15, _LMRL),
+    "generated": _Preset("full", 60, f"ours, after {_LMRL}"),
+}
+_OBSERVED = ("full", "partial")
+_TESTED = 10
+"""Wordings of test tasks in the paper's house."""
+_TRAINED = 90
+_GENERATED = {"train": 1000, "test": 100}
+_LMRL_HOUSE = Frozen(house="lmrl")
+_AT_GOAL = Frozen({AGENT: 1.0})
+
+
+class State(NamedTuple):
+    """The world, the setup it began with, the wording and the turns taken."""
+
+    world: World
+    setup: Setup
+    wording: int
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextNav(CertainEnv[State]):
+    """See the module. None takes the preset's value. `observed` is `full` or `partial`; `rooms`, 8 to 20, fixes the
+    number of rooms of generated houses; `max_turns` is the number of commands."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "fo"
+    observed: str | None = None
+    rooms: int | None = None
+    max_turns: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.observed is not None and self.observed not in _OBSERVED:
+            raise unknown("text_nav: observed", self.observed, _OBSERVED)
+        if self.rooms is not None and self.preset != "generated":
+            raise invalid("text_nav: rooms", self.rooms, "None, save under the preset generated")
+        if self.rooms is not None and not FEWEST <= self.rooms <= MOST:
+            raise invalid("text_nav: rooms", self.rooms, f"{FEWEST} to {MOST}")
+
+    @cached_property
+    def turns(self) -> int:
+        return self.max_turns or _PRESETS[self.preset].turns
+
+    @cached_property
+    def _full(self) -> bool:
+        return (self.observed or _PRESETS[self.preset].observed) == "full"
+
+    @cached_property
+    def _known(self) -> bool:
+        """Whether nothing is hidden, in any task of this configuration's own."""
+        return self._full and self.preset != "generated"
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name="text_nav",
+            version="2",
+            summary="find a thing in a house and bring it to where it belongs, a command at a time",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(0.0, 1.0),
+            support="the setup itself: nothing is hidden" if self._known else "setups that show what is seen first",
+            source=_PRESETS[self.preset].source,
+            reference="housekeeper",
+            max_new_tokens=512,
+            departures=(
+                "two rooms and the limit of turns are not the paper's, which does not tell them",
+                "training tasks have other wordings (generated: other houses) than test tasks",
+                "every answer tells the whole scene, and no list of commands",
+                "partially observed, the house is described in the first message",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        if self.preset == "generated":
+            return TaskList(_GENERATED[split], lambda i: self._generated(split, i))
+        starts = named(_LMRL_HOUSE).rooms
+        first, n = (0, _TESTED) if split == "test" else (_TESTED, _TRAINED)
+        rows = [(start, _wording(first + number)) for number in range(n) for start in starts]
+        return TaskList(len(rows), lambda i: self._of_the_paper(*rows[i], split, i))
+
+    def _of_the_paper(self, start: str, wording: int, split: str, index: int) -> Task:
+        return self._task(_LMRL_HOUSE, _checked_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
+
+    def _generated(self, split: str, index: int) -> Task:
+        """The hash of the list of rooms decides which split may have it, so no house is in both."""
+        rng = Random(derive(0, "task", "text_nav", self.preset, split, index))
+        names: list[str] = []
+        while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
+            names = rng.sample(ROOMS, self.rooms or rng.randint(FEWEST, MOST))
+        shape = {"plan": generate(names, rng)}
+        house = named(shape)
+        place = place_in(house, rng.choice(house.spots[house.goal.thing]))
+        return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"start": "garden"}`, with `wording` (a number), with `plan` for a house of one's own (see
+        `plan.py`), and with `place` where the goal's thing may be in several."""
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else EMPTY
+        keys = {"start", "house", "plan", "place", "wording"}
+        if "start" not in setup or set(setup) - keys or {"house", "plan"} <= set(setup):
+            allowed = 'a mapping with start, and house or plan, place, wording if needed: {"start": "garden"}'
+            raise invalid("text_nav: hidden", cast("object", hidden), allowed)
+        shape = self._shape(setup)
+        return self._task(shape, _checked_setup(shape, setup), _checked_wording(setup.get("wording", 0)), "custom", 0)
+
+    def _shape(self, setup: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "plan" in setup:
+            return {"plan": checked_plan("text_nav: hidden: plan", setup["plan"])}
+        name = setup.get("house", "lmrl")
+        if not isinstance(name, str) or name not in HOUSES:
+            raise invalid("text_nav: hidden: house", name, f"{', '.join(HOUSES)}, or a plan instead")
+        return {"house": name}
+
+    def _task(self, shape: Mapping[str, Any], setup: Setup, wording: int, split: str, index: int) -> Task:
+        world = first_world(named(shape), setup)
+        public = {**shape, "wording": wording, "seen": seen(world, self._full)}
+        if self._full:
+            public["start"] = setup.start
+        hidden = {**shape, "start": setup.start, "place": setup.place, "wording": wording}
+        group, rooms = shape.get("house", "generated"), str(len(world.house.rooms))
+        return self.listed(split, index, public, hidden, group=group, rooms=rooms)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        setup = Setup(hidden["start"], tuple(hidden["place"]))
+        return State(first_world(named(hidden), setup), setup, hidden["wording"])
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        shape = {key: public[key] for key in ("house", "plan", "wording") if key in public}
+        every = setups(public)
+        return [(1.0 / len(every), Frozen[Any]({**shape, "start": s.start, "place": s.place})) for s in every]
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.turns and not state.world.done else None
+
+    def hypothesis(self, state: State) -> Setup:
+        """Where the walk began, and where the goal's thing was."""
+        return state.setup
+
+    def in_words(self, hypothesis: Setup) -> str:  # type: ignore[override]
+        """`you began in the garden; the thing was in the living room, table`: the parts that may be hidden."""
+        start, (room, furniture) = hypothesis
+        return pieces("text_nav")["hypothesis"].format(start=start, place=f"{room}, {furniture or 'floor'}")
+
+    def intro(self, state: State, seat: str) -> str:
+        say, house = pieces("text_nav"), state.world.house
+        rules = say["intro" if self._full else "partial_intro"]
+        parts = [rules.format(rooms=len(house.rooms), goal=goal_in_words(house), turns=self.turns)]
+        if not (self._full and house == named(_LMRL_HOUSE)):
+            parts.append(say["plan"].format(rooms=plan_in_words(house)))
+        return "\n\n".join([*parts, scene_in_words(seen(state.world, self._full), self._full, style(state.wording, 0))])
+
+    def after(self, state: State, text: str) -> Step:
+        before, setup, wording, turn = state
+        command = read_command(text)
+        world, result = obey(before, command) if command else (before, "invalid")
+        after = State(world, setup, wording, turn + 1)
+        if world.done:
+            told = pieces("text_nav")["win"].format(thing=world.house.things[world.house.goal.thing])
+            return Step(after, Frozen({AGENT: told}), _AT_GOAL, _info("win", command), Outcome("win", 1.0))
+        told = answered(world, command, result, self._full, style(wording, turn + 1))
+        if turn + 1 < self.turns:
+            return Step(after, Frozen({AGENT: told}), EMPTY, _info(result, command))
+        told = Frozen({AGENT: f"{told} {pieces('text_nav')['timeout']}"})
+        return Step(after, told, EMPTY, _info(result, command), Outcome("timeout", truncated="turns"))
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        """The admissible commands: those that change something where the walker is."""
+        return admissible(state.world)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        """Over the setups; None where there is nothing that may be hidden."""
+        house = named(public)
+        return None if "start" in public and len(house.spots[house.goal.thing]) == 1 else super().filter(public)
+
+
+@lru_cache(maxsize=1 << 12)
+def _info(result: str, command: Command | None) -> Frozen[Any]:
+    """What came of a reply, and the command it was read as; `why` it was invalid."""
+    if command is None:
+        return Frozen(result="invalid", why="unreadable")
+    facts = Frozen[Any](verb=command.verb, thing=command.thing, target=command.target)
+    return Frozen[Any](result="invalid", why=result, **facts) if result in REFUSED else Frozen(result=result, **facts)
+
+
+def _wording(number: int) -> int:
+    """The wording of that number, in an order that mixes them."""
+    return 37 * number % WORDINGS
+
+
+def _checked_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
+    house = named(shape)
+    places = [place_in(house, spot) for spot in house.spots[house.goal.thing]]
+    if setup["start"] not in house.rooms:
+        raise invalid("text_nav: hidden: start", setup["start"], f"one of {', '.join(house.rooms)}")
+    place: Any = freeze(setup.get("place", places[0] if len(places) == 1 else None))
+    if place not in places:
+        raise invalid("text_nav: hidden: place", place, f"one of {', '.join(map(str, map(list, places)))}")
+    return Setup(setup["start"], place)
+
+
+def _checked_wording(value: object) -> int:
+    if type(value) is not int or not 0 <= value < WORDINGS:
+        raise invalid("text_nav: hidden: wording", value, f"a whole number from 0 to {WORDINGS - 1}")
+    return value

@@ -1,0 +1,65 @@
+"""The walkers behind LMRL-Gym's text-nav data: each knows one half of the house, and is lost in the other.
+
+Source: arXiv 2311.18232, D.2: the rooms are parted into two halves by how near they are to the kitchen; two behaviour
+policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So one that
+knows the near half reaches the goal from there, and nobody does from afar but by chance.
+
+Near are the rooms with the fewest doors to the room where the thing belongs, the earlier in the plan first where they
+are equally far; of an odd number, the far half has one less. Optimal is what `agents:housekeeper` plays, random any
+admissible command. `half="drawn"` draws a half for every episode, each as often. Where the room is not told, a walker
+that may be in either half is lost.
+
+On `text_nav`, preset `fo`, 41 % of the episodes succeed, and have 12.0 replies on average; in the paper's table 1,
+26 %, and 12.2 replies. Half of the walkers that know the near half and begin in the far one get out of it by chance.
+
+The paper's code does otherwise: of its eight rooms it knows office, bathroom, garden and backyard in three episodes of
+four, else the others, and plays there an optimal command only in one turn of ten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
+
+from .search import best_command
+from .track import at_first, possible
+from .world import House
+
+HALVES = ("near", "far")
+_CHOICES = (*HALVES, "drawn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoHalves(ProgramPolicy):
+    """See the module. Plays `text_nav`. `half` is the half that is known: `near`, `far` or `drawn`."""
+
+    half: str = "drawn"
+
+    def __post_init__(self) -> None:
+        if self.half not in _CHOICES:
+            raise unknown("two_halves: half", self.half, _CHOICES)
+
+    def act_now(self, view: View) -> Action:
+        if view.spec.name != "text_nav":
+            raise UserError(f"agents:two_halves: {view.spec.name} is no house")
+        half = self.half
+        if half == "drawn":
+            half = view.memory or HALVES[Rng(view.seed, "half").randrange(2)]
+        worlds = possible(view)
+        near = near_rooms(next(iter(worlds)).house)
+        if all((world.room in near) == (half == "near") for world in worlds):
+            command = best_command(worlds, "start" in view.public, at_first(view))
+        else:
+            legal = view.legal or ()
+            command = legal[Rng(view.seed).randrange(len(legal))]
+        return Action(view.say(command), memory=half if self.half == "drawn" else None)
+
+
+@lru_cache(maxsize=256)
+def near_rooms(house: House) -> frozenset[int]:
+    """The rooms of the near half."""
+    steps = house.steps[house.room_of(house.goal.place)]
+    rooms = sorted(range(len(house.rooms)), key=lambda room: steps[room])
+    return frozenset(rooms[: (len(rooms) + 1) // 2])

@@ -1,0 +1,380 @@
+"""Twenty questions: find out a secret topic by questions with the answer yes or no.
+
+Sources and presets:
+    paprika       PAPRIKA (arXiv 2502.17543), B.4.1: topics of all kinds, the kind is told; 20 turns, 1,499 training and
+                  367 test tasks; replies yes, no, goal reached
+    delta_belief  ΔBelief-RL, appendices B.1, C.1 and D: frequent nouns, nothing is told; invalid and repeated are
+                  replies of their own and use up the turn. Splits: train (the paper's 1,000 for reinforcement
+                  learning), test (433), sft (341), val (198); all disjoint, which the paper's are not
+    lmrl          LMRL-Gym (arXiv 2311.18232), D.6: 158 well-known things in 17 groups; reward -1 per question, 0 on
+                  the one that names the thing
+    small         ours: 64 of these things in 7 groups, 8 turns, ΔBelief-RL's replies; for tiny models
+
+Ours: the topics and what is known of them (`sources`); the rule user `users:answerer`, who says
+"I do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
+or a common other name, as the thing itself. `as_published=True`: in `delta_belief` every question that mentions the
+secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
+
+`turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
+(what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
+from sonde.core.types import Json
+
+from .._shared.checks import mentions
+from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken
+from .._shared.english.naming import Names, Verdict
+from .._shared.partition import PartitionFilter
+from .answering import TEXTS, TopicAnswers, guess, mentioned
+from .difficulty import difficulty
+from .knowledge import knowledge
+from .regions import people
+from .room import names, read
+
+_NAME = "twenty_questions"
+_LONGEST_TOPIC = 100
+
+
+class World(NamedTuple):
+    """The hidden topic, its category, and whether the knowledge base lacks it."""
+
+    topic: str
+    category: str
+    foreign: bool = False
+
+
+class _Preset(NamedTuple):
+    source: str
+    replies: tuple[str, ...]
+
+
+_ALL_REPLIES = ("yes", "no", "unknown", "invalid", "repeated", "finished")
+
+_PRESETS = {
+    "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", ("yes", "no", "unknown")),
+    "delta_belief": _Preset("ΔBelief-RL, appendices B.1, C.1 and D", _ALL_REPLIES),
+    "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", ("yes", "no", "unknown")),
+    "small": _Preset("ours, after ΔBelief-RL, appendix B.1, and LMRL-Gym, D.6", _ALL_REPLIES),
+}
+_SMALL = ("animals", "sea animals", "birds", "fruits", "tools", "vehicles", "musical instruments")
+"""The groups of LMRL-Gym's things that `small` has."""
+_CHECKS = (
+    "question marks in a row count as one",
+    "a message is taken as one line, so line breaks are not invalid",
+)
+_READ = {
+    "yes": "yes", "no": "no", "i do not know": "unknown", "i don't know": "unknown", "unknown": "unknown",
+    "invalid": "invalid", "repeated": "repeated", "finished": "finished",
+}  # fmt: skip
+_ANSWERS = {text: answer for answer, text in TEXTS.items()} | {GOAL: "finished"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwentyQuestions(Dialogue):
+    """See the module."""
+
+    name_of_prompts: ClassVar[str] = _NAME
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+    default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen(
+        delta_belief=("length", "question_form", "single_inquiry"),
+        small=("length", "question_form", "single_inquiry"),
+    )
+    usual_turns: ClassVar[Mapping[str, int]] = Frozen(small=8)
+
+    preset: str = "paprika"
+    as_published: bool = False
+
+    @cached_property
+    def _preset(self) -> _Preset:
+        return _PRESETS[self.preset]
+
+    @cached_property
+    def say_pieces(self) -> Mapping[str, str]:
+        shared = super().say_pieces
+        again = shared["user-again"].replace("{replies}", ", ".join(TEXTS[r][:-1] for r in self._preset.replies))
+        return {**shared, "user-again": again}
+
+    @cached_property
+    def _by_mention(self) -> bool:
+        return self.as_published and self.preset == "delta_belief"
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="7",
+            summary="find out a secret topic by questions with the answer yes or no",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(-1.0, 0.0) if self.preset == "lmrl" else (0.0, 1.0),
+            support="all topics of all splits" + (" of the category told" if self.preset == "paprika" else ""),
+            source=self._preset.source,
+            seats=self.seats("users:answerer"),
+            assumes=self.assumed("users:answerer"),
+            reference="asker",
+            max_new_tokens=128,
+            departures=(
+                "topics and what is known of them are ours",
+                "the rule user may not know",
+                "of a message the first 2,000 characters are heard",
+                "sets are disjoint and the same topic is on one side in every preset",
+                "prompts are ours",
+                *(_CHECKS if self.preset in self.default_checks else ()),
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return ("train", "test", "sft", "val") if self.preset == "delta_belief" else ("train", "test")
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Sequence[int]]:
+        """Split -> its topics."""
+        return rows(self.preset)
+
+    def split(self, split: str) -> Sequence[Task]:
+        found = self._rows[split]
+        return TaskList(len(found), lambda i: self._known(found[i], split, i))
+
+    def _known(self, topic: int, split: str, index: int) -> Task:
+        knows = knowledge()
+        category = knows.category[topic]
+        public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
+        hard = {} if self.preset == "small" else {"difficulty": difficulty(self.preset, topic)}
+        return self.listed(split, index, public, knows.names[topic], category=category, **hard)
+
+    def task(self, hidden: Json) -> Task:
+        """`"guitar"`: a topic of the preset. Or any topic with its category, which only a language model can answer
+        for: `{"topic": "hurdy-gurdy", "category": "a musical instrument"}`."""
+        if isinstance(hidden, str):
+            index = knowledge().index.get(hidden)
+            if index is None or not pool(self.preset) >> index & 1:
+                example = "Eiffel Tower" if self.preset == "paprika" else "guitar"
+                raise invalid(f"{_NAME}: hidden", hidden, f"a topic of the preset {self.preset}, such as {example!r}")
+            return self._known(index, "custom", 0)
+        return self._foreign(hidden)
+
+    def _foreign(self, hidden: Json) -> Task:
+        setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        if set(setup) != {"topic", "category"}:
+            raise invalid(f"{_NAME}: hidden", cast("object", hidden), 'a topic, or {"topic": ..., "category": ...}')
+        for name, value in setup.items():
+            if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_TOPIC:
+                raise invalid(f"{_NAME}: hidden: {name}", value, f"a text of 1 to {_LONGEST_TOPIC} characters")
+        told: dict[str, Json] = {"category": setup["category"]} if self.preset == "paprika" else {}
+        return self.listed("custom", 0, {**told, "foreign": True}, setup, category=setup["category"])
+
+    def reset(self, task: Task, rng: Rng) -> Talk:
+        if isinstance(task.hidden, str):
+            return Talk(World(task.hidden, knowledge().category[knowledge().index[task.hidden]]))
+        return Talk(World(task.hidden["topic"], task.hidden["category"], True))
+
+    # --- seats -------------------------------------------------------------------------------------------------------
+
+    def hypothesis(self, state: Talk) -> str:
+        return _world(state).topic
+
+    def intro(self, state: Talk, seat: str) -> str:
+        world, say = _world(state), self.say_pieces
+        if seat == AGENT:
+            return say["intro"].format(category=world.category, turns=self.turns)
+        if seat != USER:
+            return ""
+        finished = say["finished-published" if self._by_mention else "finished"].format(topic=world.topic)
+        return say["user"].format(topic=world.topic, category=world.category, finished=finished)
+
+    def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
+        """The user: `topic`, `category`, the `question` that waits, those `heard` before, whether it has `solved` the
+        game, and the `replies` that the game knows."""
+        if seat != USER:
+            return Frozen()
+        world = _world(state)
+        return Frozen[Any](
+            topic=world.topic,
+            category=world.category,
+            question=state.said,
+            heard=state.heard,
+            solved=bool(state.said) and self.solves(state),
+            replies=self._preset.replies,
+        )
+
+    def actions(self, state: Talk) -> Sequence[str]:
+        """Questions in plain English, and the names of the topics, other names too, which `say` turns into guesses."""
+        world = _world(state)
+        category = "" if world.foreign or self.preset != "paprika" else world.category
+        found = self._actions.get(category)
+        if found is None:
+            found = self._actions[category] = _legal(self, category)
+        return found
+
+    @cached_property
+    def _actions(self) -> dict[str, Sequence[str]]:
+        """Category -> legal answers; the same for equal environments, and found once."""
+        return {}
+
+    def say(self, answer: str) -> str:
+        return _said(answer)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def solves(self, state: Talk) -> bool:
+        world = _world(state)
+        index = knowledge().index.get(world.topic)
+        if index is None or world.foreign:
+            return _names(state.said, world.topic)
+        if self._by_mention:
+            return bool(mentioned(state.said) >> index & 1)
+        query = read(state.said).claim
+        return query is not None and bool(query.goal >> index & 1)
+
+    def secrets(self, state: Talk) -> Sequence[str]:
+        return _secrets(_world(state).topic)
+
+    def candidates(self, said: str) -> int:
+        query = read(said).claim
+        return query.named if query is not None else 0
+
+    def understood(self, state: Talk) -> Verdict | None:
+        if _world(state).foreign:
+            return super().understood(state)
+        query = read(state.said).claim
+        return None if query is None else "wrong" if query.named else "nothing"
+
+    def names(self, state: Talk) -> Names:
+        if _world(state).foreign:
+            return super().names(state)
+        knows, secret = knowledge(), 1 << knowledge().index[_world(state).topic]
+        return names()._replace(secret=secret, beside=knows.above(secret))
+
+    def claims(self, state: Talk, reply: str) -> bool:
+        """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""
+        finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
+        return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
+
+    def reading(self, state: Talk, reply: str) -> str | None:
+        """String match, as published: one of the preset's replies and nothing else. "Finished" where the message does
+        not solve the game counts as yes, as in the code of ΔBelief-RL."""
+        found = _READ.get(_bare(reply))
+        if found not in self._preset.replies:
+            return None
+        return TEXTS["yes" if found == "finished" else found]
+
+    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        query = read(state.said).claim
+        answer = _ANSWERS.get(reply, "finished" if self.solves(state) else "no")
+        return Frozen[Any](
+            answer=answer,
+            matched=query.text if query is not None else None,
+            guess=query.guess or None if query is not None else None,
+        )
+
+    def earned(self, state: Talk, won: bool) -> float:
+        if self.preset == "lmrl":
+            return 0.0 if won else -1.0
+        return 1.0 if won else 0.0
+
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
+        return None if public.get("foreign") else _prior(self, public.get("category", ""))
+
+
+def _world(state: Talk) -> World:
+    return cast(World, state.world)
+
+
+@lru_cache(maxsize=4096)
+def _secrets(topic: str) -> tuple[str, ...]:
+    """The names of a topic, and of its people if it is a country; none that a reply of the game has."""
+    index = knowledge().index.get(topic)
+    others = () if index is None else (*knowledge().aka[index], *people(topic))
+    return topic, *(name for name in others if not any(mentions(text, [name]) for text in _ANSWERS))
+
+
+def _bare(reply: str) -> str:
+    """A reply in lower case without the marks around it."""
+    return reply.strip(" .!\"'*\n").lower()
+
+
+def _names(said: str, topic: str) -> bool:
+    """Whether a message names a topic that the knowledge base lacks, as a guess."""
+    from .._shared.english.words import name_key
+
+    words = re.sub(
+        r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()
+    )
+    return name_key(words) == name_key(topic)
+
+
+@lru_cache(maxsize=8)
+def rows(preset: str) -> Mapping[str, Sequence[int]]:
+    """Split -> topics of a preset, in an order that does not follow the files."""
+    knows = knowledge()
+    if preset == "paprika":
+        found: Mapping[str, Sequence[int]] = knows.paprika
+    elif preset == "delta_belief":
+        sets = knows.delta_belief
+        found = {"train": sets["rl"], "test": sets["test"], "sft": sets["sft"], "val": sets["val"]}
+    else:
+        groups = _SMALL if preset == "small" else knows.lmrl
+        objects = [i for group in groups for i in knows.lmrl[group]]
+        found = {"train": [i for i in objects if knows.side(i) == "train"]}
+        found["test"] = [i for i in objects if knows.side(i) != "train"]
+    return {split: _mixed(preset, split, topics) for split, topics in found.items()}
+
+
+def _mixed(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
+    order = list(topics)
+    import random
+
+    from sonde.core import derive
+
+    random.Random(derive(0, "task", _NAME, preset, split, 0)).shuffle(order)
+    return order
+
+
+@lru_cache(maxsize=256)
+def pool(preset: str, category: str = "") -> int:
+    """The topics of all splits of a preset, and of a category if one is told, as a mask."""
+    knows = knowledge()
+    chosen = (i for found in rows(preset).values() for i in found)
+    return sum(1 << i for i in chosen if not category or knows.category[i] == category)
+
+
+@lru_cache(maxsize=256)
+def _prior(env: TwentyQuestions, category: str) -> PartitionFilter | None:
+    topics = pool(env.preset, category)
+    if not topics:
+        return None
+    known = TopicAnswers(
+        topics,
+        lambda text: spoken(text, 4 * env.longest),
+        env.failed,
+        knows_invalid="invalid" in _PRESETS[env.preset].replies,
+        by_mention=env.as_published and env.preset == "delta_belief",
+    )
+    return PartitionFilter(known, env.say, env.error_rate, (topics,))
+
+
+@lru_cache(maxsize=16384)
+def _said(answer: str) -> str:
+    known = answer in knowledge().index or answer in knowledge().aliases
+    return guess(answer) if known else answer
+
+
+@lru_cache(maxsize=256)
+def _legal(env: TwentyQuestions, category: str) -> Sequence[str]:
+    knows, topics = knowledge(), pool(env.preset, category)
+    prior = _prior(env, category)
+    asked = prior.known.questions if prior is not None else ()
+    others = (name for name, i in knows.aliases.items() if topics >> i & 1)
+    return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1), *others)

@@ -1,0 +1,260 @@
+"""What is known about the topics of twenty questions: who is what, as bit masks over all topics.
+
+Source of the data: written by us (sources), with hypernyms from WordNet 3.0. Every attribute of
+every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Loaded once, when first asked for;
+masks are decoded one by one as they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+from sonde._util.folders import data_file
+
+from .._shared.english.columns import Lists, Numbers, Range
+from .._shared.english.words import name_key
+from .._shared.partition import bits
+
+
+class Known(NamedTuple):
+    """The topics of which something is true, and those of which it is false; of the others it is not known."""
+
+    yes: int
+    no: int
+
+
+_SIDES = {"t": "train", "v": "val", "e": "test"}
+
+NOTHING = Known(0, 0)
+
+
+_PERSON: Range = (4.0, 4.0)
+"""The step of size of people."""
+
+
+class Knowledge:
+    """The knowledge base. `names[i]` is topic i."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self.names: tuple[str, ...] = tuple(data["topics"])
+        self.all = (1 << len(self.names)) - 1
+        self.aka: Sequence[Sequence[str]] = data["aka"]
+        self.category: Sequence[str] = data["category"]
+        self.classes: Mapping[str, Sequence[str]] = data["classes"]
+        self.meanings: Mapping[str, str] = data["meanings"]
+        self._masks: dict[str, Known] = {}
+        self._kind_topics: dict[int, int] = {}
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Name -> topic."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def aliases(self) -> Mapping[str, int]:
+        """Other name -> the topic that it means, where it means one."""
+        other = ((name, i) for i, names in enumerate(self.aka) for name in names)
+        return {name: i for name, i in other if self.lookup[name_key(name)] == 1 << i and name not in self.index}
+
+    @cached_property
+    def attributes(self) -> Sequence[str]:
+        return tuple(self._data["attributes"])
+
+    def known(self, attribute: str) -> Known:
+        """Of which topics an attribute or a class is true and false."""
+        found = self._masks.get(attribute)
+        if found is None:
+            found = self._masks[attribute] = self._decoded(attribute)
+        return found
+
+    def _decoded(self, attribute: str) -> Known:
+        row = self._rows.get(attribute)
+        if row is None:
+            return NOTHING
+        size, packed = (len(self.names) + 7) // 8, self._packed
+        start = 2 * row * size
+        yes, no = packed[start : start + size], packed[start + size : start + 2 * size]
+        return Known(int.from_bytes(yes, "little"), int.from_bytes(no, "little"))
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """The attributes and classes that there are."""
+        return frozenset(self.attributes)
+
+    @cached_property
+    def _rows(self) -> Mapping[str, int]:
+        return {name: i for i, name in enumerate(self.attributes)}
+
+    @cached_property
+    def _packed(self) -> bytes:
+        return zlib.decompress(b64decode(self._data["masks"]))
+
+    @cached_property
+    def lookup(self) -> Mapping[str, int]:
+        """Name or synonym, as `name_key` writes it -> the topics it names. A topic's own name wins over synonyms."""
+        own: dict[str, int] = defaultdict(int)
+        other: dict[str, int] = defaultdict(int)
+        for i, (name, *others) in enumerate(self._keys):
+            own[name] |= 1 << i
+            for alias in others:
+                other[alias] |= 1 << i
+        return {**other, **own}
+
+    @cached_property
+    def _keys(self) -> Sequence[Sequence[str]]:
+        """For each topic its name and its synonyms, as `name_key` writes them."""
+        return [[name_key(n) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
+
+    # --- words above a topic -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinds(self) -> Mapping[str, int]:
+        """WordNet's words -> the topics that are a kind of it."""
+        found = [0] * len(self._data["kinds"])
+        for i, row in enumerate(self._data["hypernyms"]):
+            for k in row:
+                found[k] |= 1 << i
+        return dict(zip(self._data["kinds"], found, strict=True))
+
+    def may_be(self, word: str) -> int:
+        """The topics of which it is not settled whether they are of a kind."""
+        return sum(1 << i for i in set(self._data["may_be"].get(word, ())))
+
+    @cached_property
+    def roots(self) -> Mapping[str, int]:
+        """The classes at the top, of which every topic is in one or more -> the topics below them."""
+        return {root: int.from_bytes(b64decode(text), "little") for root, text in self._data["roots"].items()}
+
+    def never(self, kind: str) -> int:
+        """The topics that are surely no kind of a word of WordNet: no sense of it has its place in their roots."""
+        inside = apart = 0
+        for branch, mark in zip(self.roots.values(), self._never.get(kind, ""), strict=False):
+            inside, apart = (inside, apart | branch) if mark == "-" else (inside | branch, apart)
+        return apart & ~inside
+
+    @cached_property
+    def _never(self) -> Mapping[str, str]:
+        return dict(zip(self._data["kinds"], self._data["kind_roots"], strict=True))
+
+    def above(self, topics: int) -> int:
+        """The topics whose names are words for something above the given ones."""
+        found = 0
+        for i in bits(topics):
+            for k in self._data["hypernyms"][i]:
+                found |= self._named_by(k)
+        return found & ~topics
+
+    def _named_by(self, kind: int) -> int:
+        """The topics that a word of WordNet names."""
+        if kind not in self._kind_topics:
+            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind]), 0)
+        return self._kind_topics[kind]
+
+    @cached_property
+    def sharing(self) -> Sequence[int]:
+        """For each topic, all that share a name with it."""
+        found: list[int] = []
+        for keys in self._keys:
+            mask = 0
+            for key in keys:
+                mask |= self.lookup[key]
+            found.append(mask)
+        return found
+
+    # --- columns -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Mapping[int, Range]]:
+        """Field -> the number of each topic that has one."""
+        found = {
+            field: {i: (float(value), float(value)) for i, value in enumerate(values) if value is not None}
+            for field, values in self._data["numbers"].items()
+        }
+        for i in bits(self.roots["person"]):
+            found["size"].setdefault(i, _PERSON)
+        return found
+
+    @cached_property
+    def column(self) -> Mapping[str, Numbers]:
+        """The same as columns."""
+        return {field: Numbers(rows) for field, rows in self.numbers.items()}
+
+    @cached_property
+    def lists(self) -> Mapping[str, Lists]:
+        """Field -> the values of each topic that has such a list."""
+        rows = self._data["lists"].items()
+        return {field: Lists({int(i): values for i, values in found.items()}) for field, found in rows}
+
+    def home(self, topics: int) -> int:
+        """The topics of all roots of which one topic at least is among the given ones."""
+        found = 0
+        for branch in self.roots.values():
+            found |= branch if branch & topics else 0
+        return found
+
+    # --- the pools of the presets ------------------------------------------------------------------------------------
+
+    @cached_property
+    def paprika(self) -> Mapping[str, Sequence[int]]:
+        marks = {"train": "r", "test": "e"}
+        return {s: [i for i, c in enumerate(self._data["paprika"]) if c == m] for s, m in marks.items()}
+
+    @cached_property
+    def delta_belief(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {"rl": [], "test": [], "sft": [], "val": []}
+        for i, which in enumerate(self._data["delta_belief"]):
+            if which:
+                found[which].append(i)
+        return found
+
+    @cached_property
+    def lmrl(self) -> Mapping[str, Sequence[int]]:
+        """Group -> its objects."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for i, group in enumerate(self._data["lmrl"]):
+            if group:
+                found[group].append(i)
+        return dict(found)
+
+    def side(self, topic: int) -> str:
+        """The side on which the topic is in every preset: train, val or test."""
+        return _SIDES[self._data["side"][topic]]
+
+    def little_known(self, topic: int) -> bool:
+        """Whether few people know what it is."""
+        return self._data["difficulty"][topic] == "h"
+
+
+@cache
+def knowledge() -> Knowledge:
+    """The knowledge base, loaded once per process."""
+    return Knowledge(json.loads(text("topics.json")))
+
+
+def text(name: str) -> str:
+    """A data file, such as `rules.txt`."""
+    return data_file("twenty_questions", name).read_text("utf-8")
+
+
+def rows(name: str) -> Iterator[str]:
+    """The lines of `NAME.txt` that say something."""
+    return (line for line in text(f"{name}.txt").splitlines() if line and line[0] != "#")
+
+
+@cache
+def blocks(name: str) -> Mapping[str, Sequence[str]]:
+    """The lines of `NAME.txt` under each heading in brackets."""
+    found: dict[str, list[str]] = {}
+    for line in rows(name):
+        if line[0] == "[":
+            found[line[1:-1]] = []
+        else:
+            found[next(reversed(found))].append(line)
+    return found

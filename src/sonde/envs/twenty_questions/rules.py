@@ -1,0 +1,104 @@
+"""What is true of whole categories: rules that add to what is known of single topics, and never take away.
+
+Ours. `data/rules.txt` has three kinds of lines:
+
+    NAMES + EXPRESSION       what the names say is also true of the topics of which the expression is
+    NAMES - EXPRESSION       it is also false of them
+    NAME [SCOPE] = topic, topic, ...   true of these topics, and false of the others of the scope
+
+An expression joins attributes with `&`, `|` and `!`. A topic's own value stands: a rule decides what is open.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from .._shared.english.claims import Claim
+from .._shared.english.numbers import Interval
+from .knowledge import knowledge, rows
+from .regions import regions, within
+
+
+class Rule(NamedTuple):
+    """A line: what it says (+, - or =) and of what."""
+
+    sign: str
+    scope: str
+    text: str
+
+
+_LINE = re.compile(r"([\w ]+?)(?: \[(.+?)\])? ([-+=]) (.+)")
+
+
+@cache
+def rules() -> Mapping[str, Sequence[Rule]]:
+    """Attribute -> its rules, in the order of the file."""
+    found: dict[str, list[Rule]] = {}
+    for line in rows("rules"):
+        row = _LINE.fullmatch(line)
+        if row is None:
+            raise ValueError(f"rules.txt: {line!r} is no rule")
+        for name in row[1].split():
+            found.setdefault(name, []).append(Rule(row[3], row[2] or "", row[4]))
+    return found
+
+
+@cache
+def ruled(name: str) -> Claim:
+    """What is known of an attribute, with what its rules add; the first rule that decides a topic counts."""
+    yes, no = knowledge().known(name)
+    for rule in rules().get(name, ()):
+        if rule.sign == "=":
+            plus = sum(1 << i for i in {knowledge().index[topic] for topic in _topics(rule.text)})
+            minus = _true(rule.scope) & ~plus
+        else:
+            plus, minus = (_true(rule.text), 0) if rule.sign == "+" else (0, _true(rule.text))
+        yes, no = yes | plus & ~no, no | minus & ~yes
+    return Claim(name, yes, no & ~yes)
+
+
+def _topics(text: str) -> list[str]:
+    """The names of a list; one with a comma in it is written with a semicolon."""
+    return [name.strip().replace(";", ",") for name in text.split(",")]
+
+
+def _true(expression: str) -> int:
+    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known
+    to be x. Names that have no other knowledge stand for their rules."""
+    found = 0
+    for option in expression.split("|"):
+        told = knowledge().all
+        for term in option.split("&"):
+            yes = _known(term.strip().removeprefix("!"))
+            told &= ~yes if term.strip().startswith("!") else yes
+        found |= told
+    return found
+
+
+_STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
+
+
+def _known(name: str) -> int:
+    """Of which topics an attribute of an expression is true: one that is stored, a limit such as `size<=2`, a
+    region such as `in_france`, whether few know it, whether one or several countries are listed, or one that rules
+    alone decide."""
+    limit = _STEP.fullmatch(name)
+    if name in knowledge().has:
+        return knowledge().known(name).yes
+    if limit is not None:
+        low, high = (float(limit[3]), math.inf) if limit[2] == ">=" else (-math.inf, float(limit[3]))
+        return knowledge().column[limit[1]].within(Interval(low, high), name).yes
+    if name[:3] == "in_" and name[3:] in regions():
+        return within(name[3:]).yes
+    if name == "little_known":
+        return sum(1 << i for i in range(len(knowledge().names)) if knowledge().little_known(i))
+    if name in ("lands_one", "lands_several"):
+        lands = knowledge().lists["country"]
+        return lands.known & ~lands.several if name == "lands_one" else lands.several
+    if name in rules():
+        return ruled(name).yes
+    raise ValueError(f"rules.txt: got {name!r}, allowed: an attribute, a limit or a region")

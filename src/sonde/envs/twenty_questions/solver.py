@@ -1,0 +1,35 @@
+"""The reference of twenty questions: asks in plain English what tells most, and guesses once little is left.
+
+Greedy expected gain on the exact posterior over topics (`View.filter`); the words are chosen among the ways to ask the
+same (`asking.py`), by the view's seed. The last turn is a guess, and so is any turn in
+which no question gains more than a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, UserError, View
+
+from .._shared.partition import PartitionFilter
+from .answering import TopicAnswers
+from .asking import phrasings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker(ProgramPolicy):
+    """See the module. With `plain=True` it always asks in the first words."""
+
+    plain: bool = False
+
+    def act_now(self, view: View) -> Action:
+        known = view.filter
+        if not isinstance(known, PartitionFilter) or not isinstance(known.known, TopicAnswers):
+            raise UserError(f"agents:asker: {view.spec.name} has no filter over topics")
+        best, _ = known.best_question()
+        if view.turn == view.spec.max_turns - 1 and best in known.known.questions:
+            best = str(known.belief().top(1)[0][0])
+        if best not in known.known.questions or self.plain:
+            return Action(view.say(best))
+        forms = phrasings(best)
+        return Action(forms[Rng(view.seed).randrange(len(forms))])

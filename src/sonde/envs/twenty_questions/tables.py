@@ -1,0 +1,141 @@
+"""What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, units.
+
+Ours. `data/scales.txt` has a block per table; it explains its lines. Nothing is read before a
+comparison is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple, TypeVar
+
+from .._shared.english.columns import Numbers, Range
+from .._shared.english.words import name_key
+from .knowledge import blocks, knowledge
+
+_HEAD = 4
+"""Lines of a scale before its rows."""
+_LEGS = {"two_legs": 2, "four_legs": 4, "six_legs": 6, "eight_legs": 8}
+_K = TypeVar("_K", int, str)
+
+
+def ranged(text: str) -> Range:
+    """A value, or a range `a~b`.
+
+    >>> ranged("5~7"), ranged("-3")
+    ((5.0, 7.0), (-3.0, -3.0))
+    """
+    low, _, high = text.partition("~")
+    return float(low), float(high or low)
+
+
+def ranges(rows: Mapping[_K, str]) -> dict[_K, Range]:
+    return {name: ranged(value) for name, value in rows.items()}
+
+
+class Table(NamedTuple):
+    """The rows of a block: values by topic, and by names of what is no topic."""
+
+    topics: Mapping[int, str]
+    others: Mapping[str, str]
+
+
+@cache
+def table(name: str) -> Table:
+    lines, index = blocks("scales").get(name, ()), knowledge().index
+    rows = [(line[0] == "=", *pair) for line in lines[_HEAD * is_scale(name) :] for pair in _pairs(line)]
+    topics = {index[thing]: value for other, thing, value in rows if not other}
+    return Table(topics, {thing: value for other, thing, value in rows if other})
+
+
+def _pairs(line: str) -> list[tuple[str, str]]:
+    """The `name: value` pairs of a line."""
+    rows = (row.rpartition(": ") for row in line.removeprefix("= ").split("; "))
+    return [(name.strip(), value.strip()) for name, _, value in rows]
+
+
+@cache
+def named(name: str) -> Mapping[str, Range]:
+    """The values of what is no topic, by names as `name_key` writes them."""
+    return {name_key(thing): ranged(value) for thing, value in table(name).others.items()}
+
+
+class Scale(NamedTuple):
+    """Values by topic; `more` and `less` are its comparatives, `below` (size step, limit) what all topics up to that
+    size are under."""
+
+    name: str
+    more: Sequence[str]
+    less: Sequence[str]
+    numbers: Numbers
+    below: Sequence[tuple[int, float]]
+
+
+def is_scale(name: str) -> bool:
+    """Whether a block of the file is one, with words for more and less of it."""
+    return blocks("scales").get(name, [""])[0].startswith("more:")
+
+
+@cache
+def scale(name: str) -> Scale:
+    """A scale of the data file; population also has what the lists of places say, sizes and weights those of topics."""
+    more, less, doubt, below = (line.partition(":")[2].strip() for line in blocks("scales")[name][:_HEAD])
+    rows = {**ranges(table(name).topics), **knowledge().numbers.get(name, {})}
+    for places in ("countries", "cities") if name == "population" else ():
+        rows |= {i: ranged(value.split()[-1]) for i, value in table(places).topics.items()}
+    steps = [(int(step), float(limit)) for step, _, limit in (pair.partition("=") for pair in below.split())]
+    return Scale(name, more.split("; "), less.split("; "), Numbers(rows, float(doubt)), steps)
+
+
+@cache
+def comparatives() -> Mapping[str, Sequence[tuple[str, bool]]]:
+    """The words of a comparative -> the scales that it may be on, in the order of the file, and whether it is more."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for name in filter(is_scale, blocks("scales")):
+        for more in (True, False):
+            for text in scale(name).more if more else scale(name).less:
+                found.setdefault(text, []).append((name, more))
+    return found
+
+
+@cache
+def compass(axis: str) -> Mapping[int, Range]:
+    """`north`: from which to which latitude a country or city lies; `east`: longitude."""
+    low, high, at = (0, 1, 0) if axis == "north" else (2, 3, 1)
+    boxes = {i: value.split() for i, value in table("countries").topics.items()}
+    points = {i: float(value.split()[at]) for i, value in table("cities").topics.items()}
+    return {i: (float(box[low]), float(box[high])) for i, box in boxes.items()} | {i: (n, n) for i, n in points.items()}
+
+
+@cache
+def years(field: str) -> Numbers:
+    """`born`, `died`, `start`, `end`: exact years, and ranges where they are known roughly."""
+    return Numbers({**ranges(table(field).topics), **knowledge().numbers[field]})
+
+
+@cache
+def counts() -> Mapping[str, Numbers]:
+    """Noun -> how many of it topics have."""
+    found: dict[str, Numbers] = {}
+    for line in blocks("scales")["counts"]:
+        nouns, without, row = (field.strip() for field in line.split(" | "))
+        index = knowledge().index
+        rows = {index[name]: ranged(value) for name, value in _pairs(row) if name in index}
+        for noun in nouns.split(", "):
+            found[noun] = Numbers({**_counted(noun, without), **rows})
+    return found
+
+
+def _counted(noun: str, without: str) -> Mapping[int, Range]:
+    """What the attributes say: none of it, or so many legs."""
+    knows, found = knowledge(), dict[int, Range]()
+    none = knows.known(without).no if noun == "wheel" else knows.known(without).yes if noun == "leg" else 0
+    legs = {name: knows.known(name).yes for name in _LEGS} if noun == "leg" else {}
+    for i in range(len(knows.names)):
+        if none >> i & 1:
+            found[i] = (0, 0)
+        for name, topics in legs.items():
+            if topics >> i & 1:
+                found[i] = (_LEGS[name], _LEGS[name])
+    return found

@@ -1,0 +1,290 @@
+"""Twenty questions from the other side: pick a word in secret, answer an asker who sets traps, stay consistent.
+
+Source: Multi-Turn Puzzles (MTP), section 2.1 and appendix A.3. Published: 80 to 100 nouns shown with their WordNet
+hypernyms and the criteria they meet; up to 20 questions about hypernyms and a final guess at the word, which comes when
+one word remains, the questions are spent, or the asker guesses early; the five contradictions, each of which loses at
+once; winning otherwise; 400 test games. The asker sits in the seat `user` (`users:trapper` by default).
+
+By this rule an answerer needs no word in mind, only answers that do not contradict each other, and a constant "yes" is
+consistent for as long as the asker sets no trap that it falls into: of our 400 test games always yes wins 48.5 % and
+always no 24.0 %, random answers 38.2 % (the floor). So a share of wins near a half shows no reasoning; read it against
+these, or ask for more traps (`users:trapper`). The paper does not print its asker's probabilities, or such a baseline.
+
+Ours
+- Any guess is the final one. A game is won by a consistent answer to it, which may be yes or no.
+- "By the list alone": a term that no word of the list has is answered rightly with no. The paper's asker never uses
+  one, but a language model may; yes is the fifth contradiction, which the first four leave nothing else to do.
+- An answer that is neither yes nor no costs a turn (info result "invalid"), and the same question is asked again. It
+  costs no question, so that dodging shortens no game: whoever dodges may run out of turns, which scores 0.
+- The asker must say "Is it a kind of X?" or "Is your word Y?", alone or in an answer tag; after the last question, the
+  latter. X may not be a word of the list, nor Y a kind. Anything else is asked for again; the third time in a row the
+  episode ends as an `error`, because the asker failed and not the agent. The agent is told the question in our own
+  words, never the asker's text.
+- Train and test draw their words from two halves of the pool, so no test word is seen in training. What all words of a
+  list are is written once below it instead of in every line.
+
+There is no filter: the agent's word is in its head and not in the state, so there is no true hypothesis to be found out
+and every gain is n/a. What the asker can know is all the same exact: the words that remain, in `info["remaining"]` and
+the asker's private facts; log2 of their number is its uncertainty under a uniform prior.
+
+`turn.info`: `result` (consistent, contradiction, win, invalid, format), and unless it is invalid or format, `question`
+("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `contradiction` (its kind, or None).
+A user's act that could not be read adds `asker`: "unreadable".
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
+from .._shared.prompts import pieces
+from .taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
+
+USER = "user"
+
+_NAME = "twenty_questions_answerer"
+_N_TASKS = 400
+_PATIENCE = 3
+"""Unreadable questions in a row that end an episode."""
+_WIN = Frozen({AGENT: 1.0})
+_ANSWERS = ("yes", "no")
+_FORMS: Mapping[Question, re.Pattern[str]] = {
+    "kind": re.compile(r"is it (?:a |an )?(?:kind|type) of (?:a |an )?(.+?)[ ?.]*", re.IGNORECASE),
+    "word": re.compile(r"is your word (?:a |an |the )?(.+?)[ ?.]*", re.IGNORECASE),
+}
+_LONGEST_QUESTION = 120
+_TERM = re.compile(r"[^\W\d_][\w' -]{0,59}")
+
+
+class State(NamedTuple):
+    """The list, the words that fit all answers (a mask), the pending question, counts, and the seat to act."""
+
+    words: tuple[str, ...]
+    remaining: int
+    question: Question = "kind"
+    term: str = ""
+    answered: int = 0
+    turn: int = 0
+    misses: int = 0
+    seat: str | None = USER
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwentyQuestionsAnswerer(Env[State], AnswerTags):
+    """See the module. Lists have `min_words` to `max_words` words, at least 2 and at most 200. The final guess is one
+    turn more, so `max_turns=n` means n - 1 questions."""
+
+    presets: ClassVar[tuple[str, ...]] = ("mtp",)
+
+    preset: str = "mtp"
+    min_words: int = 80
+    max_words: int = 100
+    max_turns: int = 21
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.min_words <= 200:
+            raise invalid(f"{_NAME}: min_words", self.min_words, "2 to 200")
+        if not self.min_words <= self.max_words <= 200:
+            raise invalid(f"{_NAME}: max_words", self.max_words, f"min_words = {self.min_words} to 200")
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=_NAME,
+            version="2",
+            summary="pick a word in secret and answer questions about it without a contradiction",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support="nothing is hidden from the agent; its own word is known to it alone",
+            source="MTP, section 2.1 and appendix A.3",
+            seats=Frozen({AGENT: None, USER: "users:trapper"}),
+            reference="consistent_answerer",
+            departures=(
+                "the word pool and its split are ours",
+                "an answer that is neither yes nor no costs a turn, and the question is asked again",
+                "what all words of the list are is told once",
+            ),
+        )
+
+    @property
+    def questions(self) -> int:
+        """Questions before the final guess."""
+        return self.max_turns - 1
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_N_TASKS, lambda i: self._task(self._drawn(split, i), split, i))
+
+    def _drawn(self, split: str, index: int) -> tuple[str, ...]:
+        rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
+        words = tuple(pool(split))
+        return tuple(sorted(rng.sample(words, rng.randint(self.min_words, self.max_words))))
+
+    def task(self, hidden: Json) -> Task:
+        """`["acorn", "wallaby", ...]`: 2 to 200 different nouns of the pool, in any order."""
+        return self._task(_checked(hidden), "custom", 0)
+
+    def _task(self, words: tuple[str, ...], split: str, index: int) -> Task:
+        return self.listed(split, index, Frozen[Json](words=words), words)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> State:
+        words: tuple[str, ...] = task.public["words"]
+        return State(words, lexicon(words).all)
+
+    def to_act(self, state: State) -> str | None:
+        return state.seat
+
+    def acts(self, seat: str) -> tuple[int, int]:
+        return self.max_turns, 0 if seat == AGENT else self.max_turns * (_PATIENCE - 1)
+
+    def hypothesis(self, state: State) -> None:
+        """None: what is to be found out is in the agent's head."""
+
+    def intro(self, state: State, seat: str) -> str:
+        ask = pieces(_NAME)["user-ask" if self.questions else "user-must-guess"]
+        return _intro("intro" if seat == AGENT else "user-intro", state.words, self.questions, ask)
+
+    def private(self, state: State, seat: str) -> Mapping[str, Any]:
+        """The game as data. Both seats: `words`, and `kinds`, every hypernym -> the mask of the words that are one.
+        The agent: `question`, a pair of what is asked ("kind" or "word") and the term. The user: `remaining`, the mask
+        of the words that fit all answers, and `questions_left`; at 0 it must guess."""
+        known = lexicon(state.words)
+        if seat == AGENT:
+            return Frozen[Any](words=known.words, kinds=known.kinds, question=(state.question, state.term))
+        left = self.questions - state.answered
+        return Frozen[Any](words=known.words, kinds=known.kinds, remaining=state.remaining, questions_left=left)
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return _ANSWERS if state.seat == AGENT else None
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        return self._asked(state, text) if state.seat == USER else self._answered(state, text)
+
+    # --- the user asks -----------------------------------------------------------------------------------------------
+
+    def _asked(self, state: State, text: str) -> Step:
+        found = read_question(state.words, text)
+        if found is None or (found[0] == "kind" and state.answered == self.questions):
+            return self._missed(state)
+        question, term = found
+        say = pieces(_NAME)
+        asked = say[question].format(term=term)
+        piece = say["question" if question == "kind" else "guess"]
+        after = state._replace(question=question, term=term, misses=0, seat=AGENT)
+        return Step(after, Frozen({AGENT: piece.format(number=state.answered + 1, question=asked)}))
+
+    def _missed(self, state: State) -> Step:
+        say, after = pieces(_NAME), state._replace(misses=state.misses + 1)
+        info = Frozen[Any](asker="unreadable")
+        if after.misses == _PATIENCE:
+            told = Frozen({AGENT: say["abandoned"]})
+            return Step(after._replace(seat=None), told, info=info, outcome=Outcome("error"))
+        return Step(after, Frozen({USER: say["user-again"].format(ask=self._ask(state.answered))}), info=info)
+
+    def _ask(self, answered: int) -> str:
+        return pieces(_NAME)["user-ask" if answered < self.questions else "user-must-guess"]
+
+    # --- the agent answers -------------------------------------------------------------------------------------------
+
+    def _answered(self, state: State, text: str) -> Step:
+        reply = parse_answer(text, _yes_or_no, which=self.which_answer)
+        if reply is not None:
+            return self._judged(state, reply)
+        if read_answer(text) is not None:
+            return self._repeated(state)
+        return _end(state, pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
+
+    def _judged(self, state: State, reply: str) -> Step:
+        say, question, term, yes = pieces(_NAME), state.question, state.term, reply == "yes"
+        members = lexicon(state.words).members(question, term)
+        remaining = narrowed(state.remaining, members, yes)
+        wrong = None if remaining else contradiction(question, members, yes)
+        result = "contradiction" if wrong else "win" if question == "word" else "consistent"
+        info = Frozen[Any](
+            result=result, question=question, term=term, answer=reply, remaining=remaining.bit_count(),
+            contradiction=wrong,
+        )  # fmt: skip
+        after = state._replace(remaining=remaining, answered=state.answered + 1, turn=state.turn + 1, seat=USER)
+        if wrong:
+            return _end(after, say[wrong].format(term=term), info, Outcome("loss"))
+        if question == "word":
+            return _end(after, say["win"].format(answers=after.answered), info, Outcome("win", 1.0))
+        if after.turn == self.max_turns:
+            return _end(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+        left, ask = self.questions - after.answered, self._ask(after.answered)
+        return Step(after, Frozen({USER: say["user-next"].format(answer=reply, left=left, ask=ask)}), info=info)
+
+    def _repeated(self, state: State) -> Step:
+        say, after, info = pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
+        left = self.max_turns - after.turn
+        if left == 0:
+            return _end(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+        asked = say[state.question].format(term=state.term)
+        return Step(after, Frozen({AGENT: say["invalid"].format(left=left, question=asked)}), info=info)
+
+
+def _yes_or_no(answer: str) -> str | None:
+    reply = answer.lower()
+    return reply if reply in _ANSWERS else None
+
+
+def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
+    """What a user's text asks about this list: "kind" or "word", and the term; None if it is in neither form.
+
+    Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
+    spaces, hyphens and apostrophes are taken as they are.
+    """
+    return parse_answer(text, partial(_question, words), bare=True)
+
+
+def _question(words: tuple[str, ...], said: str) -> tuple[Question, str] | None:
+    if len(said) > _LONGEST_QUESTION:
+        return None
+    said = " ".join(said.split())
+    for question, form in _FORMS.items():
+        if found := form.fullmatch(said):
+            term = found[1].strip("\"'`*“”‘’ ")
+            known = lexicon(words).names.get(term.casefold())
+            if known is not None:
+                return known if known[0] == question else None
+            return (question, term) if _TERM.fullmatch(term) else None
+    return None
+
+
+def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+    rewards = _WIN if outcome.kind == "win" else Frozen[float]()
+    return Step(state._replace(seat=None), Frozen({AGENT: told}), rewards, info, outcome)
+
+
+@lru_cache(maxsize=1024)
+def _intro(piece: str, words: tuple[str, ...], questions: int, ask: str) -> str:
+    known, say = lexicon(words), pieces(_NAME)
+    return say[piece].format(questions=questions, lines=known.lines(), common=", ".join(known.common()), ask=ask)
+
+
+def _checked(hidden: Json) -> tuple[str, ...]:
+    """The words of a setup, sorted, or an error that names what is wrong with it."""
+    field, known = f"{_NAME}: hidden", nouns()
+    words = cast("Sequence[Json]", hidden if isinstance(hidden, list | tuple) else ())
+    if not 2 <= len(words) <= 200:
+        raise invalid(field, cast("object", hidden), "a list of 2 to 200 nouns of the pool")
+    for word in words:
+        if not isinstance(word, str) or word not in known:
+            raise invalid(f"{field}: word", word, f"one of the {len(known)} nouns of the pool, such as 'acorn'")
+    if len(set(words)) < len(words):
+        raise invalid(field, words, "different nouns")
+    return tuple(sorted(words))

@@ -1,0 +1,98 @@
+"""Nouns and what they are kinds of: the pool, lists of its words, and when answers about one contradict each other.
+
+Source: Multi-Turn Puzzles, appendix A.3 (criteria of the words, the five contradictions). The pool is built from
+WordNet and SCOWL by `sources/compile.py`, whose docstring gives the rules. Sets of words
+are bit masks: bit i stands for word i of the list at hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+
+from sonde._util.folders import data_file
+from sonde.core import Frozen
+
+Question = Literal["kind", "word"]
+"""What is asked: whether the word is a kind of something, or whether it is a certain word."""
+
+Contradiction = Literal["excluded_kind", "shared_kind", "last_word", "excluded_word", "nothing_left"]
+"""In the order of the paper: yes to a kind that only excluded words are; no to a kind that all remaining words are; no
+to the only word that remains; yes to an excluded word; and, for all other cases, no word of the list fits any more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """A word list, ready for questions."""
+
+    words: tuple[str, ...]
+    kinds: Mapping[str, int]
+    """Every hypernym of the list -> the words that are a kind of it."""
+    bits: Mapping[str, int]
+    """Every word -> itself as a mask."""
+    names: Mapping[str, tuple[Question, str]]
+    """Case-folded name -> whether it is a kind or a word, and how it is written."""
+
+    @property
+    def all(self) -> int:
+        return (1 << len(self.words)) - 1
+
+    def lines(self) -> str:
+        """One line per word: what it is a kind of, nearest first, without what all words are."""
+        above, common = nouns(), self.common()
+        return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
+
+    def common(self) -> tuple[str, ...]:
+        """What every word of the list is a kind of."""
+        return tuple(k for k, mask in self.kinds.items() if mask == self.all)
+
+    def members(self, question: Question, term: str) -> int:
+        """The words for which yes is the right answer; none for a term that is foreign to the list."""
+        return (self.kinds if question == "kind" else self.bits).get(term, 0)
+
+
+@cache
+def pool(split: str) -> Mapping[str, tuple[str, ...]]:
+    """Word -> hypernyms, nearest first, for the words of one split."""
+    text = data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")
+    rows: dict[str, list[str]] = json.loads(text)[split]
+    return Frozen({word: tuple(above) for word, above in rows.items()})
+
+
+@cache
+def nouns() -> Mapping[str, tuple[str, ...]]:
+    """The words of both splits."""
+    return Frozen({**pool("train"), **pool("test")})
+
+
+@lru_cache(maxsize=2048)
+def lexicon(words: tuple[str, ...]) -> Lexicon:
+    """The list of these words of the pool."""
+    kinds: dict[str, int] = {}
+    for i, word in enumerate(words):
+        for kind in nouns()[word]:
+            kinds[kind] = kinds.get(kind, 0) | 1 << i
+    names: dict[str, tuple[Question, str]] = {kind.casefold(): ("kind", kind) for kind in kinds}
+    names.update({word.casefold(): ("word", word) for word in words})
+    return Lexicon(words, Frozen(kinds), Frozen({word: 1 << i for i, word in enumerate(words)}), Frozen(names))
+
+
+def narrowed(remaining: int, members: int, yes: bool) -> int:
+    """The words that still fit after an answer to a question whose right answer is yes for `members`."""
+    return remaining & members if yes else remaining & ~members
+
+
+def contradiction(question: Question, members: int, yes: bool) -> Contradiction:
+    """What is wrong with an answer after which no word fits.
+
+    Every such answer is one of the paper's first four contradictions, unless it says yes to a term that no word of the
+    list has: that is the fifth.
+    """
+    if not members:
+        return "nothing_left"
+    if question == "kind":
+        return "excluded_kind" if yes else "shared_kind"
+    return "excluded_word" if yes else "last_word"

@@ -1,0 +1,263 @@
+"""User personalization: three clarifying questions to a person with hidden preferences, then an answer made for them.
+
+Source: ΔBelief-RL, appendix B.2.4 and C.5, after STaR-GATE. Published: an ambiguous request, a user with a latent
+persona, 3 turns of clarifying questions, then a final answer in a phase of its own, scored from 1 to 10 by a language
+model that has the persona and may have a gold response; one question per message (single inquiry); 1,000 test tasks.
+
+Ours: personas, requests and rules (`personas.py`). Without a judge the answer is scored by rule: the share of
+the person's four preferences that it takes up, less the same for every preference that it invents. So an answer that
+lists everything scores nothing. With `judge="seat"` the judge's number n gives (n - 1) / 9; `gold=True` shows it a gold
+response. A score of at least 0.5 is a win. A message with several questions costs its turn.
+
+The hypothesis is the persona (5,670 per request, uniform); the filter is exact for `users:persona`.
+
+`turn.info`: `revealed` (the dimensions that the question was understood to be about), `reply`; at the end `score`, and
+by rule `covered` and `invented`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.types import Json
+
+from .._shared.checks import several_questions
+from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
+from .._shared.prompts import pieces
+from .._shared.quoting import quote
+from .filter import LONGEST, PersonaFilter
+from .personas import GENERAL, PREFERENCES, Persona, data, requests
+
+_NAME = "user_personalization"
+_N_TASKS = 1000
+_SCORE = re.compile(r"score\s*:[\s*]*(10|[1-9])\b", re.IGNORECASE)
+_PASS = 0.5
+
+
+class State(NamedTuple):
+    """The request, the person, messages so far, the question that waits for a reply or the final answer, and whose word
+    it is."""
+
+    request: str
+    persona: Persona
+    about: str
+    turn: int = 0
+    said: str = ""
+    seat: str | None = AGENT
+    tries: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserPersonalization(Env[State]):
+    """See the module. The last turn is the answer, so `max_turns=n` means n - 1 questions."""
+
+    presets: ClassVar[tuple[str, ...]] = ("delta_belief",)
+
+    preset: str = "delta_belief"
+    max_turns: int = 4
+    judge: str = "rules"
+    gold: bool = False
+    single_inquiry: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.judge not in ("rules", "seat"):
+            raise invalid(f"{_NAME}: judge", self.judge, "rules or seat")
+
+    @cached_property
+    def spec(self) -> Spec:
+        judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
+        return Spec(
+            name=_NAME,
+            version="4",
+            summary="ask a person a few questions, then answer their request the way they would like it",
+            preset=self.preset,
+            max_turns=self.max_turns,
+            reward_range=(0.0, 1.0),
+            support=f"all personas of a request: {PREFERENCES} of 8 dimensions, each with one of 3 values",
+            source="ΔBelief-RL, appendices B.2.4 and C.5 (after STaR-GATE)",
+            seats=Frozen({AGENT: None, USER: "users:persona", **judge}),
+            assumes=Frozen({USER: "users:persona"}),
+            floor="presumer",
+            reference="interviewer",
+            max_new_tokens=512,
+            departures=(
+                "personas and requests are ours, built from stated preferences",
+                "scored by rule unless a judge is seated",
+                "questions and answer are one conversation, each phase announced",
+            ),
+        )
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        return TaskList(_N_TASKS, lambda i: self._drawn(split, i))
+
+    def _drawn(self, split: str, index: int) -> Task:
+        """Every request comes equally often. Even personas are for training and odd ones for testing."""
+        names, people = tuple(requests()), data()["people"]
+        name = names[index % len(names)]
+        rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
+        personas = requests()[name].personas
+        persona = personas[2 * rng.randrange(len(personas) // 2) + (split == "test")]
+        about = f"{rng.choice(people['names'])}, {rng.choice(people['jobs'])} who {rng.choice(people['traits'])}"
+        return self._task(name, persona, about, split, index)
+
+    def task(self, hidden: Json) -> Task:
+        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, if wanted,
+        `about`, such as "Ines, a geologist who owns eleven clocks"."""
+        setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        name, about = setup.get("request"), setup.get("about", "Ines, a geologist who owns eleven clocks")
+        if not isinstance(name, str) or name not in requests():
+            raise invalid(f"{_NAME}: hidden: request", name, ", ".join(requests()))
+        if not isinstance(about, str) or "," not in about:
+            raise invalid(f"{_NAME}: hidden: about", about, "a name, a comma, and who that is")
+        return self._task(name, _persona(name, setup.get("preferences")), about, "custom", 0)
+
+    def _task(self, name: str, persona: Persona, about: str, split: str, index: int) -> Task:
+        names = (d.name for d in requests()[name].dimensions)
+        preferences = Frozen({n: v for n, v in zip(names, persona, strict=True) if v})
+        hidden = Frozen[Any](request=name, preferences=preferences, about=about)
+        return self.listed(split, index, Frozen[Json](request=name), hidden, request=name)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def reset(self, task: Task, rng: Rng) -> State:
+        h = task.hidden
+        return State(h["request"], _persona(h["request"], h["preferences"]), h["about"])
+
+    def to_act(self, state: State) -> str | None:
+        return state.seat
+
+    def acts(self, seat: str) -> tuple[int, int]:
+        if seat == JUDGE:
+            return 1, RETRIES
+        return (self.max_turns if seat == AGENT else self.questions), 0
+
+    def hypothesis(self, state: State) -> str:
+        return requests()[state.request].shown(state.persona)
+
+    @property
+    def questions(self) -> int:
+        """Questions before the answer."""
+        return self.max_turns - 1
+
+    def intro(self, state: State, seat: str) -> str:
+        say, text = pieces(_NAME), requests()[state.request].text
+        if seat == USER:
+            return say["user"].format(persona=_described(state), request=text)
+        if seat != AGENT:
+            return ""
+        last = say["answer-now"].format(request=text) if not self.questions else ""
+        return say["intro"].format(request=text, questions=self.questions, last=last).strip()
+
+    def private(self, state: State, seat: str) -> Mapping[str, Any]:
+        """The user: `request` (its name), `persona` and the `question`."""
+        if seat != USER:
+            return Frozen()
+        return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
+
+    def denies(self, state: State, seat: str, text: str) -> bool:
+        return seat == USER and requests()[state.request].untrue(state.persona, spoken(text, LONGEST_REPLY))
+
+    def actions(self, state: State) -> Sequence[str]:
+        request = requests()[state.request]
+        return request.questions if state.turn < self.questions else request.answers
+
+    def filter(self, public: Mapping[str, Json]) -> PersonaFilter:
+        return _prior(public["request"], self.questions)
+
+    def step(self, state: State, text: str, rng: Rng) -> Step:
+        if state.seat == USER:
+            return self._replied(state, text)
+        if state.seat == JUDGE:
+            return self._rated(state, text)
+        said = spoken(text, LONGEST)
+        if state.turn >= self.questions:
+            return self._answered(state._replace(said=said))
+        if self.single_inquiry and several_questions(said, LONGEST, lambda said: 0):
+            return self._next(state, pieces(_NAME)["one-question"], Frozen(result="invalid"))
+        told = pieces(_NAME)["to-user"].format(said=said or "...")
+        return Step(state._replace(said=said, seat=USER), Frozen({USER: told}))
+
+    def _replied(self, state: State, text: str) -> Step:
+        request = requests()[state.request]
+        asked = request.asked(state.said)
+        revealed = asked and (() if asked == GENERAL else tuple(request.dimensions[i].name for i in asked))
+        reply = spoken(text, LONGEST_REPLY) or "..."
+        return self._next(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
+
+    def _next(self, state: State, told: str, info: Frozen[Any]) -> Step:
+        after = state._replace(turn=state.turn + 1, said="", seat=AGENT)
+        if after.turn == self.questions:
+            now = pieces(_NAME)["answer-now"].format(request=requests()[state.request].text)
+            told = f"{told}\n\n{now}"
+        return Step(after, Frozen({AGENT: told}), info=info)
+
+    def _answered(self, state: State) -> Step:
+        request = requests()[state.request]
+        if self.judge == "seat":
+            gold = pieces(_NAME)["gold"].format(gold=request.gold(state.persona)) if self.gold else ""
+            told = pieces(_NAME)["judge"].format(
+                persona=_described(state),
+                request=request.text,
+                answer=quote(state.said or "(nothing)", _described(state)),
+                gold=gold,
+            )
+            return Step(state._replace(seat=JUDGE), Frozen({JUDGE: told}))
+        fit = request.fit(state.persona, state.said)
+        return self._over(state, fit.score, Frozen[Any](covered=fit.covered, invented=fit.invented))
+
+    def _rated(self, state: State, text: str) -> Step:
+        found = _SCORE.findall(decided(text))
+        if found:
+            return self._over(state, (int(found[-1]) - 1) / 9, Frozen[Any](judged=int(found[-1])))
+        after = state._replace(tries=state.tries + 1)
+        if after.tries > RETRIES:
+            return self._over(after, 0.0, Frozen[Any](judged=None))
+        return Step(after, Frozen({JUDGE: pieces(_NAME)["judge-again"]}))
+
+    def _over(self, state: State, score: float, found: Frozen[Any]) -> Step:
+        after = state._replace(turn=state.turn + 1, seat=None)
+        told = pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _told(found)
+        info = Frozen[Any]({**found, "result": "scored", "score": score})
+        rewards = Frozen({AGENT: score}) if score else Frozen[float]()
+        return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))
+
+
+def _persona(name: str, preferences: object) -> Persona:
+    """The preferences as one value per dimension, or an error that names what is wrong with them."""
+    chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
+    dims = requests()[name].dimensions
+    if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:
+        allowed = f"{PREFERENCES} of {', '.join(d.name for d in dims)}, each with its value"
+        raise invalid(f"{_NAME}: hidden: preferences", cast("object", preferences), allowed)
+    for d in dims:
+        if d.name in chosen and chosen[d.name] not in d.values:
+            raise invalid(f"{_NAME}: hidden: preferences[{d.name!r}]", chosen[d.name], ", ".join(d.values))
+    return tuple(chosen.get(d.name, "") for d in dims)
+
+
+def _told(found: Mapping[str, Any]) -> str:
+    """What the rules saw in the answer, in words."""
+    rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
+    return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
+
+
+def _described(state: State) -> str:
+    """The persona in words, for a language model that plays or judges it."""
+    name, _, who = state.about.partition(",")
+    dims = requests()[state.request].dimensions
+    said = " ".join(d.values[v].said for d, v in zip(dims, state.persona, strict=True) if v)
+    return f"You are {name},{who}. {said}"
+
+
+@lru_cache(maxsize=256)
+def _prior(name: str, questions: int) -> PersonaFilter:
+    return PersonaFilter(requests()[name], questions)

@@ -1,0 +1,21 @@
+"""The floor of user personalization: asks at random, does not listen, and answers for a persona of its own choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, Rng, View
+
+from .._shared.needs import needs
+from .filter import PersonaFilter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presumer(ProgramPolicy):
+    """See the module. Both choices are uniform, over legal questions and over personas."""
+
+    def act_now(self, view: View) -> Action:
+        known, rng = needs(view, PersonaFilter, "presumer", "over personas"), Rng(view.seed)
+        if known.questions:
+            return Action(rng.choice(known.request.questions))
+        return Action(known.request.gold(rng.choice(known.request.personas)))

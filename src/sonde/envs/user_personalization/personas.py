@@ -1,0 +1,285 @@
+"""People with hidden preferences: what they say when asked, and how well an answer fits them.
+
+A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
+people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
+likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
+(`data/personas.toml`).
+
+What a question is about is declared there: phrases of dimensions, then the cues of their values, then words of topics,
+then general ones; the longest phrase counts at every place, in any inflection (`envs/_shared/english`). A person
+tells what it prefers there, in a sentence for each. To a general question it tells what matters most: its first
+preference in the order of the request. Of several topics in a question the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import combinations, product
+from typing import Any, Literal, NamedTuple
+
+from sonde._util.folders import data_file
+
+from .._shared.checks import plain
+from .._shared.english.letters import apostrophes, unaccented
+from .._shared.english.words import base, tokens
+
+PREFERENCES = 4
+NOTHING = "I have no strong feelings about that."
+LOST = "I am not sure what you mean."
+_LONGEST = 8
+"""Words of the longest phrase."""
+
+Persona = tuple[str, ...]
+"""The value of every dimension of a request, in its order; "" where the person does not care."""
+
+GENERAL = "general"
+
+About = tuple[int, ...] | Literal["general"] | None
+"""What a question is about: dimensions of the request (perhaps none of its own), everything, or nothing known."""
+
+
+class Value(NamedTuple):
+    """A preference: how it is told, how an answer takes it up, and the phrases by which that is seen."""
+
+    said: str
+    advice: str
+    cues: tuple[str, ...]
+
+
+class Dimension(NamedTuple):
+    """What one may have a preference about."""
+
+    name: str
+    topic: str
+    question: str
+    ask: tuple[str, ...]
+    values: Mapping[str, Value]
+
+
+class Fit(NamedTuple):
+    """How an answer meets a persona: preferences taken up, and things taken up that the person did not want."""
+
+    covered: tuple[str, ...]
+    invented: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        """Share of the preferences taken up, less the same for every invented one; at least 0."""
+        return max(0.0, (len(self.covered) - len(self.invented)) / PREFERENCES)
+
+
+@cache
+def data() -> Mapping[str, Any]:
+    source = data_file("user_personalization", "personas.toml").read_text("utf-8")
+    return tomllib.loads(source)
+
+
+@cache
+def dimensions() -> Mapping[str, Dimension]:
+    found: dict[str, Dimension] = {}
+    for name, row in data()["dimensions"].items():
+        values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
+        found[name] = Dimension(name, row["topic"], row["question"], tuple(row["ask"]), values)
+    return found
+
+
+class Request:
+    """One request and everything that may be asked, told and answered about it."""
+
+    def __init__(self, name: str, text: str, names: Sequence[str]) -> None:
+        self.name, self.text = name, text
+        self.dimensions = tuple(dimensions()[n] for n in names)
+        self.topics = tuple(dict.fromkeys(d.topic for d in self.dimensions))
+
+    @cached_property
+    def personas(self) -> tuple[Persona, ...]:
+        """All of them, in a fixed order."""
+        return tuple(self._choices(PREFERENCES))
+
+    def _choices(self, n: int) -> Iterator[Persona]:
+        """Every choice of values in n dimensions."""
+        for chosen in combinations(range(len(self.dimensions)), n):
+            options = [tuple(d.values) if i in chosen else ("",) for i, d in enumerate(self.dimensions)]
+            yield from product(*options)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """A question about everything, one about each topic, and one about each dimension."""
+        topics = tuple(f"What should I know about {data()['topics'][t][0]}?" for t in self.topics)
+        return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
+
+    def asked(self, said: str) -> About:
+        """What a question is about, for this request."""
+        about = read(said)
+        if about is None or about == frozenset((GENERAL,)):
+            return None if about is None else "general"
+        return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
+
+    def told(self, persona: Persona, said: str) -> str:
+        """What the person says to a question."""
+        asked = self.asked(said)
+        if asked is None:
+            return LOST
+        cares = [(d, v) for d, v in zip(self.dimensions, persona, strict=True) if v]
+        if asked == "general":
+            d, v = cares[0]
+            return d.values[v].said
+        own = [(self.dimensions[i], persona[i]) for i in asked if persona[i]]
+        return " ".join(d.values[v].said for d, v in own) or NOTHING
+
+    def fit(self, persona: Persona, answer: str) -> Fit:
+        """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
+        only repeated, word for word, and what is advised against never does."""
+        answer = self._advised(_repeated().sub("", answer))
+        words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
+        covered: list[str] = []
+        invented: list[str] = []
+        for d, wanted in zip(self.dimensions, persona, strict=True):
+            for name, value in d.values.items():
+                if any(_takes_up(words, cue) for cue in value.cues):
+                    (covered if name == wanted else invented).append(f"{d.name}: {name}")
+        return Fit(tuple(covered), tuple(invented))
+
+    def untrue(self, persona: Persona, told: str) -> bool:
+        """Whether what somebody tells of themselves takes up, or repeats, what this person does not prefer."""
+        rows = zip(self.dimensions, persona, strict=True)
+        others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
+        return bool(self.fit(persona, told).invented) or any(said in told for said in others)
+
+    def _advised(self, answer: str) -> str:
+        """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
+        that only points ("Do none of this") is about all that follows, or if nothing does, about all before."""
+        kept, refused = list[str](), False
+        sentences = _SENTENCE.findall(apostrophes(unaccented(answer).lower()))
+        for i, sentence in enumerate(sentences):
+            contrast = _CONTRAST.match(sentence)
+            found = _REFUSAL.search(sentence)
+            refused = refused and not contrast
+            if found is None:
+                kept += [] if refused else [sentence]
+                continue
+            denied, *rest = _CONTRAST.split(sentence[found.start() :], maxsplit=1)
+            if _POINTING.search(denied) and not self._names(denied):
+                refused = any(map(self._names, sentences[i + 1 :]))
+                kept = kept if refused else []
+            kept += [sentence[: found.start()], *rest]
+        return " ".join(kept)
+
+    def _names(self, text: str) -> bool:
+        """Whether anything that could be preferred occurs in a text."""
+        words = f" {plain(text)} "
+        return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
+
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """Short answers: every choice of up to four preferences, taken up."""
+        return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
+
+    def shown(self, persona: Persona) -> str:
+        """A persona in words: what it prefers, and nothing else."""
+        return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
+
+    def gold(self, known: Persona) -> str:
+        """An answer that takes up exactly these preferences."""
+        advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
+        return f"My advice: {', '.join(advice)}." if advice else "My advice: do what you feel like."
+
+
+_SENTENCE = re.compile(r"[^.!?;:\n]+[.!?;:\n]*")
+_POINTING = re.compile(r"\b(?:this|that|these|those|following|below|above|any of|all of)\b|\bit\W*$|:\s*$")
+_CONTRAST = re.compile(r"(?:^|\b)\s*(?:but|instead|rather)\b(?! (?:of|than)\b)")
+_REFUSAL = re.compile(
+    r"\b(?:do not|don't|never|none of (?:this|these|the following)|(?:should|must|would|need)(?: not|n't)|against"
+    r"|under no circumstances|wrong to|a bad idea to|avoid (?:all|any|every\w*|these|the following))\b"
+    r"(?! (?:only|forget|hesitate|worry|miss|hurt|be afraid|mind|overdo)\b)"
+)
+_CLAUSE = re.compile(r"[,.;:!?()\n]+")
+_REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "skip", "instead", "than"))
+
+
+@cache
+def _repeated() -> re.Pattern[str]:
+    said = (v.said for d in dimensions().values() for v in d.values.values())
+    return re.compile("|".join(map(re.escape, said)), re.IGNORECASE)
+
+
+def _takes_up(words: str, cue: str) -> bool:
+    """Whether a phrase occurs, and at least once without a refusal in the two words before it in its clause: neither
+    "not spicy" nor "instead of concerts" takes anything up."""
+    at = words.find(f" {cue} ")
+    while at >= 0:
+        if not any(w in _REFUSALS for w in words[:at].split()[-2:]):
+            return True
+        at = words.find(f" {cue} ", at + 1)
+    return False
+
+
+class _Phrase(NamedTuple):
+    """How much a phrase says (0 the most), and of what: dimensions, or everything."""
+
+    rank: int
+    about: frozenset[str]
+
+
+@cache
+def _phrases() -> Mapping[tuple[str, ...], _Phrase]:
+    """Every declared phrase, in base forms."""
+    found: dict[tuple[str, ...], _Phrase] = {}
+    for rank, phrases, about in _declared():
+        for phrase in phrases:
+            words = _bases(phrase)
+            old = found.get(words, _Phrase(rank, frozenset()))
+            if rank <= old.rank:
+                found[words] = _Phrase(rank, about | old.about if rank == old.rank else about)
+    return found
+
+
+def _declared() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
+    """Their ranks, the phrases, and what they are about."""
+    dims = dimensions().values()
+    for d in dims:
+        yield 0, d.ask, frozenset((d.name,))
+        yield 1, [cue for value in d.values.values() for cue in value.cues], frozenset((d.name,))
+    for topic, (name, *words) in data()["topics"].items():
+        about = frozenset(d.name for d in dims if d.topic == topic)
+        yield 0, [name], about
+        yield 2, words, about
+    yield 3, data()["general"], frozenset((GENERAL,))
+
+
+def _bases(text: str) -> tuple[str, ...]:
+    return tuple(base(word) for word in tokens(text) if word != ",")
+
+
+@lru_cache(maxsize=4096)
+def read(said: str) -> frozenset[str] | None:
+    """The dimensions that a question is about, whatever the request; `GENERAL` alone, or None where it is about none.
+
+    >>> read("How much time do you have?"), read("What do you want to spend?"), read("Purple monkey dishwasher?")
+    (frozenset({'duration'}), frozenset({'budget'}), None)
+    """
+    words, known, found = _bases(said), _phrases(), list[_Phrase]()
+    at = 0
+    while at < len(words):
+        ends = range(min(len(words), at + _LONGEST), at, -1)
+        end = next((end for end in ends if words[at:end] in known), None)
+        found += [] if end is None else [known[words[at:end]]]
+        at = end or at + 1
+    if not found:
+        return None
+    best = [phrase.about for phrase in found if phrase.rank == min(p.rank for p in found)]
+    topics = _topics(best[0])
+    return frozenset[str]().union(*(about for about in best if _topics(about) & topics))
+
+
+def _topics(about: frozenset[str]) -> frozenset[str]:
+    return frozenset(dimensions()[name].topic if name != GENERAL else GENERAL for name in about)
+
+
+@cache
+def requests() -> Mapping[str, Request]:
+    """All requests by name."""
+    return {row["id"]: Request(row["id"], row["text"], row["dimensions"]) for row in data()["requests"]}

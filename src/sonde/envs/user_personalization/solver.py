@@ -1,0 +1,25 @@
+"""The reference of user personalization: ask the most informative questions, then take up what is more likely than not.
+
+Greedy expected gain on the exact posterior over personas (`View.filter`); the answer names every preference that more
+than half of the personas left have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonde.core import Action, ProgramPolicy, View
+
+from .._shared.needs import needs
+from .filter import PersonaFilter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interviewer(ProgramPolicy):
+    """See the module."""
+
+    def act_now(self, view: View) -> Action:
+        known = needs(view, PersonaFilter, "interviewer", "over personas")
+        if not known.questions:
+            return Action(known.request.gold(known.likely()))
+        return Action(known.best_question()[0])

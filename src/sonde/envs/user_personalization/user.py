@@ -1,0 +1,30 @@
+"""A person with hidden preferences, who tells them when asked and nothing else.
+
+Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). What is told follows from the preferences
+and from what the question is about (`personas.py`); nothing else in a message matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sonde.core import View
+
+from .._shared.rule_user import Ruled
+from .personas import LOST, requests
+
+
+@dataclass(frozen=True, kw_only=True)
+class Persona(Ruled):
+    """See the module."""
+
+    needs: ClassVar[tuple[str, ...]] = ("request", "persona", "question")
+    hidden: ClassVar[str] = "persona"
+
+    def reply(self, facts: Mapping[str, Any]) -> str:
+        return requests()[facts["request"]].told(facts["persona"], facts["question"])
+
+    def answers(self, view: View) -> bool:
+        return self.act_now(view).text != LOST

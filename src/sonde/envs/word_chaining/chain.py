@@ -1,0 +1,79 @@
+"""Word chains: which words may follow, and which rule a word breaks. Also the pools that games draw their words from.
+
+The pools are built by `sources/compile.py`, whose docstring gives source and rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+from sonde._util.folders import data_file
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of one game, sorted. Hashes and compares by them.
+
+    >>> Lexicon(("east", "tea", "toast")).moves(("east",))
+    ('tea', 'toast')
+    """
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def starting(self) -> Mapping[str, tuple[str, ...]]:
+        """First letter -> its words, letters and words in order."""
+        groups: dict[str, list[str]] = {}
+        for word in self.words:
+            groups.setdefault(word[0], []).append(word)
+        return {letter: tuple(group) for letter, group in groups.items()}
+
+    @cached_property
+    def openings(self) -> tuple[str, ...]:
+        """The words that another one can follow."""
+        return tuple(word for word in self.words if self.can_go_on((word,)))
+
+    def moves(self, played: Sequence[str]) -> tuple[str, ...]:
+        """The words that may come after those played, in order."""
+        if not played:
+            return self.words
+        return tuple([word for word in self.starting.get(played[-1][-1], ()) if word not in played])
+
+    def can_go_on(self, played: Sequence[str]) -> bool:
+        """Whether `moves` has any; `played` holds one word or more."""
+        return any(word not in played for word in self.starting.get(played[-1][-1], ()))
+
+    def broken(self, played: Sequence[str], word: str) -> str:
+        """The first rule that `word` breaks after those played: unlisted, letter or repeated; empty if it breaks none.
+
+        >>> Lexicon(("east", "tea", "toast")).broken(("east",), "east")
+        'letter'
+        """
+        if word not in self.starting.get(word[:1], ()):
+            return "unlisted"
+        if played and word[0] != played[-1][-1]:
+            return "letter"
+        return "repeated" if word in played else ""
+
+
+@lru_cache(maxsize=1024)
+def lexicon(words: tuple[str, ...]) -> Lexicon:
+    """The lexicon of these words, shared by the episodes of a task."""
+    return Lexicon(words)
+
+
+def listing(words: Iterable[str]) -> str:
+    """Words in order, one line per first letter."""
+    lines: dict[str, list[str]] = {}
+    for word in words:
+        lines.setdefault(word[0], []).append(word)
+    return "\n".join(f"{letter}: {' '.join(found)}" for letter, found in lines.items())
+
+
+@cache
+def pool(split: str) -> tuple[str, ...]:
+    """The words from which the games of a split are drawn, sorted."""
+    path = data_file("word_chaining", f"chaining.{split}.txt")
+    return tuple(path.read_text(encoding="ascii").split())

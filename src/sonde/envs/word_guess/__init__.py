@@ -1,0 +1,1 @@
+"""Word guess: the environment and all that belongs to it."""

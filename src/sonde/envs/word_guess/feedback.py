@@ -1,0 +1,88 @@
+"""What a guessing game says about a guess of five letters: four kinds, from the most to the least telling.
+
+    wordle          `marks`, one of g, y, b per letter, under the standard rule for repeated letters
+    bulls_cows      `bulls`, letters in their right place, and `cows`, further letters that the secret has elsewhere
+    bulls           `bulls` alone
+    shared_letters  `shared`, letters that the two words have in common wherever they stand: bulls plus cows
+
+A letter counts at most as often as the secret has it. Every kind gives *facts* about one pair of words, a *number*
+that is equal where the facts are, and a *table* of these numbers for arrays of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import eq
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+from sonde.core.types import Json
+
+from .._shared.words import marks
+
+if TYPE_CHECKING:
+    from .._shared.words.guessing import Codes, Verdicts
+
+LENGTH = 5
+"""Letters of a word."""
+
+N_NUMBERS = {"wordle": 3**LENGTH, "bulls_cows": (LENGTH + 1) ** 2, "bulls": LENGTH + 1, "shared_letters": LENGTH + 2}
+"""The kinds, the default first, and a bound that the numbers of each stay below."""
+
+_SAID = {"g": "right place", "y": "other place", "b": "absent"}
+_LINES = {(letter, mark): f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
+
+
+def facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
+    """What `kind` says about `guess`.
+
+    >>> facts("bulls_cows", "toast", "stoat")
+    {'bulls': 1, 'cows': 4}
+    """
+    if kind == "wordle":
+        return {"marks": marks.standard(secret, guess)}
+    bulls = sum(map(eq, secret, guess))
+    if kind == "bulls":
+        return {"bulls": bulls}
+    shared = sum(min(guess.count(letter), secret.count(letter)) for letter in set(guess))
+    return {"shared": shared} if kind == "shared_letters" else {"bulls": bulls, "cows": shared - bulls}
+
+
+def number(kind: str, known: Mapping[str, Json], found: bool) -> int:
+    """The facts as one number; `found` says whether the guess was the secret, which anagrams share all letters with."""
+    if kind == "wordle":
+        return marks.number(known["marks"])
+    if kind == "shared_letters":
+        return known["shared"] + found
+    return known["bulls"] if kind == "bulls" else known["bulls"] * (LENGTH + 1) + known["cows"]
+
+
+def table(kind: str) -> Callable[[Codes, Codes], Verdicts]:
+    """A function of guesses and secrets that gives the number of every pair; shape `(G, N)`."""
+    if kind == "wordle":
+        return marks.standard_table
+
+    def numbers(guesses: Codes, secrets: Codes) -> Verdicts:
+        bulls, shared = _counts(guesses, secrets)
+        if kind == "shared_letters":
+            return shared + (bulls == LENGTH)
+        return bulls if kind == "bulls" else bulls * (LENGTH + 1) + (shared - bulls)
+
+    return numbers
+
+
+def _counts(guesses: Codes, secrets: Codes) -> tuple[Verdicts, Verdicts]:
+    """Letters in their right place, and letters in common, of every pair; shape `(G, N)` each."""
+    import numpy as np
+
+    bulls = (guesses[:, None, :] == secrets[None, :, :]).sum(axis=2, dtype=np.uint16)
+    shared = np.zeros_like(bulls)
+    for letter in np.unique(guesses):
+        mine, theirs = ((words == letter).sum(axis=1, dtype=np.uint16) for words in (guesses, secrets))
+        shared += np.minimum(mine[:, None], theirs[None, :])
+    return bulls, shared
+
+
+def lines(guess: str, seen: str) -> str:
+    """Marks in words, one line per letter."""
+    return "\n".join([_LINES[pair] for pair in zip(guess, seen, strict=True)])

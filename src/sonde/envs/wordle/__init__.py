@@ -1,0 +1,1 @@
+"""Wordle: the environment and all that belongs to it."""

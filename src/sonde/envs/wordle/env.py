@@ -1,0 +1,235 @@
+"""Wordle: find a secret word from marks on the letters of each guess.
+
+Sources and presets:
+    paprika    PAPRIKA (arXiv 2502.17543), table 1 and B.4.5: 5 letters, 6 turns, 1515 training and 800 test words
+    modified   PAPRIKA, appendix I.8: 4 and 6 to 10 letters, 10 turns, 1000 test words
+    lmrl       LMRL-Gym (arXiv 2311.18232), D.3: spaced letters, signs b/y/g, 400 words; reward -1 per miss, 0 on the
+               win; whatever is not a word costs a try, so there is no format failure
+
+Departures: the words are ours (SCOWL, curated); repeated letters follow the standard rule, where the code of both
+papers tests membership only; a guess need not be a known word, as in PAPRIKA, where LMRL-Gym's code wants one of its
+list. `as_published=True` brings back what the code does, and then tells so under `lmrl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from operator import add
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
+from sonde.core.env import Split
+from sonde.core.types import Json
+
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
+from .._shared.frames import join_symbols
+from .._shared.prompts import pieces
+from .._shared.words import lists as words
+from .._shared.words import marks
+
+if TYPE_CHECKING:
+    from .._shared.words.guessing import GuessFilter, Guessing
+
+
+class _Preset(NamedTuple):
+    lengths: tuple[int, ...]
+    max_turns: int
+    source: str
+
+
+_PRESETS = {
+    "paprika": _Preset((5,), 6, "PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.5"),
+    "modified": _Preset(words.MODIFIED_LENGTHS, 10, "PAPRIKA (arXiv 2502.17543), appendix I.8"),
+    "lmrl": _Preset((5,), 6, "LMRL-Gym (arXiv 2311.18232), appendix D.3"),
+}
+_WIN, _MISS, _FREE = Frozen({AGENT: 1.0}), Frozen({AGENT: -1.0}), Frozen({AGENT: 0.0})
+_SAID = {"g": "right place", "y": "other place", "b": "absent"}
+_LINES = {letter + mark: f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
+
+
+class State(NamedTuple):
+    """The secret and the number of guesses made."""
+
+    word: str
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wordle(CertainEnv[State], AnswerTags):
+    """See the module. `max_turns=None` takes the preset's."""
+
+    presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
+
+    preset: str = "paprika"
+    as_published: bool = False
+    max_turns: int | None = None
+
+    @cached_property
+    def turns(self) -> int:
+        """The number of guesses."""
+        return self.max_turns or _PRESETS[self.preset].max_turns
+
+    @cached_property
+    def _lmrl(self) -> bool:
+        return self.preset == "lmrl"
+
+    @cached_property
+    def spec(self) -> Spec:
+        preset = _PRESETS[self.preset]
+        sizes = ", ".join(f"{len(self._words(n)):,} of {n} letters" for n in preset.lengths)
+        rule = "membership rule for repeated letters, as published" if self.as_published else "standard rule"
+        return Spec(
+            name="wordle",
+            version="3",
+            summary="find a secret word from marks on the letters of each guess",
+            preset=self.preset,
+            max_turns=self.turns,
+            reward_range=(-1.0, 0.0) if self._lmrl else (0.0, 1.0),
+            support=f"all answer words of the preset: {sizes}",
+            source=preset.source,
+            reference="entropy",
+            departures=("words from SCOWL", rule, *(() if self._lmrl else self.paprika_departures)),
+        )
+
+    def split(self, split: str) -> Sequence[Task]:
+        which = cast(Split, split)
+        found = (
+            words.lmrl_task_words(which)
+            if self._lmrl
+            else words.modified_task_words(which)
+            if self.preset == "modified"
+            else words.task_words(5, which)
+        )
+        return TaskList(len(found), lambda i: self._task(found[i], split, i))
+
+    def task(self, hidden: Json) -> Task:
+        """`"toast"`: one of the preset's answer words, in lower case."""
+        lengths = _PRESETS[self.preset].lengths
+        if not isinstance(hidden, str) or len(hidden) not in lengths or hidden not in self._words(len(hidden)):
+            allowed = f"an answer word of {', '.join(map(str, lengths))} letters, in lower case"
+            raise invalid("wordle: hidden", hidden, allowed)
+        return self._task(hidden, "custom", 0)
+
+    def _task(self, word: str, split: str, index: int) -> Task:
+        return self.listed(split, index, Frozen(length=len(word)), word, length=str(len(word)))
+
+    def _words(self, length: int) -> tuple[str, ...]:
+        return words.lmrl_answers() if self._lmrl else words.answers(length)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def start(self, public: Mapping[str, Json], hidden: Json) -> State:
+        return State(hidden)
+
+    def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
+        found = self._words(public["length"])
+        return [(1.0 / len(found), word) for word in found]
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.turns else None
+
+    def hypothesis(self, state: State) -> str:
+        return state.word
+
+    def intro(self, state: State, seat: str) -> str:
+        say, length = pieces("wordle"), len(state.word)
+        if self._lmrl:
+            rules = say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
+            return f"{rules} {say['lmrl_listed']}" if self.as_published else rules
+        rule = "_as_published" if self.as_published else ""
+        absent, repeats = say["absent" + rule], say["repeats" + rule]
+        return say["intro"].format(length=length, turns=self.turns, absent=absent, repeats=repeats)
+
+    def marks(self, secret: str, guess: str) -> str:
+        """One of g, y, b per letter of `guess`, by the rule of this configuration."""
+        return marks.membership(secret, guess) if self.as_published else marks.standard(secret, guess)
+
+    def parse(self, text: str, length: int) -> str | None:
+        """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, a word of its list."""
+        parse = partial(_word, length, _listed() if self._lmrl and self.as_published else None)
+        return parse_answer(text, parse, which=self.which_answer, bare=self._lmrl and len(text) <= 64)
+
+    def after(self, state: State, text: str) -> Step:
+        guess = self.parse(text, len(state.word))
+        if guess is None:
+            return self._unread(state, text)
+        seen = self.marks(state.word, guess)
+        if guess != state.word:
+            return self._next(state, self._feedback(guess, seen), Frozen(result="marks", guess=guess, feedback=seen))
+        told = pieces("wordle")["lmrl_win" if self._lmrl else "win"].format(guess=guess)
+        info = Frozen(result="win", guess=guess, feedback=seen)
+        reward = _FREE if self._lmrl else _WIN
+        return Step(State(guess, self.turns), Frozen({AGENT: told}), reward, info, Outcome("win", 1.0))
+
+    def _unread(self, state: State, text: str) -> Step:
+        say = pieces("wordle")
+        if self._lmrl or read_answer(text) is not None:
+            told = say["lmrl_invalid" if self._lmrl else "invalid"].format(length=len(state.word))
+            return self._next(state, told, Frozen(result="invalid"))
+        told = Frozen({AGENT: say["format"]})
+        return Step(State(state.word, self.turns), told, info=Frozen(result="format"), outcome=Outcome("format"))
+
+    def _feedback(self, guess: str, seen: str) -> str:
+        if self._lmrl:
+            return " ".join(seen)
+        return "\n".join([_LINES[pair] for pair in map(add, guess, seen)])
+
+    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        after = State(state.word, state.turn + 1)
+        reward = _MISS if self._lmrl else EMPTY
+        left = self.turns - after.turn
+        if left == 0:
+            told = f"{told}\n{pieces('wordle')['lmrl_timeout' if self._lmrl else 'timeout']}"
+            return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
+        if not self._lmrl:
+            before, behind = self._asked
+            told = f"{told}\n{before}{left}{behind}"
+        return Step(after, Frozen({AGENT: told}), reward, info)
+
+    @cached_property
+    def _asked(self) -> tuple[str, str]:
+        """What stands before and behind the number of guesses left."""
+        before, _, behind = pieces("wordle")["next"].partition("{left}")
+        return before, behind
+
+    def actions(self, state: State) -> Sequence[str] | None:
+        return self._words(len(state.word))
+
+    def say(self, answer: str) -> str:
+        return " ".join(answer) if self._lmrl else tagged(answer)
+
+    # --- exact beliefs -----------------------------------------------------------------------------------------------
+
+    def filter(self, public: Mapping[str, Json]) -> GuessFilter:
+        return _guessing(self, public["length"]).start()
+
+
+def _word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:
+    """The word that an answer is, whole or letter by letter; None if it is none of this length, or of the list."""
+    guess = join_symbols(answer).lower()
+    if listed is not None:
+        return guess if guess in listed else None
+    return guess if len(guess) == length and guess.isascii() and guess.isalpha() else None
+
+
+@cache
+def _listed() -> frozenset[str]:
+    """The words of LMRL-Gym's list."""
+    return frozenset(words.lmrl_answers())
+
+
+@cache
+def _guessing(env: Wordle, length: int) -> Guessing:
+    from .._shared.words.guessing import Guessing
+
+    def read(turn: Turn) -> tuple[str, int] | None:
+        info = turn.info
+        return (info["guess"], marks.number(info["feedback"])) if "guess" in info else None
+
+    found = env._words(length)  # pyright: ignore[reportPrivateUsage]
+    table = marks.membership_table if env.as_published else marks.standard_table
+    parts = partial(marks.parts, table)
+    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length), parts=parts)

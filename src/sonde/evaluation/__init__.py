@@ -1,0 +1,1 @@
+"""From trajectories to numbers: metrics, scales, suites, results, leaderboards."""

@@ -1,0 +1,184 @@
+"""Were the wins of a run real, and did a user give the answer away? The conversations judged again.
+
+Source: PAPRIKA (arXiv 2502.17543), appendix D: a simulated user can be talked into a false success or let the answer
+slip; 1.5 % of 200 successes that the authors read by hand were such. Here every recorded conversation is judged again
+by the environment's own rules and, if one is given, by a second judge (any policy that reads messages and replies
+<VALID> or <NOTVALID>). Nothing is played again, and the record is not touched; `annotate` notes the verdicts beside it.
+
+    false success   a recorded success that the rules, or the second judge, deny
+    leak            the agent was told a name of the secret that it had not said itself
+    withheld        replies that named the secret and were not passed on
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sonde._util.sync import run_sync
+from sonde.core import AGENT, Env, Episode, Message, Outcome, Policy, Trajectory, UserError, build_recorded
+from sonde.core.types import Json
+from sonde.envs._shared.checks import gives_away
+from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, verdict
+from sonde.runs.store import Annotator
+
+from . import metrics
+from .metrics import Estimate
+
+VERSION = "2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What was found about one trajectory. `by_rules` and `by_judge` say whether its last message solves the game, None
+    where that cannot be told, or nobody was asked."""
+
+    trajectory: str
+    task: str
+    success: bool
+    by_rules: bool | None
+    by_judge: bool | None
+    leak: str
+    withheld: int
+    retries: int
+    defaults: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """The findings of a run. `rates` maps a name to a share with its 95 % interval, None where there is nothing to
+    count."""
+
+    env: str
+    n: int
+    rates: Mapping[str, Estimate | None]
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+def audit(trajectories: Iterable[Trajectory], judge: Policy | None = None, *, concurrency: int = 16) -> Audit:
+    """Judge recorded conversations again. Raises `UserError` for environments in which nobody claims anything."""
+    found = list(trajectories)
+    if not found:
+        raise UserError("audit: got no trajectories, allowed: at least one")
+    env: Env[Any] = build_recorded(found[0].env)
+    if not isinstance(env, Dialogue):
+        raise UserError(f"audit: {env.name} has no user whose word could be judged again")
+    rows = run_sync(_all(env, found, judge, concurrency))
+    return Audit(env=env.name, n=len(rows), rates=_rates(rows), counts=_counts(rows), findings=tuple(rows))
+
+
+def annotate(folder: Path | str, found: Audit, producer: str) -> None:
+    """Note the findings beside the run's trajectories, under the name `audit`."""
+    with Annotator.open(folder, "audit", producer=producer, version=VERSION) as notes:
+        for finding in found.findings:
+            notes.add(finding.trajectory, {k: v for k, v in asdict(finding).items() if k != "trajectory"})
+
+
+async def _all(env: Dialogue, found: Sequence[Trajectory], judge: Policy | None, concurrency: int) -> list[Finding]:
+    slots = asyncio.Semaphore(concurrency)
+
+    async def one(t: Trajectory) -> Finding:
+        async with slots:
+            return await _finding(env, t, judge)
+
+    try:
+        return await asyncio.gather(*map(one, found))
+    finally:
+        if judge is not None:
+            await judge.close()
+
+
+async def _finding(env: Dialogue, t: Trajectory, judge: Policy | None) -> Finding:
+    talks = _talks(env, t)
+    last = talks[-1] if talks else None
+    success = bool(t.outcome and t.outcome.success)
+    return Finding(
+        trajectory=t.id,
+        task=t.task.id,
+        success=success,
+        by_rules=_rules(env, last, t.outcome) if last is not None else None,
+        by_judge=await _second(env, t, last, judge) if judge and last is not None and success else None,
+        leak=_leak(env, t, talks),
+        withheld=sum(int(turn.info.get("leaks", 0)) for turn in t.turns),
+        retries=sum(int(turn.info.get("retries", 0)) for turn in t.turns),
+        defaults=sum(turn.info.get("result") == "default" for turn in t.turns),
+    )
+
+
+def _rules(env: Dialogue, last: Talk, outcome: Outcome | None) -> bool | None:
+    """The rules' verdict: on what was claimed or won by what it names, on other messages by what they ask."""
+    claimed = outcome is not None and (outcome.claimed or outcome.success)
+    return env.judged(last) if claimed else env.solves(last)
+
+
+def _talks(env: Dialogue, t: Trajectory) -> list[Talk]:
+    """The states in which the user was to speak, one per message of the agent that reached it."""
+    ep, found = Episode.begin(env, t.task, seed=t.seed, sample=t.sample), list[Talk]()
+    for act in t.acts:
+        ep = ep.step(act.action)
+        if ep.to_act == USER and act.seat == AGENT and isinstance(ep.state, Talk):
+            found.append(ep.state)
+    return found
+
+
+def _leak(env: Dialogue, t: Trajectory, talks: Sequence[Talk]) -> str:
+    """The first thing told to the agent that names the secret before the agent did; empty if there is none."""
+    secrets = env.secrets(talks[0]) if talks else ()
+    said = ""
+    for turn in t.turns:
+        said = f"{said}\n{turn.text}"
+        if gives_away(turn.told, said, secrets):
+            return turn.told
+    return ""
+
+
+async def _second(env: Dialogue, t: Trajectory, last: Talk, judge: Policy) -> bool | None:
+    """The second judge's verdict on the last message; None if it never gives one."""
+    begun = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
+    messages = [Message("user", env.to_judge(last))]
+    for n in range(RETRIES + 1):
+        asked = begun._replace(state=last, to_act=JUDGE, messages={JUDGE: tuple(messages)}, turns=t.turns, n_acts=n)
+        said = (await judge.act(asked.view(JUDGE))).text
+        if (found := verdict(said)) is not None:
+            return found
+        messages += [Message("assistant", said), Message("user", env.say_pieces["judge-again"])]
+    return None
+
+
+def _rates(rows: Sequence[Finding]) -> dict[str, Estimate | None]:
+    won = [r for r in rows if r.success]
+    return {
+        "success": _rate((r.task, r.success) for r in rows),
+        "false_success_by_rules": _rate((r.task, not r.by_rules) for r in won if r.by_rules is not None),
+        "false_success_by_judge": _rate((r.task, not r.by_judge) for r in won if r.by_judge is not None),
+        "leak": _rate((r.task, bool(r.leak)) for r in rows),
+        "withheld": _rate((r.task, bool(r.withheld)) for r in rows),
+    }
+
+
+def _rate(rows: Iterable[tuple[str, bool]]) -> Estimate | None:
+    """The share of true values, its interval clustered by task; None without rows."""
+    by_task: dict[str, list[float]] = {}
+    for task, value in rows:
+        by_task.setdefault(task, []).append(float(value))
+    return metrics.rate(list(by_task.values())) if by_task else None
+
+
+def _counts(rows: Sequence[Finding]) -> dict[str, int]:
+    return {
+        "successes": sum(r.success for r in rows),
+        "denied_by_rules": sum(r.success and r.by_rules is False for r in rows),
+        "denied_by_judge": sum(r.success and r.by_judge is False for r in rows),
+        "missed_by_user": sum(not r.success and r.by_rules is True for r in rows),
+        "leaks": sum(bool(r.leak) for r in rows),
+        "withheld_replies": sum(r.withheld for r in rows),
+        "retried_replies": sum(r.retries for r in rows),
+        "defaulted_replies": sum(r.defaults for r in rows),
+    }

@@ -1,0 +1,38 @@
+"""What players are called: `llm (smollm2)`, and who sits opposite where that is not the environment's own policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonde.core import Env, default_policies
+from sonde.core.types import Json
+from sonde.models.weights import short_name
+
+
+def label(config: Mapping[str, Json]) -> str:
+    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program.
+
+    >>> label({"name": "users:llm", "model": {"name": "models:http", "model": "Qwen/Qwen3-14B"}})
+    'llm (Qwen3-14B)'
+    """
+    name = str(config["name"]).removeprefix("agents:").removeprefix("users:")
+    inner = config.get("model")
+    if inner is None:
+        return name
+    while isinstance(inner, Mapping) and isinstance(inner.get("model"), Mapping):  # a cache around a model
+        inner = inner["model"]
+    return f"{name} ({_model_name(inner)})"
+
+
+def _model_name(config: Mapping[str, Json] | str) -> str:
+    if not isinstance(config, Mapping):
+        return short_name(str(config), None)
+    return short_name(str(config.get("model", config["name"].removeprefix("models:"))), config.get("weights"))
+
+
+def swapped(env: Env[Any], others: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
+    """The policies in other seats than the agent's that are not the environment's own, by seat, as they are called.
+    `others` are configurations, each with its fingerprint."""
+    own = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
+    return {seat: label(config) for seat, config in others.items() if config["fingerprint"] != own.get(seat)}

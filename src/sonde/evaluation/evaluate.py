@@ -1,0 +1,359 @@
+"""Evaluation as PAPRIKA does it, with intervals, exact information and a scale: env x agent x tasks -> numbers.
+
+Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
+average success over samples, pass@k. A format failure, a failure of the outside world and a missing record all count
+as failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
+efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sonde._util.argument_checks import checked
+from sonde._util.json_types import read_as
+from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
+from sonde.core.types import Json
+from sonde.runs.rollout import OnDone
+
+from . import display_names as labels
+from . import metrics
+from . import per_turn as curves
+from . import reply_defects as replies
+from . import scale as reference
+from .information_gain import NOTHING, measured
+from .metrics import Estimate, MeanAt
+from .rows import Row, row
+
+SCHEMA = 2
+KINDS = ("win", "loss", "format", "timeout", "error", "missing")
+CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
+"""Metrics of the episodes that the agent could not go on with, and how their outcomes call what cut them short."""
+
+METRICS = (
+    "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
+    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens",
+)  # fmt: skip
+"""What every evaluation has, beside pass@1 to pass@k."""
+MACRO = ("success", "score", "reference_score")
+"""The metrics that `macro` averages over environments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What an agent achieved in one environment. `metrics` maps a name to an estimate, or to None for n/a; `others` are
+    the policies in other seats that are not the environment's own, as they are called."""
+
+    env: Mapping[str, Json]
+    env_name: str
+    preset: str
+    max_turns: int
+    source: str
+    agent: Mapping[str, Json]
+    label: str
+    split: str
+    seed: int
+    k: int
+    n_tasks: int
+    privileged: bool
+    rows: tuple[Row, ...]
+    metrics: Mapping[str, Estimate | None]
+    kinds: Mapping[str, int]
+    within: tuple[Estimate, ...]
+    """The share of episodes won within 1, 2, ..., max_turns turns."""
+    entropy: tuple[float, ...] | None
+    """Mean posterior entropy after 0, 1, ..., max_turns turns; finished episodes keep their last value."""
+    turns_played: Mapping[str, float] = field(default_factory=dict)
+    """Mean, median and 90th percentile of the turns of all episodes, won or not."""
+    wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
+    """`invalid`, `repeated`: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
+    mean_at: MeanAt | None = None
+    """mean@k with two deviations; None of one sample per task."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    schema: int = field(default=SCHEMA)
+
+    @property
+    def players(self) -> str:
+        """The agent, and whoever sits opposite in place of the environment's own policies.
+
+        A table of the same agent against several users (ΔBelief-RL, table 2) tells its rows apart by it.
+        """
+        return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything, as JSON."""
+        return asdict(self)
+
+    def summary(self) -> dict[str, Json]:
+        """The numbers without the rows of single episodes."""
+        return asdict(replace(self, rows=()))
+
+    @classmethod
+    def from_json(cls, data: Any) -> Evaluation:
+        """The evaluation of a file. Raises `UserError` naming the field that is missing, unknown or of a wrong type."""
+        schema = data.get("schema", 0) if isinstance(data, Mapping) else type(data).__name__
+        if schema != SCHEMA:
+            raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
+        found = read_as(cls, data, "evaluation")
+        for name, known, wanted in (("metrics", found.metrics, METRICS), ("kinds", found.kinds, KINDS)):
+            if missing := [one for one in wanted if one not in known]:
+                raise UserError(f"evaluation.{name}: missing {', '.join(missing)}")
+        for name, config in (("env", found.env), *([("agent", found.agent)] if found.agent else [])):
+            if not isinstance(config.get("name"), str):
+                raise invalid(f"evaluation.{name}.name", config.get("name"), "text")
+        return found
+
+
+def rows_of(
+    env: Env[Any],
+    trajectories: Iterable[Trajectory],
+    *,
+    gains: bool = True,
+    folder: Path | None = None,
+    on_done: OnDone | None = None,
+) -> list[Row]:
+    """Finished trajectories as rows. With `gains` every question is weighed exactly, on all cores; what the run
+    `folder` keeps from an earlier time is not computed again."""
+    pairs = measured(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
+    found: list[Row] = []
+    for trajectory, known in pairs:
+        found.append(row(trajectory, known))
+        if on_done is not None:
+            on_done(trajectory)
+    return found
+
+
+def summarise(
+    env: Env[Any],
+    rows: Iterable[Row],
+    *,
+    agent: Mapping[str, Json],
+    label: str,
+    split: str,
+    seed: int,
+    k: int,
+    tasks: Sequence[str],
+    others: Mapping[str, Mapping[str, Json]] = EMPTY,
+    privileged: bool = False,
+    seconds: float = 0.0,
+) -> Evaluation:
+    """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed.
+
+    `others` holds the configurations of the policies in the other seats, each with its fingerprint; by default they are
+    the environment's.
+    """
+    spec = env.spec
+    rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
+    by_task: dict[str, list[Row]] = {task: [] for task in tasks}
+    for r in rows:
+        by_task.setdefault(r.task, []).append(r)
+    kinds = Counter(r.kind for r in rows)
+    kinds["missing"] = _missing(by_task, k)
+    return Evaluation(
+        env=env.config,
+        env_name=spec.name,
+        preset=spec.preset,
+        max_turns=spec.max_turns,
+        source=spec.source,
+        agent=agent,
+        label=label,
+        split=split,
+        seed=seed,
+        k=k,
+        n_tasks=len(by_task),
+        privileged=privileged,
+        rows=rows,
+        metrics=_metrics(env, by_task, k, split, {seat: str(p["fingerprint"]) for seat, p in others.items()}),
+        kinds={kind: kinds[kind] for kind in KINDS},
+        within=curves.within(by_task, k, spec.max_turns),
+        entropy=curves.entropy(rows, spec.max_turns),
+        turns_played=curves.turns_played([r.turns for r in rows]),
+        wasted=curves.wasted(by_task),
+        mean_at=metrics.mean_at([row[:k] for row in _wins(by_task, k)]) if k > 1 else None,
+        others=labels.swapped(env, others),
+        seconds=seconds,
+        notes=replies.notes(rows),
+    )
+
+
+def _missing(by_task: Mapping[str, list[Row]], k: int) -> int:
+    return sum(max(0, k - len(rows)) for rows in by_task.values())
+
+
+def _metrics(
+    env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str, others: Mapping[str, str]
+) -> dict[str, Estimate | None]:
+    spec = env.spec
+    wins = _wins(by_task, k)
+    found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
+    for n in range(1, k + 1):
+        chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
+        found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
+    score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
+    found["score"] = score
+    found["reference_score"] = reference.scaled(env, split, score, others)
+    turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
+    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=turns)
+    found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
+    found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
+    found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains), bits)
+    found["bits_per_turn"] = _mean_of(
+        by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
+    )
+    found["efficiency"] = _mean_of(by_task, curves.efficiency, (0.0, 1.0))
+    for name in curves.CALLED:
+        found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
+    for name, by in CUT_SHORT.items():
+        found[name] = metrics.rate(_table(by_task, k, partial(_cut_by, by=by), 0.0))
+    for name, table in replies.shares(by_task).items():
+        found[name] = metrics.rate(table) if table else None
+    found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
+    found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
+    return found
+
+
+def _most_bits(by_task: Mapping[str, list[Row]]) -> float:
+    """The most that there was to learn; on average an exact posterior learns between 0 and this."""
+    return max((r.entropy[0] for rows in by_task.values() for r in rows if r.entropy), default=0.0)
+
+
+def _cut_by(row: Row, by: str) -> float:
+    return float(row.truncated == by)
+
+
+def _worst(spec: Spec) -> float:
+    """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
+    return reference.returns(spec)[0]
+
+
+def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
+    return _table(by_task, k, lambda r: float(r.win), 0.0)
+
+
+def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
+    """What broke off gets the worst score, like what is missing, whatever it had earned."""
+    return _table(by_task, k, lambda r: worst if r.is_broken_off else r.score, worst)
+
+
+def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
+    """Turns to the win; episodes that were not won count with the limit."""
+    return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
+
+
+def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float) -> list[list[float]]:
+    """One row per task with k values or more; missing episodes get `missing`."""
+    return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
+
+
+def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
+    """The mean over episodes for which the value exists; None where there is none."""
+    table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
+    table = [values for values in table if values]
+    return metrics.mean(table, bounds=bounds) if table else None
+
+
+@checked
+def evaluate(
+    trajectories: Iterable[Trajectory],
+    *,
+    tasks: Sequence[str] = (),
+    k: int | None = None,
+    label: str = "",
+    gains: bool = True,
+    seconds: float = 0.0,
+) -> Evaluation:
+    """The evaluation of recorded trajectories of one environment and one agent.
+
+    `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those that were.
+    """
+    found = list(trajectories)
+    if not found:
+        raise UserError("evaluate: got no trajectories, allowed: at least one")
+    first = found[0]
+    for t in found:
+        if not isinstance(t, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("evaluate: trajectories", t, "trajectories, such as Run.load(folder)")
+        if (t.env, t.version, identity(t.policies)) != (first.env, first.version, identity(first.policies)):
+            raise UserError("evaluate: got several environments or agents, allowed: the same one in every seat")
+        if t.task.split != first.task.split:
+            raise UserError(f"evaluate: got splits {first.task.split} and {t.task.split}, allowed: tasks of one split")
+        if t.seed != first.seed:
+            raise UserError(f"evaluate: got seeds {first.seed} and {t.seed}, allowed: trajectories of one world seed")
+    twice = [key for key, n in Counter((t.task.id, t.sample) for t in found).items() if n > 1]
+    if twice:
+        raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
+    env: Env[Any] = build_recorded(first.env)
+    per_task = Counter(t.task.id for t in found)
+    return summarise(
+        env,
+        rows_of(env, found, gains=gains),
+        agent=first.policies.get(AGENT, {}),
+        label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
+        split=first.task.split,
+        seed=first.seed,
+        k=k or max(per_task.values()),
+        tasks=tasks or sorted({t.task.id for t in found}),
+        others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
+        privileged=any(t.privileged for t in found),
+        seconds=seconds,
+    )
+
+
+def macro(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
+    """The means over environments of success, score and reference_score, every environment with the same weight; None
+    where one of them has no such metric. The mean of scores means something where all of them have the same range."""
+    found: dict[str, Estimate | None] = {}
+    for name in MACRO:
+        values = [value for e in evaluations if (value := e.metrics[name]) is not None]
+        found[name] = metrics.average(values) if len(values) == len(evaluations) else None
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two evaluations on the same tasks: the mean of A - B, task by task."""
+
+    env_name: str
+    a: str
+    b: str
+    n_tasks: int
+    success: Estimate
+    score: Estimate
+    turns: Estimate
+
+
+@checked
+def compare(a: Evaluation, b: Evaluation) -> Comparison:
+    """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
+    if a.env != b.env:
+        apart = [key for key in {**a.env, **b.env} if a.env.get(key) != b.env.get(key)]
+        got = " and ".join(", ".join(f"{key} {e.env.get(key)}" for key in apart) for e in (a, b))
+        raise UserError(f"compare: env: got {got}, allowed: the same environment in both")
+    shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
+    if not shared:
+        raise UserError("compare: the two evaluations share no task")
+
+    tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
+    limit, scores = a.max_turns, reference.returns(build_recorded(a.env).spec)
+
+    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
+        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
+        return metrics.difference(rows_a, rows_b, bounds=bounds)
+
+    return Comparison(
+        env_name=a.env_name,
+        a=a.label if a.others == b.others else a.players,
+        b=b.label if a.others == b.others else b.players,
+        n_tasks=len(shared),
+        success=gap(_wins, (0.0, 1.0)),
+        score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),
+        turns=gap(lambda rows, k: _turns(rows, k, limit), (0.0, float(limit))),
+    )

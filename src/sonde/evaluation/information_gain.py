@@ -1,0 +1,186 @@
+"""The information in recorded episodes: computed on all cores, and once, because it is kept beside the run.
+
+`measured` pairs trajectories with their `Information`. What a run folder keeps are annotations called `information`:
+per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of the prior and the number
+of turns. They hold for one version of sonde and of the environment; what another one left is computed anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import fields
+from functools import lru_cache
+from importlib.metadata import version
+from itertools import chain, islice, tee
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sonde._util.extras import DISTRIBUTION
+from sonde._util.processes import cores, spread
+from sonde.core import Env, Episode, Gain, Spec, Trajectory, build
+from sonde.core.types import Json
+from sonde.runs.store import Annotation, Annotator, annotation_names, read_annotations
+from sonde.runs.store.codec import dumps, loads
+
+THROUGH = "users:hybrid"
+"""The user whose own replies posteriors pass over, for those of the rules that it has kept."""
+NAME, PRODUCER = "information", "sonde.evaluation.information_gain"
+PATIENCE = 2.0
+"""Seconds that one process works alone before others are started: most runs are scored by then."""
+BATCH = 8
+"""Episodes that a process is sent at a time."""
+DURABLE = 5.0
+"""Seconds of work that an interrupted scoring may lose."""
+
+_FIELDS = tuple(field.name for field in fields(Gain))
+
+
+class Information(NamedTuple):
+    """H(b_0), ..., H(b_T) in bits and one `Gain` per turn; both None where there is no exact filter for what was
+    played, or where nobody asked."""
+
+    entropy: tuple[float, ...] | None
+    gains: tuple[Gain, ...] | None
+
+
+NOTHING = Information(None, None)
+
+
+def information(env: Env[Any], trajectory: Trajectory) -> Information:
+    """By replaying the trajectory through the exact filter and weighing every question asked against the best."""
+    prior = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
+    found = prior and Episode.replay(env, trajectory).gains(expected=True)
+    return NOTHING if prior is None or found is None else _from(float(prior.entropy), found)
+
+
+def _from(prior: float, gains: Sequence[Gain]) -> Information:
+    entropy = [prior]
+    for gain in gains:
+        entropy.append(entropy[-1] - gain.realised)
+    return Information(tuple(entropy), tuple(gains))
+
+
+def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
+    """Whether the policies that the filter takes for granted were the ones that played, or somebody who has kept what
+    they would have said (`core.belief.by_rules`)."""
+    played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
+    return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
+
+
+def measured(
+    env: Env[Any],
+    trajectories: Iterable[Trajectory],
+    *,
+    folder: Path | None = None,
+    processes: int | None = None,
+) -> Generator[tuple[Trajectory, Information], None, None]:
+    """Every trajectory and its information: first those that the run `folder` keeps it of, then, in another pass, the
+    rest, which is then kept there. The same values whatever the number of `processes`, by default one per core.
+    """
+    known = {} if folder is None else _kept(folder, env)
+    if known:  # the rest is not held in memory meanwhile
+        complete = True
+        for trajectory in trajectories:
+            if trajectory.id in known:
+                yield trajectory, known[trajectory.id]
+            else:
+                complete = False
+        if complete:
+            return
+    rest = (trajectory for trajectory in trajectories if trajectory.id not in known)
+    with ExitStack() as stack:
+        notes = None if folder is None else stack.enter_context(_Notes.open(folder, env))
+        for trajectory, found in stack.enter_context(closing(_computed(env, rest, processes or cores()))):
+            if notes is not None:
+                notes.keep(trajectory, found)
+            yield trajectory, found
+
+
+# --- on all cores --------------------------------------------------------------------------------------------------
+
+
+def _computed(
+    env: Env[Any], trajectories: Iterator[Trajectory], processes: int
+) -> Generator[tuple[Trajectory, Information], None, None]:
+    """Alone for as long as `PATIENCE`, then together with others, if there is enough left for them to do."""
+    if type(env).__module__ == "__main__":  # nobody else can import it
+        processes = 1
+    begun = time.monotonic()
+    for trajectory in trajectories:
+        yield trajectory, information(env, trajectory)
+        if processes > 1 and time.monotonic() - begun > PATIENCE:
+            break
+    ahead = list(islice(trajectories, BATCH * processes))
+    if len(ahead) < BATCH * processes:
+        yield from ((trajectory, information(env, trajectory)) for trajectory in ahead)
+        return
+    rest = chain(ahead, trajectories)
+    mine, theirs = tee(iter(lambda: list(islice(rest, BATCH)), []))
+    config = dumps(env.config)
+    with closing(spread(_informed, ((config, batch) for batch in theirs), processes)) as answers:
+        for batch, found in zip(mine, answers, strict=True):
+            yield from zip(batch, found, strict=True)
+
+
+def _informed(work: tuple[bytes, Sequence[Trajectory]]) -> list[Information]:
+    """In a process of its own."""
+    config, trajectories = work
+    env = _built(config)
+    return [information(env, trajectory) for trajectory in trajectories]
+
+
+@lru_cache(maxsize=1)
+def _built(config: bytes) -> Env[Any]:
+    return build(loads(config))
+
+
+# --- beside the run ------------------------------------------------------------------------------------------------
+
+
+def _version(env: Env[Any]) -> str:
+    return f"{version(DISTRIBUTION)}, {env.name} {env.spec.version}"
+
+
+class _Notes:
+    """Keeps information in a run folder; a context manager."""
+
+    def __init__(self, notes: Annotator) -> None:
+        self._notes, self._flushed = notes, time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path, env: Env[Any]) -> Iterator[_Notes]:
+        with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env)) as notes:
+            yield cls(notes)
+
+    def keep(self, trajectory: Trajectory, found: Information) -> None:
+        for turn, gain in enumerate(found.gains or ()):
+            self._notes.add(trajectory.id, {name: getattr(gain, name) for name in _FIELDS}, turn=turn)
+        whole = None if found.entropy is None else {"prior": found.entropy[0], "turns": len(found.gains or ())}
+        self._notes.add(trajectory.id, whole)
+        if time.monotonic() - self._flushed > DURABLE:
+            self._notes.flush()
+            self._flushed = time.monotonic()
+
+
+def _kept(folder: Path, env: Env[Any]) -> dict[str, Information]:
+    """What the folder keeps of this version, by trajectory id."""
+    if NAME not in annotation_names(folder):
+        return {}
+    mine = (PRODUCER, _version(env))
+    notes = {key: note for key, note in read_annotations(folder, NAME).items() if note[1:] == mine}
+    whole = {trajectory: note.value for (trajectory, turn), note in notes.items() if turn is None}
+    found = {trajectory: _read(trajectory, value, notes) for trajectory, value in whole.items()}
+    return {trajectory: known for trajectory, known in found.items() if known is not None}
+
+
+def _read(
+    trajectory: str, whole: Mapping[str, Json] | None, notes: Mapping[tuple[str, int | None], Annotation]
+) -> Information | None:
+    """None where the note of a turn was lost."""
+    if whole is None:
+        return NOTHING
+    turns = [notes.get((trajectory, turn)) for turn in range(whole["turns"])]
+    return None if None in turns else _from(whole["prior"], [Gain(**note.value) for note in turns if note is not None])

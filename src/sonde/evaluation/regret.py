@@ -1,0 +1,280 @@
+"""Regret over sub-episodes, and what bandit research measures of exploration, from trajectories and the truth.
+
+Source: Toward Efficient Exploration by LLM Agents, section 2 (regret), section 3 (Bayesian regret) and appendix B.1
+(suffix failures and minimum action frequency, after Krishnamurthy et al. 2024); PAPRIKA, appendix J (bandit regret).
+
+The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. That policy is
+not on record, its actions are, and both estimates below have that regret as their expectation:
+
+    expected   sum over the steps h of  V*_h(s_h) - Q*_h(s_h, a_h)        (for a bandit: the gap of the arm pulled)
+    realised   V*(s_1) - sum of the rewards                               (noisier, can be negative)
+
+An answer that named no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. An episode that ended because it was solved
+has no regret from there on; one that ended by a format failure has all of V* as regret in everything that it missed. A
+last sub-episode that `max_turns` cut short counts the steps that were played.
+Environments are those with `model` and `world` (`envs/_shared/finite.py`); truth comes from replaying the reset.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.core import AGENT, Env, Rng, Trajectory, UserError, unknown
+from sonde.envs._shared.finite import FiniteEnv, Floats, Problem, World
+
+Kind = Literal["expected", "realised"]
+_KINDS = ("expected", "realised")
+NO_ACTION = -1
+"""Stands for an answer that named no action."""
+
+
+class Curve(NamedTuple):
+    """A mean at every sub-episode with its standard error over `n` trials (NaN for one trial)."""
+
+    mean: Floats
+    error: Floats
+    n: int
+
+
+class Truth(NamedTuple):
+    """The problem of a trajectory and the tables of its world; `values_HS` = V*_h(s) has a row of zeros at its end."""
+
+    problem: Problem
+    world: World
+    q_HSA: Floats
+    values_HS: Floats
+
+
+def truth(env: Env[Any], trajectory: Trajectory) -> Truth:
+    """What was true in the world of this trajectory."""
+    task = trajectory.task
+    problem: Problem | None = env.model(task.public)
+    if problem is None:
+        raise UserError(f"regret: {env.name} has no finite model, so its regret is n/a")
+    finite = cast("FiniteEnv", env)
+    world = finite.world(env.reset(task, Rng(trajectory.seed, "reset", task.id)))
+    q = world.values(problem.horizon)
+    return Truth(problem, world, q, np.vstack([q.max(axis=2), np.zeros(len(problem.states))]))
+
+
+# --- one trajectory --------------------------------------------------------------------------------------------------
+
+
+def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> Floats:
+    """The regret of every sub-episode, shape `(K,)`."""
+    if kind not in _KINDS:
+        raise unknown("regret: kind", kind, _KINDS)
+    outcome = trajectory.outcome
+    if trajectory.error or outcome is None or outcome.kind == "error":
+        raise UserError(
+            f"regret: trajectory {trajectory.id} did not end by itself ({trajectory.error or 'unfinished'})"
+        )
+    known = truth(env, trajectory)
+    rows = np.zeros(known.problem.sub_episodes)
+    for turn in trajectory.turns:
+        rows[turn.info["sub_episode"]] += _step(known, turn.info, kind)
+    if outcome.is_broken_off:
+        rows += _missed(known, trajectory)
+    return rows
+
+
+def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
+    """What one step adds. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) - return."""
+    problem, h = known.problem, info["step"]
+    s = problem.states.index(info["state"])
+    if kind == "expected" and info["action"] is not None:
+        return float(known.values_HS[h, s] - known.q_HSA[h, s, problem.actions.index(info["action"])])
+    if info["result"] == "format":
+        return 0.0
+    after = known.values_HS[h + 1, problem.states.index(info["next"])]
+    return float(known.values_HS[h, s] - info["reward"] - after)
+
+
+def _missed(known: Truth, trajectory: Trajectory) -> Floats:
+    """What was still to be had when the episode broke off, by sub-episode: from where its last answer could not be
+    read, or from where that answer led."""
+    problem, info = known.problem, trajectory.turns[-1].info
+    rows = np.zeros(problem.sub_episodes)
+    h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
+    rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
+    rows[info["sub_episode"] + 1 :] = known.values_HS[0, problem.states.index(problem.start)]
+    return rows
+
+
+def returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
+    """The sum of rewards of every sub-episode, shape `(K,)`."""
+    rows = np.zeros(sub_episodes)
+    for turn in trajectory.turns:
+        rows[turn.info["sub_episode"]] += turn.rewards.get(AGENT, 0.0)
+    return rows
+
+
+def actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The number of the action of every turn (`NO_ACTION` where none was named), and whether it was optimal there."""
+    known = truth(env, trajectory)
+    chosen = np.full(len(trajectory.turns), NO_ACTION)
+    optimal = np.zeros(len(trajectory.turns), np.bool_)
+    for i, info in enumerate(turn.info for turn in trajectory.turns):
+        if info["action"] is not None:
+            q = known.q_HSA[info["step"], known.problem.states.index(info["state"])]
+            chosen[i] = known.problem.actions.index(info["action"])
+            optimal[i] = q[chosen[i]] >= q.max() - 1e-12
+    return chosen, optimal
+
+
+def solved_in(trajectory: Trajectory) -> int | None:
+    """The number of sub-episodes it took to solve a problem that ends when it is solved; None if it was not."""
+    won = trajectory.outcome is not None and trajectory.outcome.success
+    return int(trajectory.turns[-1].info["sub_episode"]) + 1 if won else None
+
+
+class Cost(NamedTuple):
+    """Model calls and tokens of one kind of sub-call."""
+
+    calls: int = 0
+    prompt: int = 0
+    completion: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.completion
+
+
+def costs(trajectory: Trajectory) -> dict[str, Cost]:
+    """Calls and tokens by the name of the sub-call. A call made in `finish` follows the last act and is not on it."""
+    found: dict[str, Cost] = {}
+    for turn in trajectory.turns:
+        for c in turn.acts[0].action.completions:
+            old = found.get(c.name, Cost())
+            found[c.name] = Cost(old.calls + 1, old.prompt + c.usage.prompt, old.completion + c.usage.completion)
+    return found
+
+
+def tokens(trajectory: Trajectory, sub_episodes: int) -> Floats:
+    """Tokens processed (prompts and completions) in every sub-episode, shape `(K,)`."""
+    rows = np.zeros(sub_episodes)
+    for turn in trajectory.turns:
+        spent = sum(c.usage.prompt + c.usage.completion for c in turn.acts[0].action.completions)
+        rows[turn.info["sub_episode"]] += spent
+    return rows
+
+
+# --- many trials -----------------------------------------------------------------------------------------------------
+
+
+def regret_table(env: Env[Any], trajectories: Sequence[Trajectory], kind: Kind = "expected") -> Floats:
+    """`regrets` of every trial, shape `(N, K)`."""
+    if not trajectories:
+        raise UserError("regret: got no trajectories, allowed: at least one")
+    return np.stack([regrets(env, t, kind) for t in trajectories])
+
+
+def cumulative(rows_NK: npt.ArrayLike) -> Curve:
+    """Mean cumulative regret after every sub-episode, with the standard error over trials.
+
+    >>> cumulative([[1.0, 1.0], [1.0, 0.0]]).mean.tolist()
+    [1.0, 1.5]
+    """
+    return curve(np.cumsum(np.asarray(rows_NK, np.float64), axis=1))
+
+
+def curve(rows_NK: npt.ArrayLike) -> Curve:
+    """Mean and standard error over trials of every column."""
+    rows = np.asarray(rows_NK, np.float64)
+    n = len(rows)
+    error = rows.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(rows.shape[1], math.nan)
+    return Curve(rows.mean(axis=0), error, n)
+
+
+def bayesian(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> Curve:
+    """Mean cumulative regret over worlds drawn from the prior: trials in one world are averaged first, and the standard
+    error is over worlds, of which `n` is the number.
+
+    `worlds[i]` names the world of trial i; `Trajectory.group` does. Where every trial has a world of its own this is
+    `cumulative`.
+
+    >>> bayesian([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
+    [2.5]
+    """
+    rows = np.asarray(rows_NK, np.float64)
+    if len(rows) != len(worlds):
+        raise UserError(f"bayesian: got {len(worlds)} worlds, allowed: one for each of {len(rows)} trials")
+    names = list(dict.fromkeys(worlds))
+    numbers = np.array([names.index(w) for w in worlds])
+    return cumulative(np.stack([rows[numbers == i].mean(axis=0) for i in range(len(names))]))
+
+
+def by_tokens(rows_NK: npt.ArrayLike, tokens_NK: npt.ArrayLike) -> tuple[Floats, Curve]:
+    """Mean cumulative tokens after every sub-episode, and the cumulative regret there (figures 19 and 20)."""
+    spent = np.cumsum(np.asarray(tokens_NK, np.float64), axis=1).mean(axis=0)
+    return spent, cumulative(rows_NK)
+
+
+def suffix_failures(optimal_NT: npt.ArrayLike) -> Curve:
+    """At every period t, the share of trials in which no optimal action was taken in periods t to T.
+
+    >>> suffix_failures([[True, False], [False, True]]).mean.tolist()
+    [0.0, 0.5]
+    """
+    ahead = np.flip(np.logical_or.accumulate(np.flip(np.asarray(optimal_NT, np.bool_), axis=1), axis=1), axis=1)
+    return curve(~ahead)
+
+
+def minimum_action_frequency(actions_NT: npt.ArrayLike, n_actions: int) -> Curve:
+    """At every period t, the frequency of the action taken least in periods 1 to t, times the number of actions, which
+    gives values in [0, 1].
+
+    >>> minimum_action_frequency([[0, 1, 1, 0]], 2).mean.tolist()
+    [0.0, 1.0, 0.6666666666666666, 1.0]
+    """
+    chosen = np.asarray(actions_NT, np.int64)
+    least = np.stack([np.cumsum(chosen == a, axis=1) for a in range(n_actions)]).min(axis=0)
+    return curve(n_actions * least / np.arange(1, chosen.shape[1] + 1))
+
+
+class Solved(NamedTuple):
+    """Share of trials that solved the problem, with its standard error, and the mean number of sub-episodes they took
+    (NaN if none did)."""
+
+    rate: float
+    error: float
+    sub_episodes: float
+    n: int
+
+
+def solved(took: Sequence[int | None]) -> Solved:
+    """Over trials, from `solved_in`.
+
+    >>> solved([2, 4, None, None])[:3]
+    (0.5, 0.28867513459481287, 3.0)
+    """
+    if not took:
+        raise UserError("solved: got no trials, allowed: at least one")
+    wins = [k for k in took if k is not None]
+    rate = curve([[float(k is not None)] for k in took])
+    mean = sum(wins) / len(wins) if wins else math.nan
+    return Solved(float(rate.mean[0]), float(rate.error[0]), mean, rate.n)
+
+
+class BanditReport(NamedTuple):
+    """The three curves that the papers show of a bandit agent."""
+
+    regret: Curve
+    suffix_failures: Curve
+    minimum_action_frequency: Curve
+
+
+def bandit_report(env: Env[Any], trajectories: Sequence[Trajectory]) -> BanditReport:
+    """Cumulative regret, suffix failures and minimum action frequency of trials that were played to the end."""
+    rows = regret_table(env, trajectories)
+    played = [actions(env, t) for t in trajectories]
+    if any(len(chosen) < rows.shape[1] for chosen, _ in played):
+        raise UserError("bandit_report: got a trial that ended before its last pull, allowed: trials of full length")
+    n_actions = len(truth(env, trajectories[0]).problem.actions)
+    frequency = minimum_action_frequency([chosen for chosen, _ in played], n_actions)
+    return BanditReport(cumulative(rows), suffix_failures([optimal for _, optimal in played]), frequency)

@@ -1,0 +1,305 @@
+"""Results: what an agent came to in a suite, as one small file that says how to measure it again.
+
+    sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
+
+A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
+version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
+all episodes; besides them the command, those of the training where the model was trained here, the version of sonde
+and the commit. What is said over environments is computed when files are read, never stored (`board`):
+
+    headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
+               the same weight; of all environments that have such a scale, or there is none
+    asks       efficiency: the bits that a question was expected to give, of those that the best one would have given
+    decides    of the episodes in which at most one bit was unknown while there was a turn left, the share that was won
+    follows    the share of turns that had an answer which could be read and was allowed
+
+The last three are an agent's *profile*, each the mean over the environments that have it. All of this is ours.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sonde._util.argument_checks import Checked
+from sonde._util.extras import DISTRIBUTION
+from sonde._util.folders import write_atomically
+from sonde._util.json_types import read_as
+from sonde.core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
+from sonde.core.types import Json
+from sonde.runs.run import Prepared
+from sonde.train.folder import made_by
+
+from . import metrics
+from . import scale as reference
+from .evaluate import Evaluation
+from .metrics import Estimate, average
+from .rows import Row
+from .suites import Form, suite
+
+SCHEMA = 1
+ENOUGH = 1.0
+"""Bits left unknown at which an agent knows enough to decide: no more than between two things as likely."""
+METRICS = ("success", "score", "reference_score", "turns", "bits_per_turn", "efficiency", "decided", "followed")
+PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played(Checked):
+    """One environment of a suite, played by one agent. `of` are the tasks of the split, of which the first `tasks` were
+    played; `scale` is what floor and reference were measured with; `tokens` and `seconds` are all that it took, the
+    latter None where a part was played before; `episodes` is a hash of every episode; `unsent` are the sampling fields
+    that an endpoint did not take (`Replies.unsent`)."""
+
+    called = "result"
+
+    env: Mapping[str, Json]
+    version: str
+    scale: str
+    seats: Mapping[str, Mapping[str, Json]]
+    others: Mapping[str, str]
+    split: str
+    seed: int
+    k: int
+    tasks: int
+    of: int
+    privileged: bool
+    kinds: Mapping[str, int]
+    metrics: Mapping[str, Estimate | None]
+    tokens: int
+    seconds: float | None
+    episodes: str
+    unsent: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("name", "preset"):
+            if not isinstance(self.env.get(name), str):
+                raise invalid(f"result: env.{name}", self.env.get(name), "text")
+        if sorted(self.metrics) != sorted(METRICS):
+            raise invalid("result: metrics", ", ".join(self.metrics), ", ".join(METRICS))
+        if not 1 <= self.tasks <= self.of:
+            raise invalid("result: tasks", self.tasks, f"1 to {self.of}")
+        if sum(self.kinds.values()) != self.tasks * self.k:
+            raise invalid("result: kinds", dict(self.kinds), f"{self.tasks * self.k} episodes in all")
+
+    @property
+    def form(self) -> Form:
+        return self.env["name"], self.env["preset"]
+
+    @property
+    def n(self) -> int:
+        """Episodes."""
+        return self.tasks * self.k
+
+
+class Headline(NamedTuple):
+    """The mean reference score over the environments played of those that have a scale, `whole` if that is all."""
+
+    score: Estimate | None
+    played: int
+    of: int
+
+    @property
+    def whole(self) -> bool:
+        return self.played == self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Checked):
+    """What an agent, called `agent`, came to in a suite; `training` are the commands that made its
+    model, where they are known."""
+
+    called = "result"
+
+    suite: str
+    agent: str
+    command: str
+    sonde: str
+    commit: str | None
+    machine: str
+    environments: tuple[Played, ...]
+    training: str = ""
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        known, forms = suite(self.suite), [played.form for played in self.environments]
+        if not forms:
+            raise invalid("result: environments", [], "one or more")
+        for form in forms:
+            if form not in known:
+                raise invalid("result: environments", " ".join(form), f"those of {self.suite}")
+            if forms.count(form) > 1:
+                raise invalid("result: environments", " ".join(form), "each once")
+
+    @property
+    def headline(self) -> Headline:
+        with_scale = scaled(self.suite)
+        scores = [p.metrics["reference_score"] for p in self.environments if p.form in with_scale]
+        found = [score for score in scores if score is not None]
+        return Headline(average(found) if found else None, len(found), len(with_scale))
+
+    def mean(self, name: str) -> tuple[Estimate | None, int]:
+        """A metric's mean over the environments that have it, and their number."""
+        return _mean(self.environments, name)
+
+    @property
+    def tokens(self) -> int:
+        return sum(played.tokens for played in self.environments)
+
+    @property
+    def seconds(self) -> float | None:
+        found = [played.seconds for played in self.environments if played.seconds is not None]
+        return sum(found) if len(found) == len(self.environments) else None
+
+    @property
+    def privileged(self) -> bool:
+        return any(played.privileged for played in self.environments)
+
+
+def profile(results: Iterable[Result]) -> dict[str, tuple[Estimate | None, int]]:
+    """How well an agent asks, decides and follows, by all of its results, each with its number of environments."""
+    played = [one for result in results for one in result.environments]
+    return {name: _mean(played, metric) for name, metric in PROFILE.items()}
+
+
+def _mean(played: Iterable[Played], name: str) -> tuple[Estimate | None, int]:
+    found = [value for one in played if (value := one.metrics[name]) is not None]
+    return (average(found) if found else None), len(found)
+
+
+@cache
+def scaled(name: str) -> tuple[Form, ...]:
+    """The environments of a suite whose floor and reference lie apart, which makes a scale of scores."""
+    found = ((form, reference.bounds(make(form[0], preset=form[1]))) for form in suite(name))
+    return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
+
+
+# --- made -----------------------------------------------------------------------------------------------------------
+
+
+def result(
+    name: str, command: str, runs: Sequence[tuple[Prepared, Evaluation, float | None]], commit: str | None
+) -> Result:
+    """The result of runs, each with its evaluation and the seconds that it took. Raises `UserError` where an episode
+    was not played, or failed."""
+    return Result(
+        suite=name,
+        agent=runs[0][1].label,
+        command=command,
+        sonde=version(DISTRIBUTION),
+        commit=commit,
+        machine=f"Python {platform.python_version()}, {platform.machine()}",
+        environments=tuple(_played(*run) for run in runs),
+        training=_training(runs[0][0].policies[AGENT].config),
+    )
+
+
+def _training(agent: Mapping[str, Any]) -> str:
+    """The commands that made the model of an agent's configuration; empty where they are not known."""
+    model = agent.get("model")
+    while isinstance(model, Mapping):  # one may be in front of another
+        model = model.get("model")
+    return made_by(model) if isinstance(model, str) else ""
+
+
+def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
+    for kind in ("error", "missing"):
+        if e.kinds[kind]:
+            raise UserError(
+                f"--submit: got {e.kinds[kind]} episodes of {e.env_name} with outcome {kind}, allowed: none; "
+                "the same command plays them again"
+            )
+    if run.config.tasks_file:
+        raise invalid("--submit: tasks", run.config.tasks_file, "the environment's own")
+    return Played(
+        env=run.env.config,
+        version=run.env.spec.version,
+        scale=_scale(run.env),
+        seats={seat: policy.config for seat, policy in run.policies.items()},
+        others=e.others,
+        split=e.split,
+        seed=e.seed,
+        k=e.k,
+        tasks=e.n_tasks,
+        of=len(run.env.tasks(run.config.split)),
+        privileged=e.privileged,
+        kinds={kind: n for kind, n in e.kinds.items() if n},
+        metrics={**{m: e.metrics.get(m) for m in METRICS}, "decided": decided(e.rows), "followed": followed(e.rows)},
+        tokens=sum(row.tokens for row in e.rows),
+        seconds=None if seconds is None else round(seconds, 1),
+        episodes=content_hash(sorted(row.trajectory for row in e.rows)),
+        unsent=tuple(sorted({name for row in e.rows for name in row.replies.unsent})),
+    )
+
+
+def _scale(env: Env[Any]) -> str:
+    return reference.fingerprint(env) if env.spec.reference else ""
+
+
+def decided(rows: Iterable[Row]) -> Estimate | None:
+    """Of the episodes in which at most `ENOUGH` was unknown before some turn, the share that was won."""
+    known = [row for row in rows if any(bits <= ENOUGH for bits in (row.entropy or ())[:-1])]
+    return metrics.rate(_by_task([(row.task, float(row.win)) for row in known])) if known else None
+
+
+def followed(rows: Iterable[Row]) -> Estimate | None:
+    """The share of an episode's turns whose answer could be read and was allowed."""
+    shares = [
+        (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
+        for row in rows
+        if row.turns
+    ]
+    return metrics.mean(_by_task(shares), bounds=(0.0, 1.0)) if shares else None
+
+
+def _by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
+    found: dict[str, list[float]] = {}
+    for task, value in values:
+        found.setdefault(task, []).append(value)
+    return list(found.values())
+
+
+# --- kept -----------------------------------------------------------------------------------------------------------
+
+
+def write(result: Result, to: Path) -> None:
+    """The file, whole or not at all."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    plain = {"schema": result.schema, **asdict(result)}
+    text = orjson.dumps(plain, default=dict, option=orjson.OPT_INDENT_2).decode()
+    write_atomically(to, text + "\n")
+
+
+def read(path: Path) -> Result:
+    """The result in a file. Raises `UserError` that names the file and what is wrong with it."""
+    try:
+        data = orjson.loads(path.read_bytes())
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            got = data.get("schema") if isinstance(data, dict) else type(data).__name__
+            raise invalid("schema", got, SCHEMA)
+        return read_as(Result, data, "result")
+    except ValueError as e:  # not JSON, or not a result
+        raise UserError(f"{path}: not a result of `sonde eval --submit`: {e}") from None
+
+
+def stale(result: Result) -> list[str]:
+    """Why the numbers of a result are not those of what is installed; empty if they are."""
+    return [why for played in result.environments if (why := _stale(played))]
+
+
+def _stale(played: Played) -> str:
+    name = " ".join(played.form)
+    try:
+        env: Env[Any] = build_recorded(played.env)
+    except SondeError as e:
+        return f"{name}: {e}"
+    if env.spec.version != played.version:
+        return f"{name}: played on version {played.version}, installed is {env.spec.version}"
+    return "" if _scale(env) == played.scale else f"{name}: its floor or reference has changed since"

@@ -1,0 +1,152 @@
+"""The scale of every score: what random legal play and the reference solver achieve, measured and shipped.
+
+`reference_score = 100 (score - floor) / (reference - floor)` on the mean return of the test split: 0 is random legal
+play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a where the two intervals
+overlap, because then there is no scale.
+
+`python -m sonde.evaluation.scale [ENV ...]` measures every environment again, or these, and writes
+`sonde/evaluation/scale.json`. Each entry carries n, interval, seed, version, the fingerprints of everything it was
+measured with, and the first tasks' returns one by one, so that a test can tell a stale entry without measuring again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sonde.core import AGENT, EMPTY, Env, Spec, content_hash, default_policies, make, names, unknown
+from sonde.core.types import Json
+from sonde.runs.rollout import Plan, collect
+
+from . import metrics
+from .metrics import Estimate
+
+COMMAND = "python -m sonde.evaluation.scale"
+SAMPLES = {"floor": 16, "reference": 4}
+"""Episodes per task and policy: the floor is noisier and cheaper."""
+LONG = 200
+"""Turns beyond which an episode says so much that a quarter of the samples is enough."""
+PREFIX = 8
+"""Tasks whose returns are stored one by one."""
+
+
+def fingerprint(env: Env[Any]) -> str:
+    """Changes when the environment's configuration or version does, or the configuration of any policy that plays."""
+    spec = env.spec
+    others = [name for name in spec.seats.values() if name is not None]
+    policies = [f"agents:{spec.floor}", f"agents:{spec.reference}", *others]
+    return content_hash([env.config, spec.version, *(make(name).fingerprint for name in policies)])
+
+
+@cache
+def entries() -> Mapping[str, Mapping[str, Json]]:
+    """The shipped measurements, by fingerprint."""
+    source = files("sonde.evaluation").joinpath("scale.json")
+    return json.loads(source.read_text("utf-8")) if source.is_file() else {}
+
+
+def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | None:
+    """Floor and reference of the mean return, or None where this configuration was not measured."""
+    if split != "test" or not env.spec.reference:
+        return None
+    entry = entries().get(fingerprint(env))
+    if entry is None:
+        return None
+    return Estimate(**entry["floor"]["score"]), Estimate(**entry["reference"]["score"])
+
+
+def scaled(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str] = EMPTY) -> Estimate | None:
+    """`score` on the scale from floor to reference; None (n/a) where there is no scale.
+
+    `others` holds the fingerprints of the policies in the other seats: the scale was measured with the default ones.
+    """
+    default = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
+    found = bounds(env, split) if {**default, **others} == default else None
+    if found is None or found[0].high >= found[1].low:
+        return None
+    floor, top = found[0].mean, found[1].mean
+
+    def scale(value: float) -> float:
+        return 100.0 * (value - floor) / (top - floor)
+
+    return Estimate(scale(score.mean), scale(score.low), scale(score.high), score.n)
+
+
+def returns(spec: Spec) -> metrics.Bounds:
+    """The least and the greatest return that there may be: the rewards of a turn, in every turn."""
+    low, high = spec.reward_range
+    return min(0.0, low) * spec.max_turns, max(0.0, high) * spec.max_turns
+
+
+def play(env: Env[Any], agent: str, k: int, n_tasks: int | None = None, seed: int = 0) -> list[list[float]]:
+    """The agent's returns on the first `n_tasks` test tasks, one row per task."""
+    tasks = env.tasks("test")[:n_tasks]
+    rows: dict[str, list[float]] = {task.id: [] for task in tasks}
+    for t in collect(env, {AGENT: make(f"agents:{agent}")}, tasks, Plan(k=k, seed=seed)):
+        rows[t.task.id].append(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
+    return list(rows.values())
+
+
+def measure(env: Env[Any]) -> dict[str, Json]:
+    """The entry of one environment."""
+    spec = env.spec
+    entry: dict[str, Json] = {"env": env.config, "version": spec.version, "seed": 0, "command": COMMAND}
+    for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
+        samples = SAMPLES[role]
+        table = play(env, agent, samples if spec.max_turns <= LONG else samples // 4)
+        entry[role] = {
+            "agent": agent,
+            "score": asdict(metrics.estimate(table, bounds=returns(spec))),
+            "k": len(table[0]),
+            "prefix": table[:PREFIX],
+        }
+    return entry
+
+
+def environments() -> Sequence[Env[Any]]:
+    """Every shipped environment in every preset."""
+    found: list[Env[Any]] = []
+    for name in names("envs"):
+        default: Env[Any] = make(name)
+        found += [make(name, preset=preset) for preset in default.presets]
+    return found
+
+
+def main(only: Sequence[str]) -> None:
+    """Measure environments, as many at a time as there are processors, and write the shipped file.
+
+    `only` names those to measure; the entries of others are kept where they still hold. None named: all.
+    """
+    all_envs = {fingerprint(env): env for env in environments() if env.spec.reference}
+    for name in only:
+        if name not in {env.spec.name for env in all_envs.values()}:
+            raise unknown("environment", name, sorted({env.spec.name for env in all_envs.values()}))
+    todo = {key: env for key, env in all_envs.items() if not only or env.spec.name in only}
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        measured = dict(zip(todo, pool.map(measure, todo.values()), strict=True))
+    found = {**entries(), **measured}
+    path = Path(str(files("sonde.evaluation").joinpath("scale.json")))
+    lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in all_envs if key in found]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    for entry in measured.values():
+        floor, top = (Estimate(**entry[role]["score"]) for role in ("floor", "reference"))
+        sys.stdout.write(f"{entry['env']['name']:20} {entry['env']['preset']:10} floor {floor}  reference {top}\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        prog=COMMAND, description="Measure floors and references, and write the shipped file."
+    )
+    parser.add_argument(
+        "only", nargs="*", metavar="ENV", help="these alone; the entries of others are kept where they still hold"
+    )
+    main(parser.parse_args().only)

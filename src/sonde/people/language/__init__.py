@@ -1,1 +1,0 @@
-"""What a message says, whatever it is about: letters, words, numbers, times, sentences, names."""

@@ -1,1 +1,0 @@
-"""What a message means to somebody: claims, columns, declared phrasings, and the grammar that joins them."""

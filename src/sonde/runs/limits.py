@@ -1,0 +1,106 @@
+"""What ends a run early: a budget that is used up, or an endpoint that keeps failing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from sonde.core import Action, Halted, Outage, Trajectory, UserError
+
+J = TypeVar("J")
+
+OUTAGES = 8
+"""Episodes in a row that end in an `Outage` before a run is ended."""
+
+FIRST = 8
+"""Episodes at a time under a budget until one has ended."""
+
+
+class Breaker:
+    """Ends a run at the last of `OUTAGES` episodes in a row that were ended by an `Outage`."""
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+
+    def count(self, trajectory: Trajectory) -> None:
+        self._in_a_row = self._in_a_row + 1 if silenced(trajectory) else 0
+        if self._in_a_row >= OUTAGES:
+            raise Halted(
+                f"{OUTAGES} episodes in a row failed, the last with {trajectory.error}; what has finished is kept, and "
+                "the same run can be continued"
+            )
+
+
+def silenced(trajectory: Trajectory) -> bool:
+    """Whether an `Outage` ended the episode."""
+    return trajectory.error.startswith(f"{Outage.__name__}: ")
+
+
+class BudgetWarning(UserWarning):
+    """The budget is used up, and not all that was planned has been played."""
+
+
+class Meter(Generic[J]):
+    """Hands out jobs until they or the budget are used up.
+
+    With a budget, an episode begins only if those that run leave something of it, going by the mean of those that have
+    ended; until one has, few run. So few are cut off when it is used up, and what they have cost is not lost.
+    """
+
+    def __init__(self, jobs: Iterator[J], budget: int | None) -> None:
+        self._jobs, self._budget = jobs, budget
+        self._used = self._running = self._ended = self._cut = self._earlier = 0
+        self._refused = False
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is used up."""
+        return self._budget is not None and self._used >= self._budget
+
+    def next(self) -> J | None:
+        """What may begin now."""
+        if self._refused or (self._budget is not None and self._taken(self._budget)):
+            return None
+        job = next(self._jobs, None)
+        if self.spent and job is not None:
+            self._refused, job = True, None
+        self._running += job is not None
+        return job
+
+    def _taken(self, budget: int) -> bool:
+        """Whether what runs is likely to need all that is left."""
+        if not self._running or not self._ended:
+            return self._running >= FIRST
+        return self._used + self._running * self._earlier / self._ended >= budget
+
+    def spend(self, action: Action) -> None:
+        """Count the model calls of an act."""
+        if self._budget is None:
+            return
+        for c in action.completions:
+            if (c.text or c.reasoning) and not (c.usage.prompt and c.usage.completion):
+                raise UserError(
+                    f"budget: {c.model or 'a model'!r} does not report the tokens that its replies took (`usage`), "
+                    "allowed: endpoints that do, models on this machine, or no budget"
+                )
+            self._used += c.usage.prompt + c.usage.completion
+
+    def end(self, tokens: int | None) -> None:
+        """An episode has ended, after so many tokens, or was cut off."""
+        self._running -= 1
+        if tokens is None:
+            self._cut += 1
+        else:
+            self._ended += 1
+            self._earlier += tokens
+
+    def report(self) -> None:
+        """Say what the budget has prevented."""
+        if self._cut or self._refused:
+            warnings.warn(
+                f"budget: {self._used:,} of {self._budget:,} tokens are used; not everything was played, and "
+                f"{self._cut} episodes were cut off (a cache keeps what they said)",
+                BudgetWarning,
+                stacklevel=2,
+            )

@@ -1,0 +1,133 @@
+"""Parts of long work done by actors on a Ray cluster (Ray 2.60): the `Workers` of `core.workers` on many machines.
+
+    sonde rollout wordle runs/a --on ray                 # a Ray of its own, on this machine
+    sonde rollout wordle runs/a --on ray:auto            # the cluster that this machine belongs to
+    sonde rollout wordle runs/a --on ray:10.0.0.1:6379
+
+Every part is an actor of one CPU. Ray never begins one again by itself: `divided` does, with what the part still lacks.
+All machines have sonde installed, see the run folder and what the configuration names under the same path, and have the
+keys of endpoints in their own environment. What is sent between them is the configuration and who has won.
+"""
+
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from sonde.core.errors import Halted, UserError, WorldError, invalid
+from sonde._util.extras import lacking
+from sonde._util.workers import LAST, PATIENCE, Message, Work, perform
+
+try:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told of what is done here
+    import ray
+    from ray.exceptions import RayActorError, RayError, RayTaskError
+except ModuleNotFoundError as e:
+    raise lacking("--on ray", "ray") from e
+
+
+LOOK = 2.0
+"""Seconds between two looks at the cluster while nobody says anything."""
+
+
+class OnRay:
+    """Actors of the cluster at an address, or of a Ray of this machine that ends with this object; a Ray that the
+    program has initialised itself is taken as it is."""
+
+    def __init__(self, address: str = "", n: int | None = None) -> None:
+        """For n parts at once; without a number for one per CPU of the cluster (`self.n`)."""
+        self._own = not ray.is_initialized()
+        if self._own:
+            how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            how |= {} if address else {"include_dashboard": False}
+            try:
+                _knock(address)
+                ray.init(address or "local", **how)
+            except Exception as e:  # Ray raises some as no more than that
+                why = " ".join(str(e).split())
+                if not address:
+                    raise UserError(f"on: no Ray can be begun on this machine ({why})") from e
+                raise UserError(
+                    f"on: no Ray can be reached at {address!r} ({why}), allowed: its address, or auto"
+                ) from e
+        self._actors: dict[int, Any] = {}
+        self._said: dict[Any, int] = {}
+        cpus = int(ray.cluster_resources().get("CPU", 0))
+        self.n = n or cpus
+        if not 0 < self.n <= cpus:  # an actor without a CPU would wait for ever, and say nothing
+            self.close()
+            raise invalid("processes", n, f"1 to {cpus}, the CPUs of this Ray")
+
+    def begin(self, part: int, work: Work, given: Any) -> None:
+        remote: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+        self._actors[part] = actor = remote.remote()
+        said = actor.do.options(num_returns="streaming").remote(str(Path.cwd()), sys.path, work, given)
+        self._said[said] = part
+
+    def next(self) -> Message:
+        said: Any = self._first_ready()
+        part = self._said[said]
+        try:
+            kind, value = ray.get(next(said))
+        except RayActorError as e:
+            kind, value = "gone", str(e).partition("\n")[0]
+        except RayTaskError as e:  # sonde is not installed there, or is another one
+            kind, value = "raised", WorldError(f"worker {part}: {e.cause!r}")
+        except (StopIteration, RayError) as e:
+            kind, value = "gone", repr(e)
+        if kind in (*LAST, "gone"):
+            del self._said[said]
+            ray.kill(self._actors.pop(part))
+        return Message(part, kind, value)
+
+    def _first_ready(self) -> Any:
+        """Who has something to say. Raises `Halted` where nobody ever will: an actor without a node waits for one,
+        and Ray says nothing."""
+        bare = 0.0
+        while True:
+            ready, _ = ray.wait(list(self._said), num_returns=1, timeout=LOOK)
+            if ready:
+                return ready[0]
+            bare = 0.0 if ray.cluster_resources().get("CPU", 0) >= 1 else bare + LOOK
+            if bare >= PATIENCE:
+                raise Halted(
+                    f"on: Ray has had no CPU for {bare:g} seconds, its nodes are gone; what was finished is kept, and "
+                    "the same command continues"
+                )
+
+    def close(self) -> None:
+        for actor in self._actors.values():
+            ray.kill(actor)
+        if self._own:
+            ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises `OSError` where nothing listens, which Ray finds out in minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), PATIENCE).close()
+
+
+class _Actor:
+    """In a process of the cluster."""
+
+    def do(self, folder: str, path: Sequence[str], work: Work, given: Any) -> Iterator[tuple[str, Any]]:
+        sys.path.extend(place for place in path if place not in sys.path)
+        if Path(folder).is_dir():
+            os.chdir(folder)
+        said: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        Thread(target=perform, args=(work, given, lambda *message: said.put(message)), daemon=True).start()
+        kind = ""
+        while kind not in LAST:
+            kind, value = said.get()
+            yield kind, value

@@ -1,0 +1,385 @@
+"""Playing episodes: one, many at once, groups of k in one world, resumed after an interruption.
+
+    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
+
+A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory. An agent whose context is
+full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut`) and without an
+error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the configuration,
+and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`): what has finished
+is handed out, and a later call plays the rest. Order of completion never changes what is recorded: every random number
+of an episode is derived from its own seeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sonde.core import AGENT, AnyPolicy, ContentRefused, Env, Episode, Policy, ProgramPolicy, Task, Trajectory, Unanswerable, UserError, WorldError, default_policies, invalid, play_act, run_sync
+from sonde._util.argument_checks import Checked, checked
+from sonde.core.config import parts_of
+from .limits import Breaker, Meter, silenced
+from sonde.models.adapting import Adapted, keep, recall
+from sonde.models.refusals import Refusal
+from .store import Run, RunWriter, discard_unplayed
+
+Seats = Mapping[str, AnyPolicy]
+Key = tuple[str, int, int]
+"""What identifies an episode of a run: task id, world seed, sample."""
+
+
+STOPS = 2
+"""The rank of an episode that stops the run (`_rank`)."""
+FEW = 16
+"""Episodes at a time of programs that share no work: what these have said fits into the processor's cache, which makes
+long episodes a third faster than with hundreds at a time."""
+
+
+class Job(NamedTuple):
+    """One episode to play."""
+
+    task: Task
+    seed: int
+    sample: int
+
+    @property
+    def key(self) -> Key:
+        return (self.task.id, self.seed, self.sample)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Checked):
+    """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
+
+    With a `span`, which takes the place of `k`, the episodes are numbered sample by sample, first one of every task,
+    and those from its first number to below its second are played: any number, spread evenly over the tasks.
+
+    `budget` is a number of model tokens, prompt and completion together, as endpoints report them (models on this
+    machine count their own). It is counted after every act: once it is used up, no episode begins and none goes on, so
+    it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
+    (`BudgetWarning`). A reply that comes without its usage is a `UserError`, since nothing could be counted.
+
+    `share` lets several processes, or machines with one folder, play a plan between them: of n shares, the i-th (from
+    0) has every n-th episode, and is written as writer i of the run.
+    """
+
+    called = "plan"
+
+    k: int = 1
+    seed: int = 0
+    concurrency: int = 256
+    budget: int | None = None
+    span: tuple[int, int] | None = None
+    share: tuple[int, int] = (0, 1)
+
+    def __post_init__(self) -> None:
+        for name in ("k", "concurrency"):
+            if getattr(self, name) < 1:
+                raise invalid(name, getattr(self, name), "1 or more")
+        if not 0 <= self.seed < 2**64:
+            raise invalid("seed", self.seed, "0 to 2**64 - 1")
+        if self.budget is not None and self.budget < 1:
+            raise invalid("budget", self.budget, "1 or more tokens")
+        if self.span is not None and not 0 <= self.span[0] <= self.span[1]:
+            raise invalid("span", self.span, "two numbers, 0 or more, the second not below the first")
+        if not 0 <= self.share[0] < self.share[1]:
+            raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
+
+    def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
+        """The episodes of this share, task by task, without those already played. A task that is there twice is a
+        `UserError`: its episodes would be the same ones again, played and paid for twice."""
+        _check_distinct(tasks)
+        if self.span is None:
+            found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
+        else:
+            numbers = (divmod(i, len(tasks)) for i in range(*self.span))
+            found = (Job(tasks[index], self.seed, sample) for sample, index in numbers)
+        mine = found if self.share[1] == 1 else islice(found, self.share[0], None, self.share[1])
+        return (job for job in mine if job.key not in skip) if skip else mine
+
+
+def _check_distinct(tasks: Sequence[Task]) -> None:
+    places: dict[str, int] = {}
+    for i, task in enumerate(tasks):
+        if (first := places.setdefault(task.id, i)) != i:
+            twice = f"{task.env}/{task.split}[{task.index}] at {first} and {i}"
+            raise UserError(f"tasks: got {twice}, allowed: each task once; `k` plays it several times")
+
+
+def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
+    """`policies` with the environment's defaults for the seats they leave out; every seat must end up filled, but for
+    one that somebody else plays."""
+    full = {**default_policies(env), **policies}
+    missing = [seat for seat in env.spec.seats if seat not in full and seat != but]
+    if missing:
+        raise UserError(f"policies: no policy for seat {missing[0]!r} of {env.name}")
+    foreign = [seat for seat in full if seat not in env.spec.seats]
+    if foreign:
+        raise UserError(f"policies: {env.name} has no seat {foreign[0]!r}; seats: {', '.join(env.spec.seats)}")
+    return full
+
+
+@checked
+async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
+    """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
+    begun = Episode.begin(env, task, seed=seed, sample=sample)
+    played = await _play_on(begun, seated(env, policies), Meter[Job](iter(()), None))
+    assert played is not None, "there is no budget"
+    return played
+
+
+async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajectory | None:
+    """The record of an episode, played to its end from wherever it is; None if the budget did not last."""
+    error = ""
+    try:
+        while ep.to_act is not None:
+            if meter.spent and not isinstance(policies.get(ep.to_act), ProgramPolicy):
+                return None
+            ep = await play_act(ep, policies)
+            meter.spend((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
+        await _finish(ep, policies)
+    except WorldError as e:
+        ep, error = _broken_off(ep, e)
+    return ep.trajectory(policies=policies, error=error)
+
+
+def _broken_off(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
+    """The episode that a failure has ended, and what is recorded as its error: nothing where the agent itself could not
+    go on. A context that is full before the agent has said anything is too small, which is nothing that it did."""
+    if isinstance(failure, Unanswerable) and failure.seat == ep.to_act == AGENT:
+        if isinstance(failure, ContentRefused):
+            return ep.cut("filter"), ""
+        if ep.turns:
+            return ep.cut("context"), ""
+    whose = f"{failure.seat}: " if isinstance(failure, Unanswerable) and failure.seat else ""
+    return ep, f"{type(failure).__name__}: {whose}{failure}"
+
+
+async def _finish(ep: Episode, policies: Seats) -> None:
+    for seat, policy in policies.items():
+        if type(policy).finish is not Policy.finish:
+            await policy.finish(ep.view(seat))
+
+
+@checked
+async def rollout(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan | None = None,
+    *,
+    skip: Collection[Key] = frozenset(),
+) -> AsyncGenerator[Trajectory, None]:
+    """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
+    plan = plan or Plan()
+    policies = seated(env, policies)
+    meter, breaker = Meter[Job](plan.jobs(tasks, skip), plan.budget), Breaker()
+    programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
+    stream = _lockstep(env, policies, meter, plan) if programs else _concurrent(env, policies, meter, plan)
+    async with aclosing(stream):
+        async for trajectory in stream:
+            yield trajectory
+            breaker.count(trajectory)
+    meter.report()
+
+
+def tokens(trajectory: Trajectory) -> int:
+    """Model tokens of all seats, prompt and completion."""
+    usages = [c.usage for act in trajectory.acts for c in act.action.completions]
+    return sum(u.prompt + u.completion for u in usages)
+
+
+async def _concurrent(
+    env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
+) -> AsyncGenerator[Trajectory, None]:
+    """A fixed number of episodes at a time, each a coroutine of its own."""
+    running: set[asyncio.Task[Trajectory | None]] = set()
+    ended: asyncio.Queue[asyncio.Task[Trajectory | None]] = asyncio.Queue()
+    try:
+        while True:
+            while len(running) < plan.concurrency and (job := meter.next()) is not None:
+                task = asyncio.create_task(_play_on(_begin(env, job), policies, meter))
+                task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would look at all that run, each time
+                running.add(task)
+            if not running:
+                return
+            done = [await ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+            if any(_rank(task) == STOPS for task in done):  # first all that has been played is handed out
+                done = [task for task in running if task.done()]
+            running.difference_update(done)
+            for task in sorted(done, key=_rank):
+                played = task.result()
+                meter.end(played and tokens(played))
+                if played is not None:
+                    yield played
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _begin(env: Env[Any], job: Job) -> Episode:
+    return Episode.begin(env, job.task, seed=job.seed, sample=job.sample)
+
+
+def _rank(task: asyncio.Task[Trajectory | None]) -> int:
+    """Where an episode stands among those that ended together: first what was played, last what stops the run."""
+    if task.cancelled() or task.exception() is not None:
+        return STOPS
+    played = task.result()
+    return int(played is not None and silenced(played))
+
+
+async def _lockstep(env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan) -> AsyncGenerator[Trajectory, None]:
+    """Programs only: all running episodes act together, so that a policy may share work between them."""
+    running: list[Episode] = []
+    at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
+    while True:
+        while len(running) < at_once and (job := meter.next()) is not None:
+            running.append(_begin(env, job))
+        if not running:
+            return
+        running, alone = _act_together(running, policies)
+        for ep in (*alone, *(ep for ep in running if ep.outcome is not None)):
+            played = await _play_on(ep, policies, meter)
+            meter.end(played and tokens(played))
+            if played is not None:
+                yield played
+        running = [ep for ep in running if ep.outcome is None]
+        await asyncio.sleep(0)
+
+
+def _shares_work(policies: Seats) -> bool:
+    return any(getattr(type(p), "act_many", None) is not ProgramPolicy.act_many for p in policies.values())
+
+
+def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episode], list[Episode]]:
+    """The episodes after an act of each, and those that must go on alone, because the world failed them as a group."""
+    stepped: list[Episode] = []
+    alone: list[Episode] = []
+    for seat in dict.fromkeys(str(ep.to_act) for ep in episodes):
+        policy, mine = policies[seat], [ep for ep in episodes if ep.to_act == seat]
+        assert isinstance(policy, ProgramPolicy)
+        try:
+            actions = policy.act_many([ep.view(seat) for ep in mine])
+        except WorldError:
+            alone += mine
+        else:
+            stepped += [ep.step(action) for ep, action in zip(mine, actions, strict=True)]
+    return stepped, alone
+
+
+OnDone = Callable[[Trajectory], None]
+
+
+@checked
+def collect(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan | None = None,
+    *,
+    on_done: OnDone | None = None,
+    keep_open: bool = False,
+) -> list[Trajectory]:
+    """All trajectories of a plan, in memory, task by task in its order, sorted by sample. Works inside a running event
+    loop too.
+
+    `keep_open` leaves it to the caller to close the policies, so that a local model stays loaded for the next call.
+    """
+    plan = plan or Plan()
+    rows: list[Trajectory] = []
+    run_sync(_hand_out(env, policies, tasks, plan, frozenset(), [rows.append, on_done], keep_open=keep_open))
+    order = {task: i for i, task in enumerate(dict.fromkeys(job.task.id for job in plan.jobs(tasks)))}
+    return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
+
+
+@checked
+def record(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan,
+    folder: Path | str,
+    config: Mapping[str, Any] | None = None,
+    *,
+    on_done: OnDone | None = None,
+    keep_open: bool = False,
+) -> Run:
+    """Play a plan into a run folder and return it. `config` is what the folder is tied to; by default the environment
+    and its version, the policies and the seed.
+
+    Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
+    this again after an interruption continues where it stopped, and with endpoints as they were asked until then
+    (`models.adapting`). A run of which nothing was recorded leaves no folder. `keep_open` as in `collect`.
+    """
+    folder, full = Path(folder), seated(env, policies)
+    seats = {seat: policy.config for seat, policy in full.items()}
+    own = {"env": env.config, "version": env.spec.version, "seats": seats, "seed": plan.seed}
+    tied = own if config is None else config
+    endpoints, writer = _endpoints(full), plan.share[0]
+
+    async def write() -> None:
+        with RunWriter.open(folder, tied, writer=writer) as run:
+            recall(folder, endpoints)
+
+            def note(_: Trajectory) -> None:
+                keep(folder, writer, endpoints)
+
+            await _hand_out(env, full, tasks, plan, run.finished, [run.append, on_done, note], keep_open=keep_open)
+
+    try:
+        run_sync(write())
+    except BaseException:
+        if plan.share[1] == 1:  # else others may be about to write to it
+            discard_unplayed(folder)
+        raise
+    return Run.load(folder)
+
+
+def _endpoints(policies: Seats) -> list[Adapted]:
+    """What is known of the endpoints that the policies ask."""
+    parts = (part for seat, policy in policies.items() for _, part in parts_of(policy, seat))
+    return [known for part in parts if isinstance(known := getattr(part, "adapted", None), Adapted)]
+
+
+async def _hand_out(
+    env: Env[Any],
+    policies: Seats,
+    tasks: Sequence[Task],
+    plan: Plan,
+    skip: Collection[Key],
+    receivers: Sequence[OnDone | None],
+    *,
+    keep_open: bool = False,
+) -> None:
+    """Give every trajectory to all receivers as it comes. However it ends, nothing is left running, nor open."""
+    policies = seated(env, policies)
+    try:
+        async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
+            async for trajectory in stream:
+                for receive in receivers:
+                    if receive is not None:
+                        receive(trajectory)
+    except Refusal as e:
+        raise _located(e, policies) from e
+    finally:
+        if not keep_open:
+            await close(policies)
+
+
+def _located(refusal: Refusal, policies: Seats) -> Refusal:
+    """The refusal with the place of the model that was refused, so that its remedies can be typed."""
+    parts = (found for seat, policy in policies.items() for found in parts_of(policy, f"seats.{seat}"))
+    return refusal.at(next((path for path, part in parts if part is refusal.asker), ""))
+
+
+async def close(policies: Seats) -> None:
+    """Release what the policies hold."""
+    for policy in policies.values():
+        await policy.close()

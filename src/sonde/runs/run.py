@@ -1,0 +1,393 @@
+"""A run: one frozen configuration, from a file and the command line, and what comes of it in one folder.
+
+    RUN/config.json           the configuration, resolved, with version, commit and fingerprint
+    RUN/trajectories-*.zst    every episode, appended as it ends
+    RUN/evaluation.json       the numbers, written when the run is complete
+
+The same configuration continues the same folder: finished episodes are never played again. The weights of a local
+model belong to the configuration, so one that was trained in between is another run's, though its path is the same. Of
+a server's weights an imprint is kept, and a server that holds others does not continue the run (`models.imprint`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from sonde.core import AGENT, AnyPolicy, Env, EpisodePolicy, Policy, StoreError, Task, Trajectory, UserError, build, build_recorded, content_hash, identity, invalid, run_sync
+from sonde._util.argument_checks import Checked, checked
+from sonde._util.folders import write_atomically
+from sonde.core.types import Json
+from sonde._util.workers import Local, Workers, divided
+from sonde.evaluation.evaluate import Evaluation, rows_of, summarise
+from sonde.evaluation.display_names import label
+from sonde.models.imprint import kept_imprint, served_models, tie
+from .rollout import Key, OnDone, Plan, record, seated
+from .store import Run, discard, discard_unplayed, scoring
+from .store.index import WRITERS
+from .task_files import read_tasks
+
+EVALUATION = "evaluation.json"
+_POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(Checked):
+    """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
+    place of the environment's own tasks. Without `processes` this one plays; `on` names a cluster where they are, `ray`
+    or `ray:ADDRESS`, by default one per CPU there."""
+
+    called = "config"
+
+    env: Mapping[str, Json]
+    seats: Mapping[str, Mapping[str, Json]]
+    split: str = "test"
+    tasks_file: str = ""
+    n_tasks: int | None = None
+    k: int = 4
+    seed: int = 0
+    concurrency: int = 256
+    budget: int | None = None
+    share: tuple[int, int] = (0, 1)
+    processes: int | None = None
+    on: str = ""
+    gains: bool = True
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
+            if not isinstance(config.get("name"), str):
+                raise invalid(f"{field_}.name", config.get("name"), "text")
+        if self.n_tasks is not None and self.n_tasks < 1:
+            raise invalid("n_tasks", self.n_tasks, "1 or more")
+        if self.processes is not None and not 1 <= self.processes <= WRITERS:
+            raise invalid("processes", self.processes, f"1 to {WRITERS}")
+        if self.on and self.on.partition(":")[0] != "ray":
+            raise invalid("on", self.on, "ray, or ray:ADDRESS")
+        self.plan()
+
+    def plan(self) -> Plan:
+        return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
+
+    def parts(self, n: int) -> list[RunConfig]:
+        """The same for each of n processes: shares of this one's share, its concurrency and its budget."""
+        mine, of = self.share
+        at_once = -(-self.concurrency // n)
+        budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
+        one = replace(self, processes=None, on="", concurrency=at_once)
+        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A configuration with everything in it built: what will be played by whom."""
+
+    config: RunConfig
+    env: Env[Any]
+    policies: Mapping[str, AnyPolicy]
+    tasks: Sequence[Task]
+    label: str
+    fingerprint: str = field(default="")
+
+    @property
+    def resolved(self) -> dict[str, Json]:
+        """What is saved: all that decides which episodes there may be, every default spelled out. How many of them are
+        played, how many at once and at what cost is left out, so a run can be extended; how models are reached
+        (`core.config.HOW`) is saved, and may differ where a run is continued.
+        """
+        return {
+            "env": self.env.config,
+            "seats": {seat: policy.config for seat, policy in self.policies.items()},
+            "split": self.config.split,
+            "seed": self.config.seed,
+            "version": self.env.spec.version,
+            **self._file,
+        }
+
+    @property
+    def _file(self) -> dict[str, Json]:
+        """The file of tasks, and what was in it when the run began."""
+        name = self.config.tasks_file
+        return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """Those of the tasks, in their order."""
+        return tuple(task.id for task in self.tasks)
+
+    @property
+    def split(self) -> str:
+        """The tasks in words: a split of the environment, or a part of a file."""
+        file = self.config.tasks_file
+        return f"{self.config.split} of {Path(file).name}" if file else self.config.split
+
+    @property
+    def folder_name(self) -> str:
+        """A readable name that only equal configurations share, wherever their endpoints are."""
+        return f"{_slug(self.env.spec.name)}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
+
+
+@checked
+def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
+    """Build environment and policies and pick the tasks; every mistake in the configuration shows here. For one that
+    was `recorded`, maybe by somebody else, nothing is imported or asked (`core.registry.build_recorded`)."""
+    make_from = build_recorded if recorded else build
+    env = make_from(config.env)
+    if not isinstance(env, Env):
+        raise UserError(f"env: {config.env['name']!r} is not an environment")
+    policies = seated(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
+    for seat, policy in policies.items():
+        if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
+    tasks = read_tasks(config.tasks_file, env, config.split) if config.tasks_file else env.tasks(config.split)
+    if config.n_tasks is not None and config.n_tasks > len(tasks):
+        raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
+    chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
+    run = Prepared(config, env, policies, chosen, config.label or label(policies[AGENT].config))
+    return replace(run, fingerprint=content_hash(identity(run.resolved)))
+
+
+def missing(run: Prepared, folder: Path) -> int:
+    """How many episodes of the run, all shares of it, the folder lacks: not played, or failed."""
+    begun = (folder / "config.json").is_file()
+    held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
+    return sum(1 for _ in replace(run.config.plan(), share=(0, 1)).jobs(run.tasks, held))
+
+
+def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
+    """Play what the folder lacks, in as many processes as the configuration says, each the writer of a share. One that
+    is killed is begun again, and plays what its share still lacks. Of what other processes have played `on_done` gets
+    the record without its acts."""
+    found = _workers(run.config)
+    if found is None:
+        _tie_to_weights(run, folder)
+        return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+    n, workers = found
+    parts = [(part, folder.absolute()) for part in run.config.parts(n)]
+    try:
+        with closing(divided(_play_part, parts, workers)) as told:
+            for trajectory in told:
+                if on_done is not None:
+                    on_done(trajectory)
+    except BaseException:
+        discard_unplayed(folder)
+        raise
+    return Run.load(folder)
+
+
+def _tie_to_weights(run: Prepared, folder: Path) -> None:
+    """Ask servers which weights they hold, where something is to be played: those that the folder was begun with, if it
+    was."""
+    models = list(served_models(dict(run.policies)))
+    if not models:
+        return
+    begun = (folder / "config.json").is_file()
+    saved = Run.load(folder).config.get("seats", {}) if begun else {}
+    ask = missing(run, folder) > 0
+
+    async def all_of_them() -> None:
+        for path, model in models:
+            await tie(model, kept_imprint(saved, path), str(folder), ask=ask)
+
+    run_sync(all_of_them())
+
+
+def _workers(config: RunConfig) -> tuple[int, Workers] | None:
+    """How many processes play and where; None where this one does."""
+    if config.on:
+        from .on_ray import OnRay
+
+        ray = OnRay(config.on.partition(":")[2], config.processes)
+        return ray.n, ray
+    return None if config.processes in (None, 1) else (config.processes, Local(config.processes))
+
+
+def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:
+    """In a process of its own."""
+    config, folder = part
+    play(prepare(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
+
+
+def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
+    """Play what the folder lacks, evaluate what it then holds, and keep the evaluation beside it."""
+    begun = time.perf_counter()
+    play(run, folder, on_done=on_done)
+    return rescore(run, folder, seconds=time.perf_counter() - begun)
+
+
+def reopen(stored: Run, *, gains: bool = True) -> Prepared:
+    """The run that a folder holds, as far as it was last evaluated, or else as far as its episodes go."""
+    saved = ("env", "seats", "split", "seed", "tasks_file")
+    config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
+    if (stored.folder / EVALUATION).is_file():
+        last = load_evaluation(stored.folder)
+        extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
+    elif len(stored):
+        known = list(stored.trajectories.entries())
+        extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
+    else:
+        raise UserError(f"{stored.folder}: no episodes")
+    return prepare(config_from({**config, **extent, "gains": gains}), recorded=True)
+
+
+def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
+    """The evaluation of a folder's episodes on the run's tasks, computed anew and saved. What is known of their
+    information is kept in the folder too, and computed once. Where several processes come to the end of one run, they
+    score it one after the other, so that the last evaluation is of what all of them have played. `seconds` of playing
+    are added to those that the last one knew of."""
+    with scoring(folder):
+        return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)
+
+
+def spent(folder: Path) -> float | None:
+    """The seconds of playing that a folder's evaluation knows of; None where there is none that does."""
+    try:
+        return load_evaluation(folder).seconds or None
+    except (UserError, StoreError):
+        return None
+
+
+def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:
+    episodes = _Episodes(run, Run.load(folder))
+    rows = rows_of(run.env, episodes, gains=run.config.gains, folder=folder, on_done=on_done)
+    evaluation = summarise(
+        run.env,
+        rows,
+        agent=run.policies[AGENT].config,
+        label=run.label,
+        split=run.split,
+        seed=run.config.seed,
+        k=run.config.k,
+        tasks=run.ids,
+        others={
+            seat: {"fingerprint": policy.fingerprint, **policy.config}
+            for seat, policy in run.policies.items()
+            if seat != AGENT
+        },
+        privileged=any(p.privileged for p in run.policies.values()),
+        seconds=seconds,
+    )
+    write_atomically(folder / EVALUATION, orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
+    return evaluation
+
+
+@dataclass(frozen=True)
+class _Episodes:
+    """The episodes of a folder that a run is about, read from disk whenever they are asked for."""
+
+    run: Prepared
+    stored: Run
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        config, wanted = self.run.config, set(self.run.ids)
+        mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
+        return (t for t in mine if t.task.id in wanted)
+
+
+def begin_anew(folder: Path) -> None:
+    """Remove the run that the folder holds, with its evaluation. Raises `UserError` where it holds anything else."""
+    discard(folder, also=(EVALUATION,))
+
+
+def load_evaluation(folder: Path) -> Evaluation:
+    """The saved evaluation of a run folder."""
+    path = folder / EVALUATION
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such run folder")
+    if not path.is_file():
+        raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
+    try:
+        return Evaluation.from_json(orjson.loads(path.read_bytes()))
+    except ValueError as e:  # not JSON, or not an evaluation
+        raise StoreError(f"{path}: not an evaluation ({e}); `sonde rescore {folder}` after removing it") from e
+
+
+READERS: Mapping[str, Callable[[str], Json]] = {
+    ".toml": tomllib.loads, ".yaml": yaml.safe_load, ".yml": yaml.safe_load, ".json": json.loads,
+}  # fmt: skip
+
+
+def read_config(path: Path) -> dict[str, Json]:
+    """A configuration file: YAML, TOML or JSON by its ending."""
+    if path.suffix not in READERS:
+        raise invalid("config", path.name, f"a file ending in {', '.join(READERS)}")
+    try:
+        found = READERS[path.suffix](path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        raise UserError(f"config: no file {path}") from None
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
+        raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
+    if not isinstance(found, dict):
+        raise UserError(f"config: {path}: allowed: a mapping at the top")
+    _check_keys(f"config: {path}", found)
+    return found
+
+
+def _check_keys(field: str, value: Json) -> None:
+    """YAML has keys that are no text, such as `1` and `yes`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise invalid(f"{field}: key", key, "text; put it in quotes")
+            _check_keys(f"{field}: {key}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_keys(field, inner)
+
+
+def config_from(values: Mapping[str, Json]) -> RunConfig:
+    """A `RunConfig` from plain values; unknown fields are named."""
+    return RunConfig(**values)
+
+
+def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
+    """`values` with one dotted assignment applied, such as `seats.agent.examples=2`; values read as YAML."""
+    (*parents, last), value = assigned(assignment)
+    at = result = _copied(values)
+    for key in parents:
+        at = at.setdefault(key, {})
+        if not isinstance(at, dict):
+            raise UserError(f"override: {'.'.join((*parents, last))}: {key} is not a mapping")
+    at[last] = value
+    return result
+
+
+def assigned(assignment: str) -> tuple[list[str], Json]:
+    """The dotted path of an assignment, and its value.
+
+    >>> assigned("settings.lr=1e-4")
+    (['settings', 'lr'], 0.0001)
+    """
+    path, sign, text = assignment.partition("=")
+    if not sign or not path:
+        raise invalid("override", assignment, "KEY.KEY=VALUE")
+    try:
+        value = _value(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
+        raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
+    _check_keys(f"override: {path}", value)
+    return path.strip().split("."), value
+
+
+def _value(text: str) -> Json:
+    """What a text says, as YAML; numbers such as 1e-4, which YAML 1.1 takes for text, too."""
+    return float(text) if _POWER.fullmatch(text.strip()) else yaml.safe_load(text)
+
+
+def _copied(values: Json) -> Json:
+    return {k: _copied(v) for k, v in values.items()} if isinstance(values, Mapping) else values
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c in ".-_" else " " for c in text).split())

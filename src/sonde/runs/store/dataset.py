@@ -1,0 +1,145 @@
+"""A run's trajectories as a sequence, and parts of it by what they came to."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, SupportsIndex, overload
+
+from sonde.core import StoreError, Trajectory, UserError, invalid
+from sonde._util.argument_checks import checked
+
+from .codec import loads
+from .folder import read_config
+from .frames import read_lines
+from .index import PLACE, Entry, Index, forget, log_path
+from .log import tell
+
+BY_KEY = "task, seed, sample"
+"""The order of the canonical export."""
+
+
+class TrajectoryDataset(Sequence[Trajectory]):
+    """The trajectories of a run, in the order they were stored, read from disk when asked for.
+
+    One per key (task id, seed, sample): the last without an error, else the last. It shows the run as it was when
+    opened; pickling (for worker processes) opens it anew.
+    """
+
+    @checked
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        read_config(self.folder)
+        self._index = Index(self.folder)
+        tell(self._index.damage)
+        # Per-instance cache: methods cannot carry one without keeping every instance alive.
+        self._lines: Callable[[int, int, int], Sequence[bytes]] = lru_cache(8)(self._read)
+        self._query: tuple[str, tuple[Any, ...], str] = ("1", (), PLACE)
+        self._found: array[int] | None = None
+
+    def where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
+        """Those of them of which an SQL condition on the columns of `Entry` holds, sorted by such columns:
+
+        `run.trajectories.where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
+        """
+        found, (before, known, _) = object.__new__(type(self)), self._query
+        vars(found).update(vars(self), _query=(f"({before}) AND ({condition})", (*known, *values), order), _found=None)
+        try:
+            list(found._index.select("1", *found._query[:2], f"{order} LIMIT 0"))
+        except sqlite3.Error as e:
+            raise UserError(f"where: {e}; columns: {', '.join(Entry._fields)}") from e
+        return found
+
+    @property
+    def _places(self) -> array[int]:
+        """Log, byte, length and line of each, one after the other: a hundred thousand take 3 MB."""
+        if self._found is None:
+            rows = self._index.select("log, at, length, line", *self._query)
+            self._found = array("q", (number for row in rows for number in row))
+        return self._found
+
+    def __len__(self) -> int:
+        return len(self._places) // 4
+
+    def refresh(self) -> None:
+        """Take in what the logs have gained since; a part made by `where` before sees it when it is refreshed itself.
+
+        What is damaged is told once, when a run is opened.
+        """
+        self._index.refresh()
+        self._found = None
+
+    @property
+    def damage(self) -> list[str]:
+        """What of the logs does not read, file and offset, and what that has cost."""
+        return self._index.damage
+
+    @property
+    def superseded(self) -> int:
+        """Records of the run left out because a later attempt at the same episode replaced them."""
+        return self._index.superseded
+
+    @overload
+    def __getitem__(self, i: int) -> Trajectory: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Trajectory]: ...
+    def __getitem__(self, i: int | slice) -> Trajectory | list[Trajectory]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if not isinstance(i, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("run: index", i, "a number or a slice; `where` finds episodes by what they are")
+        return Trajectory.from_json(loads(self.record(i)))
+
+    def record(self, i: int) -> bytes:
+        """The line of the log that a trajectory stands in, as it is there: one way to look for a text in many."""
+        at = 4 * range(len(self))[i]
+        log, start, length, line = self._places[at : at + 4]
+        return self._lines(log, start, length)[line]
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        """All of them; what turns out to be damaged is left out, with a warning."""
+        for i in range(len(self)):
+            try:
+                found = self[i]
+            except StoreError as e:
+                tell([f"{e}; 1 record is left out"])
+            else:
+                yield found
+
+    def entries(self) -> Iterator[Entry]:
+        """What the index knows of every trajectory, in order, without reading them."""
+        for row in self._index.select(", ".join(Entry._fields), *self._query):
+            found = Entry(*row)
+            yield found._replace(seed=int(found.seed), success=None if found.success is None else bool(found.success))
+
+    def select(
+        self, what: str, *, group: str = "", order: str = "", limit: int = -1, offset: int = 0
+    ) -> list[tuple[Any, ...]]:
+        """SQL columns or aggregates over these episodes, without reading them:
+
+        `run.trajectories.select("kind, count(*)", group="kind")`
+        """
+        condition, values, own = self._query
+        grouped = f"({condition})" + (f" GROUP BY {group}" if group else "")
+        asked = order or (group or own)
+        try:
+            return list(self._index.select(what, grouped, values, f"{asked} LIMIT {limit:d} OFFSET {offset:d}"))
+        except sqlite3.Error as e:
+            raise UserError(f"select: {e}; columns: {', '.join(Entry._fields)}") from e
+
+    def _read(self, log: int, start: int, length: int) -> Sequence[bytes]:
+        try:
+            return read_lines(log_path(self.folder, log), start, start + length)
+        except StoreError:
+            forget(self.folder)  # the next opening reads all of the logs, and so does the next writer
+            raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.folder, *self._query)
+
+
+def _reopened(folder: Path, condition: str, values: Sequence[Any], order: str) -> TrajectoryDataset:
+    return TrajectoryDataset(folder).where(condition, *values, order=order)

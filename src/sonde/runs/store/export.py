@@ -1,0 +1,219 @@
+"""A run as Parquet, for whatever reads tables: one row per episode, and one per act.
+
+    export("runs/a", "tables")     # tables/trajectories.parquet and tables/acts.parquet; columns in docs/store.md
+
+Own schema. It is a copy for other programs; sonde itself reads the run. Row group g of both files is about the same
+episodes. Both are read back, with the checksum of every page, before they get their names.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .parquet import pyarrow, reader, reading, writer
+from sonde.core import AGENT, StoreError, UserError
+from sonde._util.argument_checks import checked
+from . import Run
+from .codec import dumps
+from .index import entry
+
+GROUP = 256
+"""Episodes per row group."""
+
+Row = dict[str, Any]
+
+COMPLETION = {
+    "text": "text",
+    "ids": "list<int32>",
+    "logprobs": "list<float32>",
+    "temperature": "float64",
+    "truncated": "bool",
+    "prompt_ids": "list<int32>",
+    "shared": "int64",
+    "finish": "text",
+    "reasoning": "text",
+    "open_mark": "text",
+    "name": "text",
+    "unread": "text",
+    "model": "text",
+    "weights": "text",
+    "usage": "list<int64>",
+    "unsent": "json",
+}
+"""Fields of one element of `acts.completions`."""
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "trajectories": {
+        "id": "text",
+        "group": "text",
+        "schema": "int64",
+        "version": "text",
+        "env": "json",
+        "task": "json",
+        "seed": "uint64",
+        "sample": "int64",
+        "outcome": "json",
+        "policies": "json",
+        "privileged": "bool",
+        "error": "text",
+        "tags": "json",
+        "task_id": "text",
+        "env_name": "text",
+        "preset": "text",
+        "split": "text",
+        "index": "int64",
+        "kind": "text",
+        "success": "bool",
+        "score": "float64",
+        "truncated": "text",
+        "n_opening": "int64",
+        "n_turns": "int64",
+        "n_acts": "int64",
+        "n_tokens": "int64",
+    },
+    "acts": {
+        "trajectory": "text",
+        "turn": "int64",
+        "act": "int64",
+        "seat": "text",
+        "text": "text",
+        "told": "json",
+        "rewards": "json",
+        "info": "json",
+        "memory": "json",
+        "completions": "completions",
+        "reward": "float64",
+    },
+}
+"""Column types per table; `json` is JSON as text."""
+
+
+@checked
+def export(folder: Path | str, to: Path | str) -> Path:
+    """Write the episodes of a run as Parquet into a new folder, and return it. Needs the extra `parquet`."""
+    run, target = Run.load(folder), Path(to)
+    if not len(run):
+        raise UserError(f"export: {folder} holds no trajectories yet")
+    if target.exists():
+        raise UserError(f"export: {target} is there already; allowed: a folder that is not")
+    pyarrow()
+    temporary = target.with_name(f".{target.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        for table, count in _write(run, temporary).items():
+            _check(temporary / f"{table}.parquet", count)
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return target
+
+
+def _write(run: Run, folder: Path) -> dict[str, int]:
+    """Both tables; how many rows each has."""
+    counts = dict.fromkeys(TABLES, 0)
+    schemas = {table: _schema(columns) for table, columns in TABLES.items()}
+    # Token ids and log-probabilities hardly repeat as wholes; dictionaries pay for the texts only.
+    texts = {table: [c for c, kind in TABLES[table].items() if kind in ("text", "json")] for table in TABLES}
+    with ExitStack() as opened:
+        files = {
+            table: opened.enter_context(writer(folder / f"{table}.parquet", schema, use_dictionary=texts[table]))
+            for table, schema in schemas.items()
+        }
+        for group in _groups(run):
+            found = {"trajectories": [_row(t) for t in group], "acts": [row for t in group for row in _acts(t)]}
+            for table, rows in found.items():
+                batch = {c: [_cell(row.get(c), kind) for row in rows] for c, kind in TABLES[table].items()}
+                files[table].write_table(pyarrow().table(batch, schema=schemas[table]), row_group_size=len(rows) or 1)
+                counts[table] += len(rows)
+    return counts
+
+
+def _groups(run: Run) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    for trajectory in run:
+        group.append(trajectory.to_json())
+        if len(group) == GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _check(path: Path, count: int) -> None:
+    with reader(path) as file, reading(path):
+        found = sum(file.read_row_group(g, use_threads=False).num_rows for g in range(file.num_row_groups))
+    if found != count:
+        raise StoreError(f"{path}: {found} rows read back, {count} were written")
+
+
+def _row(data: Mapping[str, Any]) -> Row:
+    known = entry(data)
+    return {
+        **data,
+        "task_id": known.task,
+        "env_name": known.env,
+        "preset": known.preset,
+        "split": known.split,
+        "index": known.task_index,
+        "kind": known.kind,
+        "success": known.success,
+        "score": known.score,
+        "truncated": known.truncated,
+        "n_opening": len(data["opening"]),
+        "n_turns": known.turns,
+        "n_acts": len(data["opening"]) + sum(map(len, data["turns"])),
+        "n_tokens": known.tokens,
+    }
+
+
+def _acts(data: Mapping[str, Any]) -> list[Row]:
+    numbered = [(None, act) for act in data["opening"]]
+    numbered += [(turn, act) for turn, acts in enumerate(data["turns"]) for act in acts]
+    return [
+        {
+            **act,
+            "trajectory": data["id"],
+            "turn": turn,
+            "act": n,
+            "completions": [_completion(c) for c in act.get("completions", ())],
+            "reward": float(act.get("rewards", {}).get(AGENT, 0.0)),
+        }
+        for n, (turn, act) in enumerate(numbered)
+    ]
+
+
+def _completion(data: Mapping[str, Any]) -> Row:
+    whole = {"open_mark": "", "unsent": [], **data}
+    return {name: _cell(whole[name], kind) for name, kind in COMPLETION.items()}
+
+
+def _cell(value: Any, kind: str) -> Any:
+    """As the column takes it: text with `?` for what UTF-8 cannot say."""
+    if kind == "json":
+        return None if value is None else dumps(value).decode()
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def _schema(columns: Mapping[str, str]) -> Any:
+    pa = pyarrow()
+    plain = {
+        "text": pa.string(),
+        "json": pa.string(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "uint64": pa.uint64(),
+        "float64": pa.float64(),
+        "list<int32>": pa.list_(pa.int32()),
+        "list<int64>": pa.list_(pa.int64()),
+        "list<float32>": pa.list_(pa.float32()),
+    }
+    plain["completions"] = pa.list_(pa.struct([(name, plain[kind]) for name, kind in COMPLETION.items()]))
+    return pa.schema([(name, plain[kind]) for name, kind in columns.items()])

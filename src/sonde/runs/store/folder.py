@@ -1,0 +1,201 @@
+"""The run folder: its configuration, which no later writer may change, its locks and the names in it.
+
+config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
+                                  (`core.config.HOW`) as it was last
+trajectories-00000.jsonl.zst ...  the logs of writer 0, in order; trajectories-3-00000.jsonl.zst ... those of writer 3
+index.sqlite                      derived from the logs (`index.py`)
+annotations-NAME.jsonl.zst        what was computed later
+endpoints-0.json ...              what the endpoints did not take that writer 0 asked (`models.adapting`)
+.lock                             held while a writer comes, or the run is removed
+.lock-0, .lock-3 ...              held by writer 0, 3 ... as long as it writes
+.lock-scoring                     held while the run is evaluated
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from sonde.core import StoreError, UserError, content_hash, identity, invalid
+from sonde.core.config import difference
+from sonde._util.extras import DISTRIBUTION
+from sonde._util.folders import write_atomically
+from sonde.core.registry import describe_reach, recorded_names
+
+FORMAT = 2
+"""Version of the folder's layout; readers refuse another one."""
+
+CONFIG = "config.json"
+DEEP = 5
+"""Folders below a place in which runs are looked for."""
+PATIENCE = 10.0
+"""Seconds that a writer waits for another one that is just coming."""
+_OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
+_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.runs.store.discard`)"
+_FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The content of `config.json`."""
+    try:
+        saved = json.loads((folder / CONFIG).read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"run: {folder} is not a run folder (it has no {CONFIG})") from None
+    except ValueError as e:
+        raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
+    if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
+        raise StoreError(f"{folder / CONFIG}: not the configuration of a run")
+    if saved["format"] != FORMAT:
+        age = "newer" if saved["format"] > FORMAT else "older"
+        raise StoreError(f"{folder}: format {saved['format']} is {age} than this sonde's {FORMAT}")
+    return saved
+
+
+def describe_tampering(saved: Mapping[str, Any]) -> str | None:
+    """What is wrong if a configuration is not the one that its fingerprint was made of; None if all is well, or if
+    nobody can tell, because another version wrote it or it names code that is not imported here."""
+    config = saved["config"]
+    if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in recorded_names(config)):
+        return None
+    if content_hash(identity(config)) == saved["fingerprint"]:
+        return None
+    return "its fingerprint is not that of its content: it was changed after the run began"
+
+
+def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
+    """Make this process that writer of a run folder, which is created if need be; the lock that it holds.
+
+    Raises `UserError` if the folder belongs to another configuration, or holds files but no run.
+    """
+    wanted = describe(config)
+    if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
+        raise UserError(f"run: {folder} has files in it but is not a run folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    coming = hold(folder / ".lock", wait=PATIENCE)
+    try:
+        saved = read_config(folder) if (folder / CONFIG).exists() else None
+        if saved is not None:
+            _compare(saved, wanted, folder)
+            wanted = {**saved, "config": wanted["config"]}
+        held = hold(folder / f".lock-{writer}")
+        try:
+            if wanted != saved:
+                write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+        except BaseException:
+            held.release()
+            raise
+    finally:
+        coming.release()
+    return held
+
+
+def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
+    """Remove a run, so that another one may begin in its place; a folder that is not there, or empty, stays so.
+
+    Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
+    `StoreError` while another process writes to it.
+    """
+    folder = Path(folder).resolve()
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    read_config(folder)
+    foreign = sorted(p.name for p in folder.iterdir() if not _OURS.fullmatch(p.name) and p.name not in also)
+    if foreign:
+        raise UserError(f"run: {folder} holds {foreign[0]}, which is no part of a run; move it away first")
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
+    with ExitStack() as held:
+        for lock in (folder / ".lock", *folder.glob(".lock-*")):
+            held.callback(hold(lock).release)
+        if os.name == "nt":  # which renames no folder while a file in it is open; what a writer opens now keeps it
+            held.close()
+        try:
+            folder.rename(aside)  # at once: a run of which half is gone would be continued
+            shutil.rmtree(aside)
+        except OSError as e:
+            raise UserError(f"run: {folder} cannot be removed: {e}") from e
+
+
+def discard_unplayed(folder: Path) -> None:
+    """Remove a run of which nothing was ever recorded; one that holds anything, or to which another process writes,
+    stays."""
+    if not any(log.stat().st_size for log in folder.glob("*.jsonl.zst")):
+        with suppress(UserError, StoreError):
+            discard(folder)
+
+
+def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
+    """Hold a lock file for this process until it releases it or ends, however it ends."""
+    held = FileLock(lock, timeout=wait, thread_local=False)
+    try:
+        held.acquire()
+    except Timeout:
+        raise StoreError(f"{lock.parent}: another writer is open on this run (it holds {lock.name})") from None
+    except OSError as e:
+        raise StoreError(f"{lock.parent}: cannot be written to ({lock.name}: {e.strerror})") from e
+    return held
+
+
+@contextmanager
+def scoring(folder: Path) -> Iterator[None]:
+    """While this process evaluates a run; waits for another one that does so."""
+    read_config(folder)
+    held = hold(folder / ".lock-scoring", wait=-1.0)
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def describe(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `config.json` says about a configuration and about the code that runs it."""
+    try:
+        plain = json.loads(json.dumps(config, allow_nan=False))
+    except (TypeError, ValueError) as e:
+        raise UserError(f"config: not JSON ({e}), allowed: JSON values") from e
+    if not isinstance(plain, dict):
+        raise invalid("config", config, "a mapping")
+    return {
+        "format": FORMAT,
+        "sonde": version(DISTRIBUTION),
+        "commit": _commit(),
+        "fingerprint": content_hash(identity(plain)),
+        "config": plain,
+    }
+
+
+def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
+    """The commit may change between two halves of a run; the version and the configuration may not."""
+    field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
+    field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
+    if field:
+        trained = "; the model was trained or replaced since" if ".weights:" in field else ""
+        raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
+
+
+def _commit() -> str | None:
+    """The commit of this library's own checkout, `-dirty` if its code is changed; None when it is installed as a
+    package."""
+    here = Path(__file__)
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        typed = ["git", "-C", str(here.parent), *words]
+        return subprocess.run(typed, check=False, capture_output=True, text=True, timeout=10)
+
+    try:
+        ours, head = git("ls-files", "--error-unmatch", here.name), git("rev-parse", "HEAD")
+        changed = git("diff", "--quiet", "HEAD", "--", str(here.parents[1]))
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if ours.returncode or head.returncode:
+        return None
+    return head.stdout.strip() + "-dirty" * bool(changed.returncode)

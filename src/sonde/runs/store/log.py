@@ -1,0 +1,132 @@
+"""The writing end of a file of frames: buffered, and as it was after any failure.
+
+What is added waits in memory until 64 KB are together, `flush` is called, or, inside a running event loop, the loop
+next gets its turn: a burst of records costs one write, and none waits while the program waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from sonde.core import UserError
+from sonde._util.folders import sync_folder
+
+from .frames import frames, make_frame
+
+FLUSH_BYTES = 64 * 1024
+
+
+class StoreWarning(UserWarning):
+    """Something was cut off a file of a run folder, or could not be read or written, and what."""
+
+
+class Closing(ABC):
+    """Base of what is closed at the end of a `with`."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Log:
+    """A file of frames, open for appending; the caller sees to it that nobody else appends.
+
+    Opening cuts a torn end, with a warning; `end` is where the last whole frame ends, if that is known. `fsync` makes
+    every flush durable against a loss of power; without it flushes survive the end of the process, however it ends, and
+    `close` makes them durable.
+    """
+
+    def __init__(self, path: Path, *, fsync: bool = False, end: int | None = None) -> None:
+        self.path, self._fsync = path, fsync
+        self._lines: list[bytes] = []
+        self._waiting = 0
+        self._failure: OSError | None = None
+        self._file = path.open("ab", buffering=0)
+        try:
+            sync_folder(path.parent)
+            self.size = max((f.end for f in frames(path)), default=0) if end is None else end
+            torn = self._trim()
+        except BaseException:
+            self._file.close()
+            raise
+        if torn:
+            cut = f"{path}: cut {torn} bytes at byte {self.size}"
+            warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
+
+    def add(self, line: bytes) -> None:
+        """Take in one line."""
+        if self._file.closed:
+            raise UserError(f"{self.path}: closed for writing")
+        if self._failure is not None:
+            raise self._failure
+        self._lines.append(line)
+        self._waiting += len(line)
+        if self._waiting >= FLUSH_BYTES:
+            self.flush()
+        elif len(self._lines) == 1:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        loop.call_soon(self._flush_later)
+
+    def _flush_later(self) -> None:
+        """A flush without a caller: its failure is raised by the next `add`, and by `close` if it persists."""
+        try:
+            self.flush()
+        except OSError as e:
+            self._failure = e
+
+    def flush(self) -> None:
+        """Write what waits as one frame. After an error (a full disk, an interrupt) it still waits; nothing is half."""
+        if not self._lines:
+            return
+        try:
+            self._trim()
+            rest = memoryview(make_frame(self._lines))
+            size = self.size + len(rest)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            if self._fsync:
+                os.fsync(self._file.fileno())
+        except OSError as e:
+            raise OSError(e.errno, e.strerror, str(self.path)) from e  # which file, the system does not say
+        # One statement: an interrupt finds the records either waiting or written.
+        self.size, self._lines, self._waiting, self._failure = size, [], 0, None
+
+    def _trim(self) -> int:
+        """Drop what a flush that did not come to its end has left; the number of bytes."""
+        torn = os.fstat(self._file.fileno()).st_size - self.size
+        if torn:
+            self._file.truncate(self.size)
+        return torn
+
+    def close(self) -> None:
+        """Write what waits and make the file durable. Idempotent."""
+        if self._file.closed:
+            return
+        try:
+            self.flush()
+            os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+
+
+def tell(damage: Iterable[str]) -> None:
+    """Warn of what could not be read."""
+    for what in damage:
+        warnings.warn(what, StoreWarning, 2)

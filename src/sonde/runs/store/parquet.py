@@ -1,0 +1,62 @@
+"""Parquet files with a checksum on every page, written and verified here for all of sonde.
+
+Without them a flipped bit in a page reads back as another value. What does not read is a `StoreError` naming the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sonde.core import StoreError
+from sonde._util.extras import need
+
+
+def pyarrow(module: str = "pyarrow") -> Any:
+    """pyarrow, or one of its modules; a `UserError` that names the extra where it is not installed."""
+    need("Parquet", "pyarrow")
+    return import_module(module)
+
+
+@contextmanager
+def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
+    """A `ParquetWriter` of a file that is there whole afterwards or not at all. An error of the system names it."""
+    parquet = pyarrow("pyarrow.parquet")
+    part = path.with_name(f".{path.name}.tmp")
+    file: Any = None
+    try:
+        file = parquet.ParquetWriter(str(part), schema, compression="zstd", write_page_checksum=True, **options)
+        yield file
+        file.close()
+        part.replace(path)
+    except BaseException as e:
+        if file is not None:
+            with suppress(Exception):
+                file.close()
+            file.is_open = False  # or it closes itself again, out of reach, once it is forgotten
+        part.unlink(missing_ok=True)
+        if isinstance(e, OSError) and e.errno is not None:  # whose words hold the system's own, in pyarrow's brackets
+            raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
+        raise
+
+
+def reader(path: Path, source: Any = None) -> Any:
+    """A `ParquetFile` that verifies what it reads; `source` is the file's content where it is mapped already."""
+    with reading(path):
+        parquet = pyarrow("pyarrow.parquet")
+        return parquet.ParquetFile(str(path) if source is None else source, page_checksum_verification=True)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Damage of any sort becomes an error that names the file. Around everything that looks into one."""
+    try:
+        yield
+    except (StoreError, FileNotFoundError):
+        raise
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, MemoryError, pyarrow().ArrowException) as e:
+        raise StoreError(f"{path}: not readable as Parquet, or damaged ({' '.join(str(e).split())[:200]})") from e

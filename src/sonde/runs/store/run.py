@@ -1,0 +1,59 @@
+"""Reading a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from sonde.core import Trajectory
+from sonde._util.argument_checks import checked
+
+from .annotations import Annotation, read_annotations
+from .codec import encode
+from .dataset import BY_KEY, TrajectoryDataset
+from .folder import CONFIG, describe_tampering, read_config
+from .log import tell
+
+
+class Run:
+    """A run folder, read. `trajectories` is the dataset; length, iteration and `run[i]` are its."""
+
+    def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
+        self.folder = folder
+        self.config: dict[str, Any] = saved["config"]
+        self.version: str = saved["sonde"]
+        self.commit: str | None = saved["commit"]
+        self.fingerprint: str = saved["fingerprint"]
+        self.trajectories = TrajectoryDataset(folder)
+
+    @classmethod
+    @checked
+    def load(cls, folder: Path | str) -> Self:
+        """The run as it is now; it may be still being written, then a flush under way is not seen yet."""
+        folder = Path(folder)
+        saved = read_config(folder)
+        if (why := describe_tampering(saved)) is not None:
+            tell([f"{folder / CONFIG}: {why}"])
+        return cls(folder, saved)
+
+    def __len__(self) -> int:
+        return len(self.trajectories)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return iter(self.trajectories)
+
+    def __getitem__(self, i: int) -> Trajectory:
+        return self.trajectories[i]
+
+    def canonical(self) -> Iterator[bytes]:
+        """The lines of the canonical export, sorted by (task id, seed, sample), without timings and usage.
+
+        Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
+        """
+        ordered = self.trajectories.where(order=BY_KEY)
+        return (encode(t.without_timings(), sort=True) + b"\n" for t in ordered)
+
+    def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
+        """What was noted under `name`, by (trajectory id, turn)."""
+        return read_annotations(self.folder, name)

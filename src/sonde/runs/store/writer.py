@@ -1,0 +1,115 @@
+"""Writing a run: a process appends finished episodes, and later one continues where it stopped.
+
+Several may write to one run at once, on one machine or on several that share the folder. Each has a number and logs of
+its own, so they need nothing of each other; a second process of the same number is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import warnings
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any, Self
+
+from filelock import FileLock
+
+from sonde.core import StoreError, Trajectory, UserError, invalid
+from sonde._util.argument_checks import checked
+
+from .codec import encode
+from .finished import Finished
+from .folder import claim, read_config
+from .index import WRITERS, Index, Key, log_path
+from .log import Closing, Log, StoreWarning, tell
+
+LOG_BYTES = 64 * 1024 * 1024
+
+
+class RunWriter(Closing):
+    """One writer of a run folder. A context manager; not for use from several threads at once."""
+
+    def __init__(self, folder: Path, held: FileLock, writer: int, fsync: bool) -> None:
+        self.folder, self._held, self._fsync = folder, held, fsync
+        self.config: dict[str, Any] = read_config(folder)["config"]
+        self._index = Index(folder)
+        tell(self._index.damage)
+        self._finished = Finished(self._index)
+        self._log = self._open(self._index.newest(writer))
+
+    @classmethod
+    @checked
+    def open(cls, folder: Path | str, config: Mapping[str, Any], *, writer: int = 0, fsync: bool = False) -> Self:
+        """Begin a run, or continue it if the folder holds one with this very configuration.
+
+        `config` is the resolved configuration, JSON without secrets. With `fsync` every flush also survives a loss of
+        power. `writer` tells apart those that write at once. Raises `UserError` naming the first field that differs
+        from the folder's configuration, `StoreError` if another process is this writer or the folder cannot be written
+        to; warns if the end of the last flush was lost.
+        """
+        if not 0 <= writer < WRITERS:
+            raise invalid("writer", writer, f"0 to {WRITERS - 1}")
+        folder = Path(folder)
+        held = claim(folder, config, writer)
+        try:
+            return cls(folder, held, writer, fsync)
+        except BaseException:
+            held.release()
+            raise
+
+    @property
+    def finished(self) -> Set[Key]:
+        """The keys `(task.id, seed, sample)` of all episodes stored without error, as they are at any time."""
+        return self._finished
+
+    def append(self, trajectory: Trajectory) -> None:
+        """Store a finished episode. It is on disk after the next flush; see `sonde.runs.store.log` for when that is.
+
+        One whose key is stored with an error is superseded; one whose key is finished is refused.
+        """
+        if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise invalid("append", trajectory, "a Trajectory, such as what Episode.trajectory() makes of an episode")
+        t, key = trajectory, Key(trajectory.task.id, trajectory.seed, trajectory.sample)
+        if key in self._finished:
+            raise UserError(f"append: the run already holds task {key.task}, seed {t.seed}, sample {t.sample}")
+        if not 0 <= t.seed < 2**64:
+            raise invalid("trajectory.seed", t.seed, "0 to 2**64 - 1")
+        if not 0 <= t.sample < 2**63:
+            raise invalid("trajectory.sample", t.sample, "0 to 2**63 - 1")
+        if self._log.size >= LOG_BYTES:
+            self._log.close()
+            self._log = self._open(self._number + 1)
+        if self._log.size >= self._due:
+            self._save()
+            self._due = self._log.size + self._index.slack
+        self._log.add(encode(t))
+        if not t.error:
+            self._finished.add(key)
+
+    def flush(self) -> None:
+        """Write everything appended so far to the log."""
+        self._log.flush()
+
+    def _open(self, number: int) -> Log:
+        log = Log(log_path(self.folder, number), fsync=self._fsync, end=self._index.state(number).end or None)
+        self._number, self._due = number, log.size + self._index.slack
+        return log
+
+    def _save(self) -> None:
+        """What cannot be written of the index is no loss, and no reason to stop."""
+        try:
+            self._index.save()
+        except (OSError, StoreError, sqlite3.Error) as e:
+            said = getattr(e, "strerror", None) or e
+            why = f"not written ({said}); nothing is lost, the next opening reads the logs instead"
+            warnings.warn(f"{self._index.path}: {why}", StoreWarning, 2)
+        self._finished.settle()
+
+    def close(self) -> None:
+        """Flush, make everything durable and let another process be this writer. Idempotent."""
+        if self._held.is_locked:
+            try:
+                self._log.close()
+                self._save()
+            finally:
+                self._held.release()

@@ -1,0 +1,158 @@
+"""Tasks from a file: your own hidden setups, or the task files of the papers where you have them.
+
+- `.json` with `train` and `eval`, rows of `{"agent": ..., "env": ...}`: PAPRIKA's game configurations (its repository,
+  `game_configs/`). `train` gives its training tasks, `test` its evaluation tasks.
+- `.json` with a list: hidden setups, each as the environment's `task()` takes it.
+- `.txt`: one secret per line: ΔBelief-RL's word lists, or `City, Country`.
+
+Files are UTF-8, with or without a byte order mark. A topic is known by its name, whatever its capitals, with an article
+before it or punctuation behind it ("The piano.").
+
+None of their data is part of sonde. What sonde's knowledge does not cover becomes a scenario that only a language model
+can play the user of (`public["foreign"]`); it has no exact beliefs. A file that names some such topics beside known
+ones is said to (`UnknownTopicWarning`): they may be misspelt.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from sonde.core import Env, Task, UserError, invalid
+from sonde._util.text_files import compose, read_text
+from sonde.core.types import Json
+from sonde.envs.twenty_questions.knowledge import knowledge
+
+SPLITS = {"train": "train", "test": "eval"}
+"""Our split -> the key of a game configuration."""
+
+
+_AROUND = " .,;:!?\"'`“”‘’«»"
+_ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
+
+
+class UnknownTopicWarning(UserWarning):
+    """Some of the topics in a file are known, and some are not."""
+
+
+def _city(text: str) -> Json:
+    """`"Kyiv (Kiev), Ukraine"` as city and country."""
+    city, _, country = text.rpartition(",")
+    return {"city": city.strip() or country.strip(), "country": country.strip() if city else ""}
+
+
+def _topic(topic: str, category: str = "a noun") -> Json:
+    return {"topic": topic, "category": category}
+
+
+_ROWS: Mapping[str, Callable[[str, str], Json]] = {
+    "twenty_questions": lambda shown, hidden: _topic(hidden, shown),
+    "guess_my_city": lambda shown, hidden: _city(hidden),
+    "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+    "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+}
+_LINES: Mapping[str, Callable[[str], Json]] = {
+    "twenty_questions": _topic,
+    "guess_my_city": _city,
+}
+
+
+def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
+    """The tasks of a file, numbered, in its order. Raises `UserError` naming the row that is no task."""
+    path = Path(path)
+    if path.exists() and not path.is_file():  # a pipe or a device, which may have no end; a record may name one
+        raise invalid("tasks_file", str(path), "a file")
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        raise UserError(f"tasks_file: no file {path}") from None
+    except UnicodeDecodeError as e:
+        raise UserError(f"tasks_file: {path}: not UTF-8 ({e})") from e
+    if path.suffix not in (".json", ".txt"):
+        raise invalid("tasks_file", path.name, "a file ending in .json or .txt")
+    setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
+    if not setups:
+        raise UserError(f"tasks_file: {path} holds no tasks")
+    tasks = [_task(env, setup, path, i) for i, setup in enumerate(setups)]
+    _warn_of_unknown(tasks, setups, path)
+    return tasks
+
+
+def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
+    try:
+        found = compose(json.loads(text))
+    except (ValueError, RecursionError) as e:
+        raise UserError(f"tasks_file: {path}: {e}") from e
+    if isinstance(found, list):
+        return cast("Sequence[Json]", found)
+    key = SPLITS.get(split, split)
+    if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
+        raise UserError(f"tasks_file: {path}: allowed: a list of setups, or a mapping with a list {key!r}")
+    return [_setup(env, row, path, i) for i, row in enumerate(found[key])]
+
+
+def _setup(env: Env[Any], row: Json, path: Path, i: int) -> Json:
+    """A row of a game configuration as a hidden setup."""
+    if env.name not in _ROWS:
+        raise UserError(f"tasks_file: {env.name} reads no game configurations; allowed: {', '.join(_ROWS)}")
+    if not isinstance(row, Mapping) or not all(isinstance(row.get(k), str) for k in ("agent", "env")):
+        raise invalid(f"tasks_file: {path}: row {i}", row, 'texts "agent" (shown) and "env" (hidden)')
+    return _ROWS[env.name](row["agent"], row["env"])
+
+
+def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
+    if env.name not in _LINES:
+        raise UserError(f"tasks_file: {env.name} reads no word lists; allowed: {', '.join(_LINES)}")
+    return [_LINES[env.name](line.strip()) for line in text.split("\n") if line.strip()]
+
+
+def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
+    try:
+        return replace(_known(env, setup) or env.task(setup), index=i)
+    except UserError as e:
+        raise UserError(f"tasks_file: {path}: row {i}: {e}") from e
+
+
+def _known(env: Env[Any], setup: Json) -> Task | None:
+    """The task of a topic that the environment knows; None for all other setups."""
+    topic = setup.get("topic") if isinstance(setup, Mapping) else None
+    for name in _spellings(topic) if isinstance(topic, str) else ():
+        with suppress(UserError):
+            return env.task(name)
+    return None
+
+
+def _spellings(topic: str) -> Iterator[str]:
+    """The topic as it is written, and as it may be known, the likeliest first."""
+    written = " ".join(topic.split())
+    bare = written.strip(_AROUND)
+    for name in (written, bare, _ARTICLE.sub("", bare)):
+        yield from (name, name.lower(), *_names().get(name.casefold(), ()))
+
+
+@cache
+def _names() -> Mapping[str, Sequence[str]]:
+    """The names of all topics, by what they are whatever their capitals."""
+    found: dict[str, list[str]] = {}
+    for name in knowledge().index:
+        found.setdefault(name.casefold(), []).append(name)
+    return found
+
+
+def _warn_of_unknown(tasks: Sequence[Task], setups: Sequence[Json], path: Path) -> None:
+    unknown = [setup for task, setup in zip(tasks, setups, strict=True) if task.public.get("foreign")]
+    if 0 < len(unknown) < len(tasks):
+        shown = json.dumps(unknown[0], ensure_ascii=False)
+        warnings.warn(
+            f"tasks_file: {path}: {len(unknown)} of {len(tasks)} are nothing that the rules know, the first {shown}; "
+            "only a language model can answer for them (--user), and they have no exact beliefs",
+            UnknownTopicWarning,
+            stacklevel=3,
+        )

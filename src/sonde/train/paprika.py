@@ -1,0 +1,398 @@
+"""PAPRIKA as one command: a model plays, what is worth learning from is kept, the model is trained on it and evaluated.
+
+    run(Paprika(model="sonde-tiny-maze", envs=({"name": "maze", "preset": "pairs"},), presets=TINY), Path("runs/maze"))
+
+    FOLDER/paprika.json                         the configuration, resolved
+    FOLDER/round-1/play/ENV/                    run folder of every episode that was sampled
+    FOLDER/round-1/selection.json               what was kept, as in table 4 of the paper
+    FOLDER/round-1/sft/, round-1/rpo/           training: settings, checkpoints, history, model/
+    FOLDER/evaluation/base/ENV/, round-1-sft/   run folders of the evaluations
+    FOLDER/summary.json                         the numbers
+
+Source: PAPRIKA (arXiv 2502.17543), sections 3.2 to 3.4 and 4, appendices C, E and H: 20 samples per task at temperature
+1.5 and min-p 0.3; fine-tuning on the successes, then RPO against the fine-tuned model; with several rounds each begins
+from the model of the one before; evaluation with 4 samples per task at temperature 0.7, min-p 0.3. Every stage goes on
+where it was interrupted: episodes that are there are not played again, training resumes at its last checkpoint, and a
+finished stage is not done twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from sonde._util.argument_checks import Checked
+from sonde._util.folders import write_atomically
+from sonde._util.frozen import freeze
+from sonde.agents.llm import LLM, SHOWN
+from sonde.core import (
+    AGENT,
+    AnyPolicy,
+    Env,
+    Episode,
+    Trajectory,
+    UserError,
+    build,
+    find,
+    identity,
+    invalid,
+    names,
+    unknown,
+)
+from sonde.core.config import difference
+from sonde.core.types import EMPTY, Json
+from sonde.evaluation.evaluate import Comparison, Evaluation, compare
+from sonde.models.weights import weights_of
+from sonde.runs.rollout import OnDone, Plan
+from sonde.runs.run import RunConfig, execute, load_evaluation, missing, prepare
+from sonde.runs.store import Run
+
+from .algos import found, learning_from
+from .curriculum import BANDITS, Curriculum
+from .gather import Game, Picks, gather, groups_of, trajectories
+from .learn import POLICIES, learn
+from .presets import PRESETS, Training
+from .statistics import statistics
+from .trials import limits
+
+CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
+DONE = "done.json"
+"""Written into the folder of a training when it is complete."""
+
+PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
+TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
+"""Presets of `train.presets` per stage: the paper's, and ours for the models that come with sonde."""
+
+_OF_ALL = {
+    "temperature": "temperature, test_temperature",
+    "min_p": "min_p, test_min_p",
+    "model": "model",
+    "weights": "model",
+}
+
+Reference = Literal["round", "stage"]
+Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
+"""From the title of a stage, its number of episodes and how many are there to what is told of each episode."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paprika(Checked):
+    """What to do; the defaults are the paper's.
+
+    `envs` are learned from, on their `train` tasks, `held_out` are only evaluated; both are evaluated on `test`.
+    `stages`: objectives of `train.learn`, in order, each trained as its name in `presets` says; `changes` are of the
+    trainer's settings.
+    `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that `curriculum` ("ucb",
+    "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with the model that the
+    `round` began with, as in the paper, or with the one that their own `stage` did. `tests` tasks per environment are
+    evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
+
+    `seats`: policies of the other seats, such as a language model as the user or the judge, in the environments that
+    have them (there the judge's word counts instead of the rules'); by default whom an environment names. `player`: the
+    backend that plays what will be learned from, such as an endpoint that serves the same model; its texts are encoded
+    as the trained model would have sampled them. By default `models:hf` plays, and token ids are those it sampled.
+    """
+
+    called = "paprika"
+
+    model: str
+    envs: tuple[Mapping[str, Json], ...]
+    held_out: tuple[Mapping[str, Json], ...] = ()
+    stages: tuple[str, ...] = ("sft", "rpo")
+    presets: Mapping[str, str] = PAPER
+    changes: Mapping[str, Mapping[str, Json]] = EMPTY
+    rounds: int = 1
+    n_tasks: int | None = None
+    k: int | None = None
+    temperature: float = 1.5
+    min_p: float = 0.3
+    curriculum: str | None = None
+    by: str = "group"
+    reference: Reference = "round"
+    tests: int | None = None
+    test_k: int = 4
+    test_temperature: float = 0.7
+    test_min_p: float = 0.3
+    agent: Mapping[str, Json] = EMPTY
+    hf: Mapping[str, Json] = EMPTY
+    seats: Mapping[str, Mapping[str, Json]] = EMPTY
+    player: Mapping[str, Json] = EMPTY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("envs", "held_out", "stages", "presets", "changes", "agent", "hf", "seats", "player"):
+            object.__setattr__(self, name, freeze(getattr(self, name)))
+        self._check_envs()
+        if not self.stages:
+            raise invalid("paprika: stages", self.stages, ", ".join(learning_from(*POLICIES)))
+        for stage in self.stages:
+            self.training(stage)
+        self._check_unused()
+        self._check_players()
+        self._check_numbers()
+
+    def _check_envs(self) -> None:
+        if not self.envs:
+            raise invalid("paprika: envs", self.envs, "at least one environment to learn from")
+        for env in (*self.envs, *self.held_out):
+            if not isinstance(env, Mapping) or not isinstance(env.get("name"), str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise invalid("paprika: envs", env, "a mapping with at least a name")
+
+    def _check_unused(self) -> None:
+        """What would be overruled or never read is refused, not ignored."""
+        for stage, changes in self.changes.items():
+            if stage not in self.stages:
+                raise unknown("paprika: changes", stage, self.stages)
+            if "folder" in changes:
+                raise UserError(f"paprika: changes.{stage}.folder: allowed: none, every stage has its own folder")
+        for stage in self.presets:
+            _check_stage("paprika: presets", stage)
+        for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
+            for name in own:
+                if name in getattr(self, part):
+                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which every stage goes by")
+
+    def _check_players(self) -> None:
+        if AGENT in self.seats:
+            raise UserError(f"paprika: seats.{AGENT}: allowed: seats of others, the trained model takes this one")
+        if self.player and self.rounds > 1:
+            raise invalid("paprika: rounds", self.rounds, "1 with a player, which would not play what a round trained")
+
+    def _check_numbers(self) -> None:
+        if self.curriculum is not None and self.curriculum not in BANDITS:
+            raise unknown("paprika: curriculum", self.curriculum, BANDITS)
+        if self.curriculum is not None and self.n_tasks is None:
+            raise invalid("paprika: n_tasks", None, "how many tasks the curriculum picks per round")
+        if self.reference not in get_args(Reference):
+            raise invalid("paprika: reference", self.reference, ", ".join(get_args(Reference)))
+        for name in ("rounds", "k", "n_tasks", "tests", "test_k"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise invalid(f"paprika: {name}", getattr(self, name), "1 or more")
+
+    def training(self, stage: str) -> Training:
+        """How a stage trains."""
+        _check_stage("paprika: stages", stage)
+        name = self.presets.get(stage)
+        if name is None:
+            raise UserError(f"paprika: presets: none for {stage!r}; known: {', '.join(PRESETS)}")
+        if name not in PRESETS:
+            raise unknown(f"paprika: presets.{stage}", name, PRESETS)
+        known = PRESETS[name].of(stage)
+        settings = replace(known.settings, seed=self.seed).changed(self.changes.get(stage, EMPTY))
+        shown: dict[str, Any] = {name: value for name, value in self.agent.items() if name in SHOWN}
+        shown |= {"template": self.hf.get("template", EMPTY), "encode": bool(self.player), "seed": self.seed}
+        return replace(known, settings=settings, learning=replace(known.learning, **shown))
+
+    def to_json(self) -> dict[str, Json]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        settings = {stage: self.training(stage).to_json() for stage in self.stages}
+        return cast("dict[str, Json]", json.loads(json.dumps({**plain, "settings": settings}, default=_plain)))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> Paprika:
+        """From plain values, of a file say; unknown fields are named."""
+        return cls(**data)
+
+
+def _check_stage(field: str, name: str) -> None:
+    """Raise unless this is an objective after which the model itself plays otherwise."""
+    if (":" not in name and name not in names("objectives")) or found(name).learns not in POLICIES:
+        raise unknown(field, name, learning_from(*POLICIES))
+
+
+def _plain(value: Any) -> Json:
+    return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A model and what it achieved, by environment."""
+
+    name: str
+    model: str
+    evaluations: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a run: every stage, the base first, and last against base, paired by task, per environment."""
+
+    folder: Path
+    stages: tuple[Stage, ...]
+    gains: tuple[Comparison, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Json]:
+        stages = [
+            {"name": s.name, "model": s.model, "evaluations": [e.summary() for e in s.evaluations]} for s in self.stages
+        ]
+        return {"stages": stages, "gains": [asdict(gain) for gain in self.gains]}
+
+
+def run(config: Paprika, folder: Path, *, watch: Watch | None = None, callbacks: Sequence[Any] = ()) -> Outcome:
+    """All of it, or what is left to do. Raises `UserError` if the folder was begun with another configuration."""
+    return _Pipeline(config, folder, watch or _unwatched, callbacks).run()
+
+
+def _unwatched(title: str, total: int, before: int) -> AbstractContextManager[OnDone | None]:
+    return nullcontext()
+
+
+class _Pipeline:
+    def __init__(self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any]) -> None:
+        self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
+        self.configs = [judged(env, config.seats) for env in (*config.envs, *config.held_out)]
+        everyone = [_env(env) for env in self.configs]
+        self.envs, self.names = everyone[: len(config.envs)], _names(everyone)
+        self._check(everyone)
+        _claim(config, folder)
+
+    def _check(self, envs: Sequence[Env[Any]]) -> None:
+        """Everything that will be played is built once before anything is, so that no option is found wrong late."""
+        c = self.config
+        for seat in c.seats:
+            if not any(seat in env.spec.seats for env in envs):
+                raise UserError(f"paprika: seats: no environment has a seat {seat!r}")
+        self._seats()
+        self._picks(self._games(), 1)
+        playing = (None if c.player else c.model, c.temperature, c.min_p)
+        for model, temperature, min_p in (playing, (c.model, c.test_temperature, c.test_min_p)):
+            policy = build(self._policy(model, temperature, min_p))
+            for env in envs if isinstance(policy, LLM) else ():
+                policy.prompt(Episode.begin(env, env.tasks("test")[0]).view(AGENT))
+        for config, env in zip(self.configs, envs, strict=True):
+            prepare(self._evaluation(config, env, "base", c.model))
+
+    def run(self) -> Outcome:
+        c, model = self.config, self.config.model
+        stages = [self._evaluated("base", model)]
+        for n in range(1, c.rounds + 1):
+            here, begun = self.folder / f"round-{n}", model
+            played = self._play(model, here, n)
+            for stage in c.stages:
+                reference = begun if c.reference == "round" else model
+                model = self._train(model, reference, stage, here / stage, played)
+                stages.append(self._evaluated(f"round-{n}-{stage}", model))
+        gains = tuple(compare(b, a) for a, b in zip(stages[0].evaluations, stages[-1].evaluations, strict=True))
+        outcome = Outcome(folder=self.folder, stages=tuple(stages), gains=gains)
+        write_atomically(self.folder / SUMMARY, json.dumps(outcome.to_json(), indent=2))
+        return outcome
+
+    # --- stages ------------------------------------------------------------------------------------------------------
+
+    def _policy(self, model: str | None, temperature: float, min_p: float) -> dict[str, Json]:
+        """The agent with this model; None is the player."""
+        c = self.config
+        backend = dict(c.player) if model is None else {"name": "models:hf", **c.hf, "model": model}
+        return {"name": "agents:llm", **c.agent, "temperature": temperature, "min_p": min_p, "model": backend}
+
+    def _seats(self) -> dict[str, AnyPolicy]:
+        """The policies of the other seats, anew: those of a stage are closed at its end."""
+        return {seat: build(config) for seat, config in self.config.seats.items()}
+
+    def _games(self) -> list[Game]:
+        n = None if self.config.curriculum else self.config.n_tasks
+        return [Game(env, _first(env, "train", n), name) for env, name in zip(self.envs, self.names, strict=False)]
+
+    def _play(self, model: str, here: Path, n: int) -> list[Trajectory]:
+        c = self.config
+        games = self._games()
+        picks = self._picks(games, n)
+        runs: list[Run] = []
+        for together in [games] if picks else [[game] for game in games]:
+            k = c.k or max(limits(game.env.spec.name).samples for game in together)
+            plan = Plan(k=k, seed=c.seed + n - 1)
+            policy: Any = build(self._policy(None if c.player else model, c.temperature, c.min_p))
+            seats = {**self._seats(), AGENT: policy}
+            total = k * (picks.n if picks else len(together[0].tasks))
+            held = min(total, sum(_held(here / "play" / game.name) for game in together))
+            with self.watch(f"round {n}: {', '.join(game.name for game in together)}", total, held) as on_done:
+                runs += gather(together, seats, plan, here / "play", picks=picks, on_done=on_done)
+        played = trajectories(runs)
+        write_atomically(here / SELECTION, json.dumps(statistics(played).to_json(), indent=2))
+        return played
+
+    def _picks(self, games: Sequence[Game], n: int) -> Picks | None:
+        c = self.config
+        if c.curriculum is None or c.n_tasks is None:
+            return None
+        sizes = {name: len(rows) for name, rows in groups_of(games, c.by).items()}
+        curriculum = Curriculum(groups=sizes, bandit=BANDITS[c.curriculum](), replacement=False)
+        return Picks(curriculum=curriculum, n=c.n_tasks, by=c.by, seed=c.seed + n - 1)
+
+    def _train(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
+        if not (here / DONE).is_file():
+            training = self.config.training(stage)
+            training = replace(training, settings=replace(training.settings, folder=str(here)))
+            with self.watch(f"{here.parent.name}: {stage}", 0, 0):
+                done = learn(model, training, played, reference=reference, resume=True, callbacks=self.callbacks)
+            found = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
+            write_atomically(here / DONE, json.dumps(found, indent=2))
+        return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
+
+    def _evaluation(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
+        c = self.config
+        policy = self._policy(model, c.test_temperature, c.test_min_p)
+        others = {seat: other for seat, other in c.seats.items() if seat in env.spec.seats}
+        tests = None if c.tests is None else min(c.tests, len(env.tasks("test")))
+        seats = {**others, AGENT: policy}
+        return RunConfig(env=config, seats=seats, n_tasks=tests, k=c.test_k, seed=c.seed, label=label)
+
+    def _evaluated(self, name: str, model: str) -> Stage:
+        c = self.config
+        done: list[Evaluation] = []
+        for env, short in zip(self.configs, self.names, strict=True):
+            prepared = prepare(self._evaluation(env, _env(env), name, model))
+            here = self.folder / "evaluation" / name / short
+            if not (here / "evaluation.json").is_file():
+                total = c.test_k * len(prepared.tasks)
+                with self.watch(f"{name}: {short}", total, total - missing(prepared, here)) as on_done:
+                    execute(prepared, here, on_done=on_done)
+            done.append(load_evaluation(here))
+        return Stage(name=name, model=model, evaluations=tuple(done))
+
+
+def _claim(config: Paprika, folder: Path) -> None:
+    """Tie the folder to the configuration, and to the model that it begins with."""
+    path, wanted = folder / CONFIG, {**config.to_json(), "weights": weights_of(config.model)}
+    if path.is_file():
+        found = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
+        if found:
+            raise UserError(f"paprika: {folder} was begun with another configuration: {found}")
+        return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError(f"paprika: {folder} has files in it but was not begun by this command")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(wanted, indent=2))
+
+
+def _held(folder: Path) -> int:
+    """Episodes that a run folder holds."""
+    return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
+
+
+def judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
+    """The environment with a seat for the judge, where there is one and it can have it."""
+    takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
+    return {"judge": "seat", **config} if takes else config
+
+
+def _env(config: Mapping[str, Json]) -> Env[Any]:
+    made = build(config)
+    if not isinstance(made, Env):
+        raise UserError(f"paprika: envs: {config['name']!r} is not an environment")
+    return cast("Env[Any]", made)
+
+
+def _names(envs: Sequence[Env[Any]]) -> list[str]:
+    """The folder of each environment: its name and preset, numbered where these are equal."""
+    plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
+    return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
+
+
+def _first(env: Env[Any], split: str, n: int | None) -> Sequence[Any]:
+    tasks = env.tasks(split)
+    return tasks if n is None else tasks[: min(n, len(tasks))]
