@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents import _calls
+from sonde.agents._shared import calls
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
-from sonde.envs._shared import sub_episodes as _episodes
+from sonde.envs._shared import sub_episodes
 from sonde.envs._shared.answer import parse_answer, read_answer, read_message
 from sonde.envs._shared.checks import CHECKS, gives_away, plain
 from sonde.envs._shared.dialogue import JUDGE, USER, claimed, spoken, verdict
@@ -71,12 +71,12 @@ PARSERS: dict[str, Parser] = {
     "read_verdict": read_verdict,
     "read_stars": lambda text: read_stars(text, 5),
     "split_reasoning": split_reasoning,
-    "without_syntax": _episodes.without_syntax,
-    "without_tags": _episodes.without_tags,
-    "behind a marker": _calls.after("Hypothesis:"),
-    "an action": _calls.action(("A", "B")),
-    "any action": _calls.action(None),
-    "a number": _calls.number("Estimate:"),
+    "without_syntax": sub_episodes.without_syntax,
+    "without_tags": sub_episodes.without_tags,
+    "behind a marker": calls.after("Hypothesis:"),
+    "an action": calls.action(("A", "B")),
+    "any action": calls.action(None),
+    "a number": calls.number("Estimate:"),
     **{f"check {name}": lambda text, check=check: check(text, 500, len) for name, check in CHECKS.items()},
 }
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.agents._calls import Calls, Role, action, after, block, named, number, pieces
+from sonde.agents._shared.calls import Calls, Role, action, after, block, named, number, pieces
 from sonde.core import Completion, Message, Model, Sampling
 from sonde.models.oracle import read_blocks
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents._calls import Composed
+from sonde.agents._shared.calls import Composed
 from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
 from sonde.models.batching import Batcher
 from sonde.models.oracle import read_blocks, reply
@@ -112,7 +112,7 @@ def test_in_a_conversation_anything_may_be_said(name: str) -> None:
 
 @pytest.mark.parametrize("task", range(4))
 def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
-    from sonde.agents._priors import well_specified
+    from sonde.agents._shared.priors import well_specified
     from sonde.envs.customer_service.products import products
 
     env = sonde.make("customer_service_bandit")

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.agents._ratio import minimise
+from sonde.agents._shared.ratio import minimise
 from sonde.core import Rng, UserError
 from sonde.runs.rollout import collect
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.agents._calls import number
-from sonde.agents._ratio import minimise
+from sonde.agents._shared.calls import number
+from sonde.agents._shared.ratio import minimise
 from sonde.agents.llm_ids import LLMIDS
 from sonde.core import Env, Episode, Rng, UserError
 from sonde.evaluation import regret

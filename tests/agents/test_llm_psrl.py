@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.agents._priors import well_specified
+from sonde.agents._shared.priors import well_specified
 from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
 from sonde.evaluation import regret

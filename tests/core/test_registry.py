@@ -66,7 +66,8 @@ def test_listing_imports_nothing() -> None:
     code = "import sonde, sys; sonde.names('envs'); sonde.names('models'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "sonde.envs" in loaded
-    leaves = {f"sonde.{kind}.{name}" for kind in ("envs", "models") for name in sonde.names(kind)}
+    leaves = {f"sonde.models.{name}" for name in sonde.names("models")}
+    leaves |= {f"sonde.envs.{name}.{file}" for name in sonde.names("envs") for file in ("env", "solver", "user")}
     assert not leaves & set(loaded)
     assert not {"torch", "transformers", "numpy", "aiohttp", "pyarrow", "matplotlib", "rich"} & set(loaded)
 

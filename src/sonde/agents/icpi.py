@@ -24,20 +24,8 @@ from sonde.core import Action, Model, Rng, View, invalid
 from sonde.core.types import Json
 from sonde.envs._shared.sub_episodes import Experience, best_of, experiences, horizon_of, legal_of
 
-from ._calls import (
-    Calls,
-    Composed,
-    Role,
-    Work,
-    action,
-    after,
-    block,
-    check_calls,
-    close_models,
-    number,
-    pieces,
-)
-from ._prompting import Scene, act, scene
+from ._shared.calls import Calls, Composed, Role, Work, action, after, block, check_calls, close_models, number, pieces
+from ._shared.prompting import Scene, act, scene
 
 
 @dataclass(frozen=True, kw_only=True)

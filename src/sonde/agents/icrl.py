@@ -16,8 +16,8 @@ from typing import Any
 from sonde.core import Action, Model, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import experiences
 
-from ._calls import Calls, Composed, Role, check_calls, pieces
-from ._prompting import Cached, Scene, act, choose, listed, rounds, scene
+from ._shared.calls import Calls, Composed, Role, check_calls, pieces
+from ._shared.prompting import Cached, Scene, act, choose, listed, rounds, scene
 
 
 @dataclass(frozen=True, kw_only=True)

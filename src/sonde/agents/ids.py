@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sonde.core import Action, ProgramPolicy, Rng, View
 from sonde.envs._shared.sub_episodes import explored
 
-from ._ratio import minimise
+from ._shared.ratio import minimise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,10 +23,10 @@ from typing import Any
 from sonde.core import Action, Model, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import legal_of
 
-from ._beliefs import WRITTEN, Keeper
-from ._calls import Calls, Composed, Role, Work, check_calls, close_models, number, pieces
-from ._prompting import Scene, act, scene
-from ._ratio import minimise
+from ._shared.beliefs import WRITTEN, Keeper
+from ._shared.calls import Calls, Composed, Role, Work, check_calls, close_models, number, pieces
+from ._shared.prompting import Scene, act, scene
+from ._shared.ratio import minimise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ a model writes the prior. `updates="trajectory"` hands the updater each sub-epis
 step at once. The former makes K (H + 2) calls, 3 T in a bandit, the last update in `finish`. `cache=True` asks the
 policy once per state and sub-episode (appendix C).
 
-`prior` is `well-specified` (the problem's own, in words and numbers; see `agents/_priors.py`), `worlds` (every possible
-world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's model),
-`hinted` (the same, the writer told the truth as one possibility, where the environment offers it: the paper's way to a
-well-specified prior, `customer_service_bandit` with `told_prior="hint"`), or the text itself. In a table, `alpha` is
-every parameter of its Dirichlets, by default 1/|S|. An environment without a finite problem is played as a bandit:
-every turn is a sub-episode.
+`prior` is `well-specified` (the problem's own, in words and numbers; see `agents/_shared/priors.py`), `worlds` (every
+possible world of a bandit, or every code, listed), `model` (one call more, before the first act, by the updater's
+model), `hinted` (the same, the writer told the truth as one possibility, where the environment offers it: the paper's
+way to a well-specified prior, `customer_service_bandit` with `told_prior="hint"`), or the text itself. In a table,
+`alpha` is every parameter of its Dirichlets, by default 1/|S|. An environment without a finite problem is played as a
+bandit: every turn is a sub-episode.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: without a readable hypothesis the policy acts
 on the beliefs; an update that cannot be read leaves the beliefs as they are and its experience to the next one; for an
@@ -36,9 +36,9 @@ from typing import Any
 from sonde.core import Action, Model, View, invalid, unknown
 from sonde.envs._shared.sub_episodes import length_of
 
-from ._beliefs import WRITTEN, Keeper
-from ._calls import Calls, Composed, Role, after, check_calls, close_models, pieces
-from ._prompting import Cached, Scene, act, choose, scene
+from ._shared.beliefs import WRITTEN, Keeper
+from ._shared.calls import Calls, Composed, Role, after, check_calls, close_models, pieces
+from ._shared.prompting import Cached, Scene, act, choose, scene
 
 UPDATES = ("trajectory", "step")
 

@@ -19,8 +19,8 @@ from typing import Any
 from sonde.core import Action, Model, View, invalid
 from sonde.envs._shared.sub_episodes import experiences, length_of
 
-from ._calls import KEPT, Calls, Composed, Role, after, check_calls, close_models, pieces, size
-from ._prompting import Cached, Scene, act, choose, scene, trajectory
+from ._shared.calls import KEPT, Calls, Composed, Role, after, check_calls, close_models, pieces, size
+from ._shared.prompting import Cached, Scene, act, choose, scene, trajectory
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from sonde.agents._calls import Composed
+from sonde.agents._shared.calls import Composed
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, AnyPolicy, Env, Episode
 from sonde.core.types import Json

@@ -3,7 +3,8 @@
 Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for the
 rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
 `"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under the names that they have there.
-Listing imports nothing.
+Listing imports none of the
+classes.
 
 A name that somebody types may import a module of theirs. A name that stands in a *record* (a run, a result, a dataset)
 may not: `build_recorded` builds what is registered, and what this process has imported for another reason.

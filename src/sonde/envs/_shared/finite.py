@@ -31,7 +31,8 @@ class Problem(NamedTuple):
     `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
     (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
     are the values that a step may pay; `known` lists transitions `(state, action, next)` that are certain and told to
-    everyone. What a step pays belongs to its state and action, with `by_next` to the next state too.
+    everyone. What a step pays belongs to its state and action, with `by_next` to the next state too. `causes` are those
+    that a `case` may have, each with its probability.
     """
 
     kind: Literal["bandit", "tabular", "code", "case"]
@@ -43,6 +44,7 @@ class Problem(NamedTuple):
     rewards: tuple[float, ...] = (0.0, 1.0)
     known: tuple[tuple[str, str, str], ...] = ()
     by_next: bool = False
+    causes: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,6 +182,10 @@ class Chess(Env[State]):
         """The legal moves of whoever is to act, in SAN."""
         return boards.legal(state.fen)
 
+    def moves_by_square(self, state: State) -> Mapping[str, Mapping[str, str]]:
+        """The legal moves by the squares that they lead from and to, for a board on which they are clicked."""
+        return boards.squares(state.fen)
+
     def say(self, answer: str) -> str:
         return boards.spaced(answer) if boards.SAN.fullmatch(answer) else answer
 

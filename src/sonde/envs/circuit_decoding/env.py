@@ -255,6 +255,10 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
     def _over(self, state: State) -> State:
         return state._replace(turn=self.max_turns)
 
+    def probe_answer(self, circuit: int, row: int) -> str:
+        """The answer that asks a circuit for its output in a row of its table, both counted from 0."""
+        return rules.probe_answer(circuit, row, self.inputs)
+
     def actions(self, state: State) -> Sequence[str] | None:
         """The probes not made yet; when none is left to make, the tables that have every output seen."""
         rows = range(self.shape.rows)

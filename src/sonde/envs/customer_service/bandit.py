@@ -120,8 +120,10 @@ class CustomerServiceBandit(Service):
         """The decision problem: what may be said, canonically, and for how long. Foreign scenarios have none."""
         if public.get("foreign"):
             raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
-        actions = legal(public["product"]).every
-        return Problem("case", (_STATE,), actions, 1, self.turns, _STATE)
+        product = products()[public["product"]]
+        chances = zip(prior(product), product.causes, strict=True)
+        causes = tuple((p, f"{cause.what}; {cause.fix_what} mends it") for p, cause in chances)
+        return Problem("case", (_STATE,), legal(product.id).every, 1, self.turns, _STATE, causes=causes)
 
     def world(self, state: Talk) -> World:
         """What every canonical message pays: 1 for the right fix."""

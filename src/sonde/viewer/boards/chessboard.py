@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs.chess.position import squares
 
 from .pen import Pen
 
@@ -16,6 +15,7 @@ _GLYPHS = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
 
 def chess(ep: Episode, reveal: bool) -> Pen:
     """White below; pieces by the same shapes, White's hollow and Black's full."""
+    env: Any = ep.env
     state: Any = ep.state
     fen = str(state.fen)
     placed = fen.split(maxsplit=1)[0]
@@ -42,13 +42,13 @@ def chess(ep: Episode, reveal: bool) -> Pen:
                 continue
             _piece(pen, r, c, sign)
             c += 1
-    pen.when_live = partial(_moves, pen, fen)  # legal moves take longer than the picture
+    pen.when_live = partial(_moves, pen, env, state)  # legal moves take longer than the picture
     return pen
 
 
-def _moves(pen: Pen, fen: str) -> None:
+def _moves(pen: Pen, env: Any, state: Any) -> None:
     """A move is two places: where a piece stands, and where it goes."""
-    pen.pairs = squares(fen)
+    pen.pairs = env.moves_by_square(state)
     used = {*pen.pairs, *(to for ends in pen.pairs.values() for to in ends)}
     for r in range(8):
         for c in range(8):

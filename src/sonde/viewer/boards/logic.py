@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs.circuit_decoding.circuits import probe_answer
 
 from .pen import Pen
 
@@ -54,7 +53,8 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
         if turn.info.get("result") == "output":
             last = (int(turn.info["circuit"]), str(turn.info["input"]))
             seen[last] = int(turn.info["output"])
-    truth: Any = ep.env.hypothesis(ep.state) if reveal else None
+    env: Any = ep.env
+    truth: Any = env.hypothesis(ep.state) if reveal else None
     probes = len(ep.turns) < ep.env.spec.max_turns - 1
     gates = ep.task.public["gates"]
     width = 44 + n * 62
@@ -77,5 +77,5 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
             elif truth is not None:
                 pen.text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)
             if out is None and probes:
-                pen.place(x, y + 2, 32, _ROW - 4, probe_answer(k, i, inputs))
+                pen.place(x, y + 2, 32, _ROW - 4, env.probe_answer(k, i))
     return pen

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs.maze.grid import STEPS, moved
 
 from .pen import Pen
+
+_STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def maze(ep: Episode, reveal: bool) -> Pen | None:
@@ -31,9 +32,9 @@ def maze(ep: Episode, reveal: bool) -> Pen | None:
         if len(points) > 1:
             pen.path("M " + " L ".join(points), "b-way")
         pen.circle((place[1] + 0.5) * side, (place[0] + 0.5) * side, side * 0.3, "b-me" if full else "b-ghost")
-    for direction in STEPS if full else ():
-        r, c = moved(layout, place, direction)
-        if (r, c) != place:
+    for direction, (down, right) in _STEPS.items() if full else ():
+        r, c = place[0] + down, place[1] + right
+        if layout[r][c] != "#":
             pen.place(c * side, r * side, side, side, f"move {direction}")
     return pen
 

@@ -22,10 +22,8 @@ from sonde.core import UserError, View
 from sonde.core.types import Json
 from sonde.envs._shared.finite import Problem
 from sonde.envs._shared.sub_episodes import explored, possible
-from sonde.envs.customer_service.filter import prior
-from sonde.envs.customer_service.products import products
 
-from ._calls import block, pieces
+from .calls import block, pieces
 
 
 def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
@@ -40,7 +38,7 @@ def well_specified(view: View, *, worlds: bool = False, alpha: float | None = No
     if problem.kind == "tabular":
         return _dirichlet(problem, alpha or 1.0 / len(problem.states))
     if problem.kind == "case":
-        return _case(view)
+        return _case(problem)
     if problem.kind == "code":
         return _code(view, problem, worlds)
     binary = set(problem.rewards) == {0.0, 1.0}
@@ -84,10 +82,8 @@ def _dirichlet(problem: Problem, alpha: float) -> str:
     )
 
 
-def _case(view: View) -> str:
-    product = products()[view.public["product"]]
-    rows = [f"- {p:.2f}: {c.what}; {c.fix_what} mends it" for p, c in zip(prior(product), product.causes, strict=True)]
-    return pieces("priors")["case"].format(rows="\n".join(rows))
+def _case(problem: Problem) -> str:
+    return pieces("priors")["case"].format(rows="\n".join(f"- {p:.2f}: {cause}" for p, cause in problem.causes))
 
 
 def _code(view: View, problem: Problem, worlds: bool) -> str:

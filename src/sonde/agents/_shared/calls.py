@@ -6,8 +6,9 @@ Nothing of this is silent: every reply is recorded under its role's name, one th
 `Completion.unread == "malformed"`, and the last one of a call that was given up as `"fallback"`. They are counted over
 the episode in the agent's memory under `"calls"`, as `"policy:malformed"` (say).
 
-Prompts live in `agents/prompts/NAME.md`; a line `## name` begins the piece called `name`. What a program could need of
-a prompt (the situation, what was observed, a belief) stands in fenced JSON blocks, which models read as well.
+Prompts live in `agents/_shared/prompts/NAME.md`; a line `## name` begins the piece called `name`. What a program
+could need of a prompt (the situation, what was observed, a belief) stands in fenced JSON blocks, which models read as
+well.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ async def close_models(*models: Model | None) -> None:
 
 @cache
 def pieces(name: str) -> Mapping[str, str]:
-    """The pieces of `agents/prompts/NAME.md`, loaded once per process. They are `str.format` templates."""
-    text = files("sonde.agents").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    """The pieces of `agents/_shared/prompts/NAME.md`, loaded once per process. They are `str.format` templates."""
+    text = files("sonde.agents._shared").joinpath("prompts", f"{name}.md").read_text("utf-8")
     parts = text.split("\n## ")
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}
 

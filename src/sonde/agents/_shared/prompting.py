@@ -25,7 +25,7 @@ from sonde.envs._shared.sub_episodes import (
     state_of,
 )
 
-from ._calls import Calls, Role, action, block, pieces
+from .calls import Calls, Role, action, block, pieces
 
 
 class Scene(NamedTuple):

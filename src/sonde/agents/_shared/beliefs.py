@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from sonde.core import UserError
 from sonde.envs._shared.sub_episodes import experiences
 
-from ._calls import KEPT, Calls, Role, after, pieces, size
-from ._priors import well_specified
-from ._prompting import Scene, listed, trajectory
+from .calls import KEPT, Calls, Role, after, pieces, size
+from .priors import well_specified
+from .prompting import Scene, listed, trajectory
 
 UNKNOWN = "Nothing is known."
 """The prior where a model was asked for one and could not be read."""
