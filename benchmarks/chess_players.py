@@ -39,7 +39,7 @@ def points(first: tuple[str, Any], then: tuple[str, Any], games: int) -> tuple[E
 
 def endgames(games: int) -> str:
     env = sonde.make("chess", preset="endgames")
-    agent = make("agents:diluted", policy=make("agents:tactician"))
+    agent = make("agents:diluted", policy=make("agents:chess"))
     played = list(collect(env, {AGENT: agent}, env.tasks("train")[:games], Plan(k=1)))
     won = sum(game.outcome is not None and game.outcome.success for game in played) / games
     return f"length {sum(len(game.turns) for game in played) / games:.1f} (11.9), won {won:.3f} (0.59)"
@@ -49,7 +49,7 @@ def main(games: int = 40) -> None:
     for first, then in PAIRS:
         score, seconds = points(first, then, games)
         print(f"{first[0]} {first[1]} against {then[0]} {then[1]}: {score}, {seconds:.2f} CPU s a game", flush=True)
-    print(f"endgames, agents:diluted of agents:tactician: {endgames(10 * games)}")
+    print(f"endgames, agents:diluted of agents:chess: {endgames(10 * games)}")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def many(name: str) -> str:
     env = sonde.make(name)
     tasks = env.tasks("train")
     plan = Plan(k=-(-EPISODES // len(tasks)), concurrency=EPISODES)
-    agent = sonde.make("agents:presumer" if name == "user_personalization" else "agents:random")
+    agent = sonde.make("agents:user_personalization_floor" if name == "user_personalization" else "agents:random")
     begun = time.perf_counter()
     found = collect(env, {AGENT: agent}, tasks, plan)
     seconds = time.perf_counter() - begun

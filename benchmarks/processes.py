@@ -2,10 +2,10 @@
 
 python benchmarks/processes.py [CASE ...] [--processes 1 2]
 
-`entropy` and `random` play Mastermind, `split_probe` decodes circuits, `rule_user` is twenty questions against the rule
-user, `endpoint` waits for a model that takes 50 ms per reply. Every run is a `sonde rollout` of its own: starting the
-interpreters is in its seconds. Those of CPU are of all processes together: divided by their number they are what the
-run takes on a machine with a core for each that does nothing else.
+`entropy` and `random` play Mastermind, `circuit_decoding` decodes circuits, `rule_user` is twenty questions against
+the rule user, `endpoint` waits for a model that takes 50 ms per reply. Every run is a `sonde rollout` of its own:
+starting the interpreters is in its seconds. Those of CPU are of all processes together: divided by their number they
+are what the run takes on a machine with a core for each that does nothing else.
 """
 
 from __future__ import annotations

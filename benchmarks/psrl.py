@@ -18,7 +18,7 @@ from sonde.runs.rollout import Plan, collect
 RUNS = {
     "thompson": ("bernoulli_bandit", "thompson"),
     "psrl": ("river_swim", "psrl"),
-    "lock": ("combination_lock", "bayes_lock"),
+    "lock": ("combination_lock", "combination_lock"),
 }
 
 

@@ -22,9 +22,9 @@ RUNS: tuple[tuple[str, dict[str, Any], int, int], ...] = (
     ("random", {"name": "wordle"}, 20, 4),
     ("entropy", {"name": "wordle"}, 20, 4),
     ("random", {"name": "minesweeper"}, 20, 4),
-    ("sweeper", {"name": "minesweeper"}, 20, 4),
-    ("hunter", {"name": "battleship"}, 10, 4),
-    ("asker", {"name": "twenty_questions"}, 10, 4),
+    ("minesweeper", {"name": "minesweeper"}, 20, 4),
+    ("battleship", {"name": "battleship"}, 10, 4),
+    ("twenty_questions", {"name": "twenty_questions"}, 10, 4),
     ("random", {"name": "mastermind"}, 5, 4),
 )
 

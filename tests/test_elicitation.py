@@ -19,10 +19,17 @@ ENV = sonde.make("word_guess", max_turns=4)
 RANDOM = {AGENT: sonde.make("agents:random")}
 FAKE = Fake(pattern=("<Answer>ahead</Answer>",))
 NAMED = {  # environments in which the agent can say what the hypothesis is, with an agent that plays them
-    "bernoulli_bandit": "random", "best_arm": "random", "cellular_automata": "random", "customer_service": "technician",
-    "guess_my_city": "random", "mastermind": "random", "murder_mystery": "random", "twenty_questions": "asker",
-    "word_guess": "random", "wordle": "random",
-}  # fmt: skip
+    "bernoulli_bandit": "random",
+    "best_arm": "random",
+    "cellular_automata": "random",
+    "customer_service": "customer_service",
+    "guess_my_city": "random",
+    "mastermind": "random",
+    "murder_mystery": "random",
+    "twenty_questions": "twenty_questions",
+    "word_guess": "random",
+    "wordle": "random",
+}
 
 
 def episodes(env: Any = ENV, n: int = 3, k: int = 1, agent: str = "random") -> list[Trajectory]:

@@ -45,7 +45,7 @@ def test_a_user_behind_an_endpoint() -> None:
         async with Server((says("No"),)) as server:
             model = sonde.make("models:http", model="m", base_url=server.url)
             env = sonde.make("twenty_questions")
-            seats = {AGENT: sonde.make("agents:asker"), "user": sonde.make("users:llm", model=model)}
+            seats = {AGENT: sonde.make("agents:twenty_questions"), "user": sonde.make("users:llm", model=model)}
             done = [t async for t in rollout(env, seats, env.tasks("test")[:3], Plan(k=1))]
             await model.close()
             assert len(server.requests) == sum(len(t.turns) for t in done)
@@ -128,7 +128,7 @@ def test_a_claim_that_answers_no_guess_is_asked_for_again() -> None:
 
 def test_audit_counts_what_a_second_judge_denies(tmp_path: Path) -> None:
     env = sonde.make("twenty_questions")
-    done = collect(env, {AGENT: sonde.make("agents:asker")}, env.tasks("test")[:6], Plan(k=1))
+    done = collect(env, {AGENT: sonde.make("agents:twenty_questions")}, env.tasks("test")[:6], Plan(k=1))
     wins = sum(bool(t.outcome and t.outcome.success) for t in done)
     assert wins >= 4
     kind, harsh = audit(done, fake("<VALID>")), audit(done, fake("<NOTVALID>"))

@@ -31,7 +31,7 @@ def test_table_names_the_players() -> None:
     rows = [line.split() for line in run("--tasks", "4").splitlines()]
     assert [row[:2] for row in rows[1:]] == [
         ["elicit", "elicit"],
-        ["lookalike", "elicit"],
-        ["elicit", "lookalike"],
-        ["lookalike", "lookalike"],
+        ["movie_recommendation_lookalike", "elicit"],
+        ["elicit", "movie_recommendation_lookalike"],
+        ["movie_recommendation_lookalike", "movie_recommendation_lookalike"],
     ]

@@ -217,8 +217,8 @@ def test_report_of_objectives(recipe: SimpleNamespace, tmp_path: Path) -> None:
     def by(agent: str, k: int = 2) -> Any:
         return common.judged(collect(common.MAZE.game, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks, k, agent)
 
-    worse, better = by("agents:random"), by("agents:pathfinder")
-    best, base = by("agents:pathfinder", 1), by("agents:random", 1)
+    worse, better = by("agents:random"), by("agents:maze")
+    best, base = by("agents:maze", 1), by("agents:random", 1)
     learned = dict.fromkeys(objectives.METHODS, better) | {objectives.greedy(name): best for name in objectives.METHODS}
     result = objectives.Result({"base": worse, objectives.greedy("base"): base, **learned}, {"play": 1.5})
     known = {"random": worse, "reference": better}

@@ -59,7 +59,11 @@ def test_any_text_may_be_asked_about(text: str) -> None:
 
 
 def test_no_agent_of_the_library_refuses() -> None:
-    for name, agent in (("twenty_questions", "asker"), ("customer_service", "technician"), ("car_dealer", "closer")):
+    for name, agent in (
+        ("twenty_questions", "twenty_questions"),
+        ("customer_service", "customer_service"),
+        ("car_dealer", "car_dealer"),
+    ):
         env = sonde.make(name)
         done = collect(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:4], Plan(k=1))
         assert not any(is_refusal(turn.text) for t in done for turn in t.turns)

@@ -49,7 +49,12 @@ ENDPOINT = {"name": "models:http", "model": "deepseek-ai/DeepSeek-V3.2", "base_u
 BEST = "The machine with the highest chance is <target>."
 ARMS = {"name": "best_arm", "preset": "small"}
 TWENTY = {"name": "twenty_questions", "preset": "lmrl", "max_turns": 8}
-LATE = {"name": "agents:switch", "first": {"name": "agents:random"}, "then": {"name": "agents:asker"}, "turn": 4}
+LATE = {
+    "name": "agents:switch",
+    "first": {"name": "agents:random"},
+    "then": {"name": "agents:twenty_questions"},
+    "turn": 4,
+}
 TRIED = 4
 """Games that a cost is estimated from."""
 CHARACTERS_PER_TOKEN = 4
@@ -108,9 +113,9 @@ _ALL = Elicitation(template=ANSWER, candidates="all")
 CASES: Mapping[str, Case] = {
     "tiny": Case(env=ARMS, plays=_OWN, model=TINY, how=_ALL, context="render"),
     "tiny-decide": Case(env=ARMS, plays=_OWN, model=TINY, how=_ALL, context="render", decide=True),
-    "tiny-off": Case(env=ARMS, plays={"name": "agents:bayes_arm"}, model=TINY, how=_ALL, context="render", decide=True),
+    "tiny-off": Case(env=ARMS, plays={"name": "agents:best_arm"}, model=TINY, how=_ALL, context="render", decide=True),
     "arms": Case(
-        env=ARMS, plays={"name": "agents:bayes_arm"}, model=SMOLLM2, context="render", share=0.4,
+        env=ARMS, plays={"name": "agents:best_arm"}, model=SMOLLM2, context="render", share=0.4,
         how=Elicitation(template=BEST, candidates="all"),
     ),
     "twenty-statement": _twenty("statement"),

@@ -7,7 +7,7 @@ returns are averaged. Three walkers, with the replies and the extra call of the 
 
     wall      walks into a wall until the end: the paper's minimum
     random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
-    shortest  `agents:pathfinder`: the paper's maximum
+    shortest  `agents:maze`: the paper's maximum
 
 `score` is `metrics.anchored_score` with the paper's three points: 0, 50 and 100 are theirs.
 
@@ -55,7 +55,7 @@ def measured(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
     return {
         "wall": returns(env, Stuck(), 1),
         "random": returns(env, sonde.make("agents:random"), rollouts),
-        "shortest": returns(env, sonde.make("agents:pathfinder"), 1),
+        "shortest": returns(env, sonde.make("agents:maze"), 1),
     }
 
 

@@ -1,11 +1,12 @@
 """Multi-Turn Puzzles, section 3.3: who should ask, who should conclude? Movie recommendation, with scripted policies.
 
-    python recipes/mtp/handover.py [--tasks 1000] [--weak lookalike] [--k 1] [--json]
+    python recipes/mtp/handover.py [--tasks 1000] [--weak movie_recommendation_lookalike] [--k 1] [--json]
 
 One policy asks the ten questions, another makes the pick (`agents:switch`). The paper let Gemini 2.5 Pro and Gemini
 2.0 Flash finish each other's conversations: either mixture scored between the two models alone, and both the same.
-Here the stronger policy is the reference (`agents:elicit`), the weaker one `lookalike` (questions down the list, then
-the movie most like the favourite) or `random`. Score: normalised rank, 0.5 by chance.
+Here the stronger policy is the reference (`agents:movie_recommendation`), the weaker one
+`movie_recommendation_lookalike` (questions down the list, then the movie most like the favourite) or `random`. Score:
+normalised rank, 0.5 by chance.
 
 The 95 % intervals resample tasks; the gap is the difference from the stronger policy alone, paired by task. The
 published numbers are of other users, movies and players, so only patterns may be compared. Measured on the 1,000 test
@@ -55,7 +56,9 @@ def scores(env: sonde.Env[Any], players: Sequence[str], n_tasks: int, k: int) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1000, help="test tasks, at most 1000")
-    parser.add_argument("--weak", default="lookalike", choices=("lookalike", "random"))
+    parser.add_argument(
+        "--weak", default="movie_recommendation_lookalike", choices=("movie_recommendation_lookalike", "random")
+    )
     parser.add_argument("--k", type=int, default=1, help="episodes per task")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

@@ -40,7 +40,7 @@ from common import (
 
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, UserError, View, make
 from sonde.envs.maze.grid import MOVES
-from sonde.envs.maze.solver import Pathfinder
+from sonde.envs.maze.solver import MazeSolver
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.chat import Chat
 from sonde.models.fetch import fetch
@@ -73,7 +73,7 @@ class Walker(ProgramPolicy):
         rng = Rng(view.seed)
         if rng.random() < self.slip:
             return Action(view.say(MOVES[rng.randrange(len(MOVES))]))
-        return Pathfinder().act_now(view)
+        return MazeSolver().act_now(view)
 
 
 # --- likelihood ------------------------------------------------------------------------------------------------------

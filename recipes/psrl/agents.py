@@ -80,7 +80,7 @@ FIGURES: Mapping[str, Figure] = {
     "7": Figure(
         "combination lock",
         _LOCK,
-        [("LLM-PSRL", "llm_psrl", {}), *_BASE, ("Bayes-optimal", "bayes_lock", {})],
+        [("LLM-PSRL", "llm_psrl", {}), *_BASE, ("Bayes-optimal", "combination_lock", {})],
         20,
         (2, 4, 8),
     ),

@@ -8,7 +8,7 @@ from sonde.core import Episode, UserError, default_policies, make
 from sonde.envs.twenty_questions.asking import phrasings, questions
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.room import repeats, sense
-from sonde.envs.twenty_questions.solver import Asker
+from sonde.envs.twenty_questions.solver import TwentyQuestionsSolver
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_every_question_has_five_phrasings_that_mean_the_same() -> None:
 @pytest.mark.thorough
 def test_it_never_asks_the_same_twice() -> None:
     env = TwentyQuestions(preset="delta_belief")
-    asker, users = Asker(), default_policies(env)
+    asker, users = TwentyQuestionsSolver(), default_policies(env)
     for task in env.tasks("val")[:5]:
         ep = Episode.begin(env, task)
         while ep.to_act is not None:
@@ -40,11 +40,11 @@ def test_words_differ_by_seed_and_plain_ones_do_not() -> None:
     env = TwentyQuestions()
     task = env.tasks("train")[0]
     views = [Episode.begin(env, task, sample=k).view() for k in range(10)]
-    assert len({Asker().act_now(view).text for view in views}) > 1
-    assert len({Asker(plain=True).act_now(view).text for view in views}) == 1
+    assert len({TwentyQuestionsSolver().act_now(view).text for view in views}) > 1
+    assert len({TwentyQuestionsSolver(plain=True).act_now(view).text for view in views}) == 1
 
 
 def test_it_needs_a_filter_over_topics() -> None:
     env = make("wordle")
     with pytest.raises(UserError, match="no filter over topics"):
-        Asker().act_now(Episode.begin(env, env.tasks("train")[0]).view())
+        TwentyQuestionsSolver().act_now(Episode.begin(env, env.tasks("train")[0]).view())

@@ -52,14 +52,14 @@ def test_close_to_the_optimum_and_above_information_gain(n_arms: int, pulls: int
     public = {"scenario": "custom", "arms": tuple("abcdefg"[:n_arms])}
     best = optimum(n_arms, pulls)
     assert best == pytest.approx(expected, abs=1e-4)
-    greedy = chance(sonde.make("agents:bayes_arm"), env, env.filter(public))
+    greedy = chance(sonde.make("agents:best_arm"), env, env.filter(public))
     assert best - 0.006 < greedy < best
     assert greedy > chance(sonde.make("agents:entropy"), env, env.filter(public)) + 0.002
 
 
 def test_success_on_the_test_tasks() -> None:
     """The exact chance at 20 pulls of 5 arms is 0.841; 200 episodes have a standard error of 0.026."""
-    env, agent = sonde.make("best_arm"), sonde.make("agents:bayes_arm")
+    env, agent = sonde.make("best_arm"), sonde.make("agents:best_arm")
     wins = 0
     for seed in (0, 1):
         for task in env.tasks("test"):
@@ -74,4 +74,4 @@ def test_other_environments_are_refused() -> None:
     env = sonde.make("mastermind", length=2)
     view = sonde.Episode.begin(env, env.task("00")).view()
     with pytest.raises(UserError, match="mastermind has no filter over arms"):
-        sonde.make("agents:bayes_arm").act_now(view)
+        sonde.make("agents:best_arm").act_now(view)

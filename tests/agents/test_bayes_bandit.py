@@ -11,7 +11,7 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.bernoulli_bandit.filter import Counts, Game
 
-AGENT = sonde.make("agents:bayes_bandit")
+AGENT = sonde.make("agents:bernoulli_bandit")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_all_codes() -> None:
     tasks = [*env.tasks("train"), *env.tasks("test")]
     took = [
         t.turns[-1].info["sub_episode"] + 1
-        for t in collect(env, {"agent": sonde.make("agents:bayes_lock")}, tasks)
+        for t in collect(env, {"agent": sonde.make("agents:combination_lock")}, tasks)
         if t.outcome is not None and t.outcome.success
     ]
     assert len(took) == 720
@@ -70,11 +70,11 @@ def test_unreadable_entries_are_survived() -> None:
     env = sonde.make("combination_lock")
     ep = sonde.Episode.begin(env, env.task("427")).step("<Answer>x</Answer>")
     while ep.to_act is not None:
-        ep = ep.step(sonde.make("agents:bayes_lock").act_now(ep.view()))
+        ep = ep.step(sonde.make("agents:combination_lock").act_now(ep.view()))
     assert ep.outcome is not None and ep.outcome.success
 
 
 def test_other_problems_are_refused() -> None:
     env = sonde.make("river_swim")
     with pytest.raises(UserError, match="river_swim is a problem of kind tabular"):
-        sonde.make("agents:bayes_lock").act_now(sonde.Episode.begin(env, env.tasks("train")[0]).view())
+        sonde.make("agents:combination_lock").act_now(sonde.Episode.begin(env, env.tasks("train")[0]).view())

@@ -13,7 +13,7 @@ from sonde.runs.rollout import collect
 def test_sells_close_to_the_limit() -> None:
     env = sonde.make("car_dealer", reward="price")
     tasks = env.tasks("test")[:60]
-    played = collect(env, {"agent": sonde.make("agents:closer")}, tasks)
+    played = collect(env, {"agent": sonde.make("agents:car_dealer")}, tasks)
     paid = sum(turn.rewards.get("agent", 0.0) for t in played for turn in t.turns)
     best = 0.0
     for task in tasks:
@@ -25,5 +25,5 @@ def test_sells_close_to_the_limit() -> None:
 
 def test_other_environments_are_refused() -> None:
     env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:closer: wordle"):
-        sonde.make("agents:closer").act_now(Episode.begin(env, env.task("toast")).view())
+    with pytest.raises(UserError, match="agents:car_dealer: wordle"):
+        sonde.make("agents:car_dealer").act_now(Episode.begin(env, env.task("toast")).view())

@@ -9,7 +9,7 @@ import pytest
 
 from sonde.core import Episode, UserError
 from sonde.envs.maze.env import Maze
-from sonde.envs.maze.walker import LEFT, LOWER, PARTS, RIGHT, Confined
+from sonde.envs.maze.walker import LEFT, LOWER, PARTS, RIGHT, MazeWalker
 from sonde.envs.wordle.env import Wordle
 from sonde.runs.rollout import Plan, collect
 
@@ -18,7 +18,7 @@ FO = Maze()
 
 def said(start: tuple[int, int], n: int, solver: float) -> Counter[str]:
     """The first words of n walks."""
-    walker = Confined(solver=solver)
+    walker = MazeWalker(solver=solver)
     episodes = [Episode.begin(FO, FO.task({"start": list(start)}), sample=k) for k in range(n)]
     return Counter(asyncio.run(walker.choose(ep, {})).text for ep in episodes)
 
@@ -35,7 +35,7 @@ def test_the_parts_by_hand() -> None:
 @pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial"])
 def test_nobody_leaves_a_part_and_only_who_begins_in_the_lower_one_gets_there(preset: str) -> None:
     env = Maze(preset=preset)
-    found = collect(env, {"agent": Confined()}, env.tasks("test"), Plan(k=2))
+    found = collect(env, {"agent": MazeWalker()}, env.tasks("test"), Plan(k=2))
     for t in found:
         places = {ep.state.place for ep in Episode.stages(env, t)}
         assert any(places <= part for part in PARTS)
@@ -65,7 +65,7 @@ def test_a_random_move_is_any_that_stays() -> None:
 
 def test_errors() -> None:
     with pytest.raises(UserError, match=r"solver: got 2.0, allowed: 0 to 1"):
-        Confined(solver=2.0)
+        MazeWalker(solver=2.0)
     for env in (Wordle(preset="lmrl"), Maze(preset="umaze")):
         with pytest.raises(UserError, match="is not the maze on the map double_t"):
-            asyncio.run(Confined().choose(Episode.begin(env, env.tasks("test")[0]), {}))
+            asyncio.run(MazeWalker().choose(Episode.begin(env, env.tasks("test")[0]), {}))

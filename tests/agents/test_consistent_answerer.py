@@ -7,12 +7,12 @@ import pytest
 from sonde.core import Episode, Outcome, ProgramPolicy, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
-from sonde.envs.twenty_questions_answerer.solver import ConsistentAnswerer
+from sonde.envs.twenty_questions_answerer.solver import TwentyQuestionsAnswererSolver
 from sonde.envs.twenty_questions_answerer.taxonomy import nouns
 from sonde.envs.twenty_questions_answerer.user import Trapper
 
 ENV = TwentyQuestionsAnswerer()
-AGENT = ConsistentAnswerer()
+AGENT = TwentyQuestionsAnswererSolver()
 
 
 def play(n: int, sample: int = 0) -> list[Episode]:

@@ -9,7 +9,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.car_dealer.negotiation import CHARACTERS, FEATURES, Buyer, Pitch, buyers, offer, react, read_pitch
-from sonde.envs.car_dealer.sellers import STYLES, Dealer, message
+from sonde.envs.car_dealer.sellers import STYLES, CarDealerSellers, message
 from sonde.runs.rollout import collect
 
 LISTED = 30_000
@@ -57,7 +57,7 @@ def test_who_praises_the_car_confirms_every_feature_and_who_is_concise_is() -> N
 
 def test_a_style_is_drawn_for_every_episode_and_kept() -> None:
     env = sonde.make("car_dealer")
-    played = list(collect(env, {"agent": Dealer()}, env.tasks("train")[:150]))
+    played = list(collect(env, {"agent": CarDealerSellers()}, env.tasks("train")[:150]))
     styles = Counter[str]()
     for t in played:
         (style,) = {act.action.memory for act in t.acts if act.seat == "agent"}
@@ -68,7 +68,7 @@ def test_a_style_is_drawn_for_every_episode_and_kept() -> None:
 
 def test_bad_settings_and_other_games_are_refused() -> None:
     with pytest.raises(UserError, match=r"^dealer: style: "):
-        Dealer(style="rude")
+        CarDealerSellers(style="rude")
     env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:dealer: wordle"):
-        Dealer().act_now(Episode.begin(env, env.task("toast")).view())
+    with pytest.raises(UserError, match="agents:car_dealer_sellers: wordle"):
+        CarDealerSellers().act_now(Episode.begin(env, env.task("toast")).view())

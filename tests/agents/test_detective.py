@@ -13,7 +13,7 @@ from sonde.envs.murder_mystery.belief import MysteryFilter
 from sonde.envs.murder_mystery.cases import Act, case
 from sonde.envs.murder_mystery.filter import MARK
 from sonde.envs.murder_mystery.reading import read
-from sonde.envs.murder_mystery.solver import Detective, best_act, phrase, phrases
+from sonde.envs.murder_mystery.solver import MurderMysterySolver, best_act, phrase, phrases
 
 ENV = sonde.make("murder_mystery")
 
@@ -40,7 +40,7 @@ def test_every_wording_does_its_act() -> None:
 
 
 def play(task: int, split: str = "test", **config: float) -> Episode:
-    agent, user = Detective(**config), default_policies(ENV)["user"]
+    agent, user = MurderMysterySolver(**config), default_policies(ENV)["user"]
     assert isinstance(user, ProgramPolicy)
     ep = Episode.begin(ENV, ENV.tasks(split)[task])
     while ep.to_act is not None:
@@ -66,7 +66,7 @@ def test_is_sure_before_it_accuses() -> None:
 def test_accuses_in_the_last_turn() -> None:
     env = sonde.make("murder_mystery", max_turns=1)
     view = Episode.begin(env, env.tasks("test")[0]).view()
-    assert Detective().act_now(view).text.startswith("I accuse ")
+    assert MurderMysterySolver().act_now(view).text.startswith("I accuse ")
 
 
 def test_a_comparison_is_worth_its_first_half() -> None:
@@ -86,6 +86,6 @@ def test_a_comparison_is_worth_its_first_half() -> None:
 def test_needs_a_filter_over_culprits() -> None:
     other = sonde.make("wordle")
     with pytest.raises(UserError, match="no filter over culprits"):
-        Detective().act_now(Episode.begin(other, other.tasks("train")[0]).view())
+        MurderMysterySolver().act_now(Episode.begin(other, other.tasks("train")[0]).view())
     with pytest.raises(UserError, match="sure"):
-        Detective(sure=0.0)
+        MurderMysterySolver(sure=0.0)

@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.envs.movie_recommendation.solver import Elicit
+from sonde.envs.movie_recommendation.solver import MovieRecommendationSolver
 from sonde.runs.rollout import Plan, collect
 
 ENV = sonde.make("movie_recommendation")
@@ -27,33 +27,36 @@ def view(turn: int, legal: tuple[str, ...], scores: list[float]) -> Any:
 
 
 def test_asks_the_best_question_and_then_picks_the_highest_expected_score() -> None:
-    assert Elicit().act_now(view(1, ("rate M1", "rate M2"), [])).text == "<rate M2>"
-    assert Elicit().act_now(view(2, ("pick U1", "pick U2", "pick U3"), [0.2, 0.7, 0.7])).text == "<pick U2>"
+    assert MovieRecommendationSolver().act_now(view(1, ("rate M1", "rate M2"), [])).text == "<rate M2>"
+    assert (
+        MovieRecommendationSolver().act_now(view(2, ("pick U1", "pick U2", "pick U3"), [0.2, 0.7, 0.7])).text
+        == "<pick U2>"
+    )
 
 
 @pytest.mark.thorough
 def test_nearly_always_finds_the_best_movie() -> None:
-    assert mean_score("agents:elicit") > 0.995
+    assert mean_score("agents:movie_recommendation") > 0.995
 
 
 def test_only_asks_questions_that_gain_something() -> None:
     ep = Episode.begin(ENV, ENV.tasks("test")[3])
     known = ENV.filter(ep.task.public)
     assert known is not None
-    bits = known.expected_gain(Elicit().act_now(ep.view()).text)
+    bits = known.expected_gain(MovieRecommendationSolver().act_now(ep.view()).text)
     assert bits == pytest.approx(known.best_question()[1]) and bits > 1.5
 
 
 def test_refuses_games_without_preferences() -> None:
     env = sonde.make("mastermind")
     with pytest.raises(UserError, match="preferences"):
-        Elicit().act_now(Episode.begin(env, env.task("0427")).view())
+        MovieRecommendationSolver().act_now(Episode.begin(env, env.task("0427")).view())
 
 
 def test_a_strong_conclusion_repairs_weak_questions_but_not_the_reverse() -> None:
     """The hand-over of Multi-Turn Puzzles, section 3.3, with policies of known strength."""
-    strong, weak = sonde.make("agents:elicit"), sonde.make("agents:lookalike")
-    alone = mean_score("agents:lookalike")
+    strong, weak = sonde.make("agents:movie_recommendation"), sonde.make("agents:movie_recommendation_lookalike")
+    alone = mean_score("agents:movie_recommendation_lookalike")
     repaired = mean_score("agents:switch", first=weak, then=strong, turn=10)
     spoiled = mean_score("agents:switch", first=strong, then=weak, turn=10)
     assert repaired > 0.97 > 0.9 > max(alone, spoiled) and min(alone, spoiled) > 0.6

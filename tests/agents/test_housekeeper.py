@@ -13,10 +13,10 @@ from sonde.envs.text_nav.commands import read_command
 from sonde.envs.text_nav.env import State, TextNav
 from sonde.envs.text_nav.plan import first_world, house_of, setups
 from sonde.envs.text_nav.search import alike, steps_left, total_steps
-from sonde.envs.text_nav.solver import Housekeeper
+from sonde.envs.text_nav.solver import TextNavSolver
 from sonde.envs.text_nav.world import World, admissible, obey, seen
 
-WALKER = Housekeeper()
+WALKER = TextNavSolver()
 FO, PO, MADE = (TextNav(preset=preset) for preset in TextNav.presets)
 LOST = TextNav(preset="generated", observed="partial")
 

@@ -9,7 +9,7 @@ import pytest
 from sonde.core import Episode, UserError
 from sonde.envs.battleship.env import Battleship
 from sonde.envs.battleship.filter import ShipFilter
-from sonde.envs.battleship.solver import Hunter, best_shot
+from sonde.envs.battleship.solver import BattleshipSolver, best_shot
 from sonde.envs.mastermind.env import Mastermind
 
 ENV = Battleship()
@@ -48,7 +48,7 @@ def test_six_rows_are_won_in_seven_games_of_ten() -> None:
 
 
 def test_plays_legal_shots_and_never_wastes_one() -> None:
-    hunter, wins = Hunter(), 0
+    hunter, wins = BattleshipSolver(), 0
     tasks = ENV.tasks("test")[:40]
     for task in tasks:
         ep = Episode.begin(ENV, task)
@@ -86,4 +86,4 @@ def test_ties_go_to_reading_order_and_the_sum_decides() -> None:
 def test_refuses_other_games() -> None:
     env = Mastermind()
     with pytest.raises(UserError, match="hit probabilities"):
-        Hunter().act_now(Episode.begin(env, env.task("0427")).view())
+        BattleshipSolver().act_now(Episode.begin(env, env.task("0427")).view())

@@ -8,7 +8,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
-from sonde.envs.word_chaining.solver import Lookahead, Unsaid
+from sonde.envs.word_chaining.solver import Unsaid, WordChainingSolver
 
 ENV = sonde.make("word_chaining")
 
@@ -21,7 +21,7 @@ def begin(words: str, *said: str, first: str = "agent") -> Episode:
 
 
 def choice(ep: Episode, depth: int = 3) -> str:
-    return Lookahead(depth=depth).act_now(ep.view()).text
+    return WordChainingSolver(depth=depth).act_now(ep.view()).text
 
 
 def test_it_ends_the_game_where_it_can() -> None:
@@ -101,4 +101,4 @@ def test_they_need_a_game_of_words(name: str) -> None:
 
 def test_a_depth_out_of_range_is_an_error() -> None:
     with pytest.raises(UserError, match="depth: got 0, allowed: 1 to 5"):
-        sonde.make("agents:lookahead", depth=0)
+        sonde.make("agents:word_chaining", depth=0)

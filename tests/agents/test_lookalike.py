@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs.movie_recommendation.lookalike import Lookalike, favourite
+from sonde.envs.movie_recommendation.lookalike import LookalikeRecommender, favourite
 
 
 def view(turn: int, replies: Any) -> Any:
@@ -21,14 +21,14 @@ def view(turn: int, replies: Any) -> Any:
 
 
 def test_asks_down_the_list() -> None:
-    assert [Lookalike().act_now(view(turn, ())).text for turn in (0, 1)] == ["rate M1", "rate M2"]
+    assert [LookalikeRecommender().act_now(view(turn, ())).text for turn in (0, 1)] == ["rate M1", "rate M2"]
 
 
 def test_picks_the_movie_most_like_the_favourite() -> None:
-    assert Lookalike().act_now(view(2, [("rate", ("M1",), 2), ("rate", ("M2",), 4)])).text == "pick U2"
-    assert Lookalike().act_now(view(2, [("rate", ("M1",), 5), ("rate", ("M2",), 4)])).text == "pick U1"
-    assert Lookalike().act_now(view(2, [("compare", ("M1", "M2"), -1)])).text == "pick U2"
-    assert Lookalike().act_now(view(2, [])).text == "pick U1", "where nothing was said, the first"
+    assert LookalikeRecommender().act_now(view(2, [("rate", ("M1",), 2), ("rate", ("M2",), 4)])).text == "pick U2"
+    assert LookalikeRecommender().act_now(view(2, [("rate", ("M1",), 5), ("rate", ("M2",), 4)])).text == "pick U1"
+    assert LookalikeRecommender().act_now(view(2, [("compare", ("M1", "M2"), -1)])).text == "pick U2"
+    assert LookalikeRecommender().act_now(view(2, [])).text == "pick U1", "where nothing was said, the first"
 
 
 def test_points_add_up() -> None:
@@ -41,4 +41,4 @@ def test_points_add_up() -> None:
 def test_refuses_games_without_a_record_of_preferences() -> None:
     env = sonde.make("mastermind")
     with pytest.raises(UserError, match="no filter over preferences"):
-        Lookalike().act_now(Episode.begin(env, env.task("0427")).view())
+        LookalikeRecommender().act_now(Episode.begin(env, env.task("0427")).view())

@@ -29,11 +29,11 @@ def mistakes(game: Trajectory) -> list[bool]:
 
 
 def diluted(epsilon: float | None) -> Any:
-    return sonde.make("agents:diluted", policy=sonde.make("agents:tactician"), epsilon=epsilon)
+    return sonde.make("agents:diluted", policy=sonde.make("agents:chess"), epsilon=epsilon)
 
 
 def test_without_dilution_it_is_the_policy_and_with_nothing_else_it_is_random() -> None:
-    plain = games(sonde.make("agents:tactician"), k=2, n=4)
+    plain = games(sonde.make("agents:chess"), k=2, n=4)
     for game, same in zip(games(diluted(0.0), k=2, n=4), plain, strict=True):
         assert not any(mistakes(game)) and not any(mistakes(same))
     assert sum(map(sum, map(mistakes, games(diluted(1.0), k=4, n=4)))) > 20
@@ -60,7 +60,7 @@ def test_a_drawn_epsilon_stays_for_the_game_and_is_uniform() -> None:
 
 
 def test_the_policy_inside_finds_its_own_memory() -> None:
-    first, then = sonde.make("agents:tactician"), sonde.make("agents:random")
+    first, then = sonde.make("agents:chess"), sonde.make("agents:random")
     inner = sonde.make("agents:one_of", policies=[first, then])
     for game in games(sonde.make("agents:diluted", policy=inner, epsilon=0.5), k=8):
         drawn = {m["policy"]["drawn"] for act in game.acts if (m := act.action.memory) and m.get("policy")}

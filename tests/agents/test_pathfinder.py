@@ -10,9 +10,9 @@ from sonde.core import Episode, Task, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
-from sonde.envs.maze.solver import Pathfinder, Places, best_move, first_sets, total_moves
+from sonde.envs.maze.solver import MazeSolver, Places, best_move, first_sets, total_moves
 
-WALKER = Pathfinder()
+WALKER = MazeSolver()
 
 
 def walked(env: Maze, task: Task) -> Episode:

@@ -8,7 +8,7 @@ import pytest
 from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, UserError
 from sonde.envs.circuit_decoding.env import CircuitDecoding
-from sonde.envs.circuit_decoding.solver import SplitProbe
+from sonde.envs.circuit_decoding.solver import CircuitDecodingSolver
 from sonde.envs.mastermind.env import Mastermind
 
 ENV = CircuitDecoding()
@@ -32,13 +32,13 @@ def test_the_first_probe_is_nearest_to_a_fair_coin() -> None:
     ep = Episode.begin(ENV, ENV.tasks("test")[0])
     known = ENV.filter(ep.task.public)
     ones_CX = known.table_CT @ known.game.output_TX
-    said = SplitProbe().act_now(ep.view()).text
+    said = CircuitDecodingSolver().act_now(ep.view()).text
     c, x = divmod(int(np.abs(ones_CX - 0.5).round(12).argmin()), 8)
     assert said == f"<Answer>probe {c + 1} {x:03b}</Answer>"
 
 
 def test_never_probes_twice_and_ends_with_tables() -> None:
-    for ep in play(SplitProbe(), 40):
+    for ep in play(CircuitDecodingSolver(), 40):
         probes = [(t.info["circuit"], t.info["input"]) for t in ep.turns[:-1]]
         assert len(set(probes)) == len(probes) == 18
         assert "correct" in ep.turns[-1].info
@@ -47,16 +47,16 @@ def test_never_probes_twice_and_ends_with_tables() -> None:
 @pytest.mark.thorough
 def test_nearly_always_right_where_random_play_rarely_is() -> None:
     """Accuracy on the test split is 0.997, random play's 0.316 with a standard error of 0.02 on 300 episodes."""
-    assert np.mean(scores(play(SplitProbe(), 100))) >= 0.98
+    assert np.mean(scores(play(CircuitDecodingSolver(), 100))) >= 0.98
     assert 0.2 < np.mean(scores(play(Random(), 300))) < 0.42
 
 
 def test_few_probes_still_beat_random_play() -> None:
     short = CircuitDecoding(max_turns=7)
-    assert np.mean(scores(play(SplitProbe(), 60, short))) > np.mean(scores(play(Random(), 60, short))) + 0.1
+    assert np.mean(scores(play(CircuitDecodingSolver(), 60, short))) > np.mean(scores(play(Random(), 60, short))) + 0.1
 
 
 def test_refuses_worlds_without_truth_tables() -> None:
     other = Mastermind()
     with pytest.raises(UserError, match="truth tables"):
-        SplitProbe().act_now(Episode.begin(other, other.task("0427")).view())
+        CircuitDecodingSolver().act_now(Episode.begin(other, other.task("0427")).view())

@@ -8,7 +8,7 @@ from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.minesweeper.env import Minesweeper
-from sonde.envs.minesweeper.solver import Sweeper, best_reveal
+from sonde.envs.minesweeper.solver import MinesweeperSolver, best_reveal
 
 ENV = Minesweeper()
 
@@ -48,14 +48,14 @@ def wins(played: list[Episode]) -> int:
 @pytest.mark.thorough
 def test_wins_nearly_always_where_random_play_rarely_does() -> None:
     """Over 10,000 training games 97.0 %: fewer than 92 in 100 is three standard errors below."""
-    games = play(Sweeper(), 100)
+    games = play(MinesweeperSolver(), 100)
     assert wins(games) >= 92
     assert wins(play(Random(), 100)) <= 35
     assert {turn.info["result"] for ep in games for turn in ep.turns} <= {"safe", "win", "mine"}
 
 
 def test_never_steps_on_a_mine_it_could_have_known() -> None:
-    for ep in play(Sweeper(), 60):
+    for ep in play(MinesweeperSolver(), 60):
         if ep.outcome is not None and ep.outcome.kind == "loss":
             known = Episode.begin(ENV, ep.task)
             for turn in ep.turns[:-1]:
@@ -67,7 +67,7 @@ def test_never_steps_on_a_mine_it_could_have_known() -> None:
 def test_refuses_games_without_mines_and_worlds_without_a_filter() -> None:
     other = Mastermind()
     with pytest.raises(UserError, match="mine probabilities"):
-        Sweeper().act_now(Episode.begin(other, other.task("0427")).view())
+        MinesweeperSolver().act_now(Episode.begin(other, other.task("0427")).view())
     large = ENV.task({"rows": 7, "cols": 7, "mines": [[0, c] for c in range(7)]})
     with pytest.raises(UserError, match="mine probabilities"):
-        Sweeper().act_now(Episode.begin(ENV, large).view())
+        MinesweeperSolver().act_now(Episode.begin(ENV, large).view())

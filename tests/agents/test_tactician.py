@@ -14,7 +14,7 @@ from sonde.runs.rollout import Plan, collect
 def test_it_mates_from_every_test_position_in_the_plies_that_the_table_gives_at_most() -> None:
     env = sonde.make("chess", preset="endgames")
     tasks = env.tasks("test")[:12]
-    for game in collect(env, {AGENT: sonde.make("agents:tactician")}, tasks, Plan(k=1)):
+    for game in collect(env, {AGENT: sonde.make("agents:chess")}, tasks, Plan(k=1)):
         assert game.outcome is not None and game.outcome.kind == "win"
         assert 2 * len(game.turns) - 1 <= int(game.task.tags["plies"])
         fen = str(game.task.public["fen"])
@@ -25,7 +25,7 @@ def test_it_mates_from_every_test_position_in_the_plies_that_the_table_gives_at_
 
 def test_against_itself_the_bare_king_lasts_as_long_as_it_can() -> None:
     env = sonde.make("chess", preset="endgames")
-    player = sonde.make("agents:tactician")
+    player = sonde.make("agents:chess")
     for pieces in ("Q", "QR", "R", "RR"):
         task = sonde.make("chess", preset="endgames", pieces=pieces).tasks("test")[0]
         (game,) = collect(env, {AGENT: player, "opponent": player}, [env.task(task.hidden)], Plan(k=1))
@@ -35,15 +35,15 @@ def test_against_itself_the_bare_king_lasts_as_long_as_it_can() -> None:
 def test_elsewhere_it_looks_ahead() -> None:
     env = sonde.make("chess")
     ep = Episode.begin(env, env.task({"fen": "6k1/5ppp/8/8/8/2p5/8/R6K w - - 0 1"}))
-    assert sonde.make("agents:tactician").act_now(ep.view()).text == "R a 8 #"
+    assert sonde.make("agents:chess").act_now(ep.view()).text == "R a 8 #"
     won = ep.step("R a 8 #")
     assert won.outcome is not None and won.outcome.kind == "win"
 
 
 def test_what_it_cannot_play_is_refused() -> None:
-    with pytest.raises(UserError, match="agents:tactician: depth: got 9, allowed: 1 to 6"):
-        sonde.make("agents:tactician", depth=9)
+    with pytest.raises(UserError, match="agents:chess: depth: got 9, allowed: 1 to 6"):
+        sonde.make("agents:chess", depth=9)
     env = sonde.make("wordle")
     ep = run_sync(advance(Episode.begin(env, env.tasks("test")[0]), {}))
-    with pytest.raises(UserError, match="agents:tactician: wordle is no game of chess"):
-        sonde.make("agents:tactician").act_now(ep.view())
+    with pytest.raises(UserError, match="agents:chess: wordle is no game of chess"):
+        sonde.make("agents:chess").act_now(ep.view())

@@ -19,7 +19,7 @@ ENV = sonde.make("customer_service")
 
 @pytest.mark.thorough
 def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
-    played = collect(ENV, {"agent": sonde.make("agents:technician")}, ENV.tasks("test"))
+    played = collect(ENV, {"agent": sonde.make("agents:customer_service")}, ENV.tasks("test"))
     turns = [len(t.turns) for t in played]
     assert all(t.outcome and t.outcome.success for t in played)
     foreseen = [turns_left(n, prior(products()[n]), frozenset()) for n in (t.task.hidden["product"] for t in played)]
@@ -38,7 +38,7 @@ def test_asks_in_at_least_five_ways_that_are_understood() -> None:
 
 
 def test_the_wording_is_drawn_from_the_seed_of_the_view() -> None:
-    agent = sonde.make("agents:technician")
+    agent = sonde.make("agents:customer_service")
     starts = [Episode.begin(ENV, task) for task in ENV.tasks("train")[:40]]
     asking = next(ep for ep in starts if next_move(_filter(ep))[0] == "finding")
     texts = {agent.act_now(Episode.begin(ENV, asking.task, seed=s).view()).text for s in range(30)}
@@ -59,5 +59,5 @@ def test_a_fix_is_suggested_where_that_is_quicker_than_asking() -> None:
 
 def test_other_environments_are_refused() -> None:
     env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:technician: wordle"):
-        sonde.make("agents:technician").act_now(Episode.begin(env, env.task("toast")).view())
+    with pytest.raises(UserError, match="agents:customer_service: wordle"):
+        sonde.make("agents:customer_service").act_now(Episode.begin(env, env.task("toast")).view())

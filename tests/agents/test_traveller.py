@@ -8,7 +8,7 @@ from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
 from sonde.envs.guess_my_city.env import GuessMyCity
 from sonde.envs.guess_my_city.resident import canonical, knowledge
-from sonde.envs.guess_my_city.solver import Traveller, worded, wordings
+from sonde.envs.guess_my_city.solver import GuessMyCitySolver, worded, wordings
 from sonde.envs.guess_my_city.user import Resident
 from sonde.envs.mastermind.env import Mastermind
 
@@ -48,12 +48,12 @@ def test_asks_what_gains_most_among_questions_of_few_replies() -> None:
     assert known is not None
     few = [q for q in canonical() if len(knowledge("paprika").split(q)) <= 40]
     best = max(few, key=known.expected_gain)
-    assert knowledge("paprika").split(Traveller().act_now(ep.view()).text) == knowledge("paprika").split(best)
+    assert knowledge("paprika").split(GuessMyCitySolver().act_now(ep.view()).text) == knowledge("paprika").split(best)
 
 
 @pytest.mark.parametrize("preset", ["paprika", "lmrl"])
 def test_wins_soon(preset: str) -> None:
-    played = play(Traveller(), GuessMyCity(preset=preset), 27)
+    played = play(GuessMyCitySolver(), GuessMyCity(preset=preset), 27)
     assert all(ep.outcome and ep.outcome.success for ep in played)
     assert sum(len(ep.turns) for ep in played) / len(played) < 7
 
@@ -66,6 +66,6 @@ def test_the_floor_seldom_wins() -> None:
 def test_needs_a_filter_over_cities() -> None:
     env = Mastermind()
     with pytest.raises(UserError, match="has no filter over cities"):
-        Traveller().act_now(Episode.begin(env, env.tasks("train")[0]).view())
+        GuessMyCitySolver().act_now(Episode.begin(env, env.tasks("train")[0]).view())
     with pytest.raises(UserError, match="most_replies"):
-        Traveller(most_replies=1)
+        GuessMyCitySolver(most_replies=1)

@@ -11,14 +11,14 @@ from sonde.core import Action, Episode, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.text_nav.env import TextNav
 from sonde.envs.text_nav.plan import LMRL, house_of
-from sonde.envs.text_nav.solver import Housekeeper
-from sonde.envs.text_nav.walker import TwoHalves, near_rooms
+from sonde.envs.text_nav.solver import TextNavSolver
+from sonde.envs.text_nav.walker import TextNavWalker, near_rooms
 
 FO, PO = TextNav(), TextNav(preset="po")
 NEAR = {"kitchen", "dining room", "garden", "backyard", "living room"}
 
 
-def finished(env: TextNav, walker: TwoHalves, start: str, sample: int) -> Episode:
+def finished(env: TextNav, walker: TextNavWalker, start: str, sample: int) -> Episode:
     ep = Episode.begin(env, env.task({"start": start}), sample=sample)
     while ep.to_act is not None:
         ep = ep.step(walker.act_now(ep.view()))
@@ -32,7 +32,7 @@ def test_the_near_half_by_hand() -> None:
 
 @pytest.mark.parametrize("half", ["near", "far"])
 def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
-    walker, best, said = TwoHalves(half=half), Housekeeper(), dict[str, Counter[str]]()
+    walker, best, said = TextNavWalker(half=half), TextNavSolver(), dict[str, Counter[str]]()
     for room in house_of(LMRL).rooms:
         task = FO.task({"start": room})
         views = [Episode.begin(FO, task, sample=k).view() for k in range(300)]
@@ -50,20 +50,20 @@ def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
 
 def test_near_the_goal_only_who_knows_that_half_wins_at_once() -> None:
     for start in NEAR:
-        wins = [finished(FO, TwoHalves(half="near"), start, k) for k in range(3)]
+        wins = [finished(FO, TextNavWalker(half="near"), start, k) for k in range(3)]
         assert all(ep.outcome is not None and ep.outcome.success for ep in wins)
         assert len({len(ep.turns) for ep in wins}) == 1
-    lost = [finished(FO, TwoHalves(half="far"), start, k) for start in NEAR for k in range(8)]
+    lost = [finished(FO, TextNavWalker(half="far"), start, k) for start in NEAR for k in range(8)]
     assert sum(ep.outcome is not None and ep.outcome.success for ep in lost) <= 1
 
 
 def test_a_half_is_drawn_for_every_episode_and_kept() -> None:
-    walker, halves = TwoHalves(), Counter[str]()
+    walker, halves = TextNavWalker(), Counter[str]()
     for k in range(200):
         ep = finished(TextNav(max_turns=4), walker, "garden", k)
         (half,) = {act.action.memory for act in ep.acts}
         halves[half] += 1
-        again = TwoHalves(half=half)
+        again = TextNavWalker(half=half)
         view = Episode.begin(FO, FO.task({"start": "garden"}), sample=k).view()
         assert half == "far" or again.act_now(view).text == "go south"
     assert set(halves) == {"near", "far"} and 65 <= halves["near"] <= 135  # 100 +- 5 standard errors
@@ -71,7 +71,7 @@ def test_a_half_is_drawn_for_every_episode_and_kept() -> None:
 
 def test_its_data_are_of_the_papers_length() -> None:
     """Table 1: 12.2 replies on average, 0.26 successes. Ours succeed more often (see the module of the agent)."""
-    eps = [finished(FO, TwoHalves(), t.hidden["start"], k) for k, t in enumerate(FO.tasks("train")[:250])]
+    eps = [finished(FO, TextNavWalker(), t.hidden["start"], k) for k, t in enumerate(FO.tasks("train")[:250])]
     length = sum(len(ep.turns) for ep in eps) / len(eps)
     success = sum(ep.outcome is not None and ep.outcome.success for ep in eps) / len(eps)
     assert abs(length - 12.0) < 1.2 and abs(success - 0.41) < 0.15
@@ -79,15 +79,15 @@ def test_its_data_are_of_the_papers_length() -> None:
 
 def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:
     task = PO.task({"start": "garden"})
-    said = {TwoHalves(half="near").act_now(Episode.begin(PO, task, sample=k).view()).text for k in range(40)}
+    said = {TextNavWalker(half="near").act_now(Episode.begin(PO, task, sample=k).view()).text for k in range(40)}
     assert said == {"go south", "open box"}
     ep = Episode.begin(PO, task).step(Action("go south"))
-    assert TwoHalves(half="near").act_now(ep.view()).text == "go east"
+    assert TextNavWalker(half="near").act_now(ep.view()).text == "go east"
 
 
 def test_bad_settings_and_other_games_are_refused() -> None:
     with pytest.raises(UserError, match=r"^two_halves: half: "):
-        TwoHalves(half="left")
+        TextNavWalker(half="left")
     env = Mastermind()
     with pytest.raises(UserError, match="no house"):
-        sonde.make("agents:two_halves").act_now(Episode.begin(env, env.task("0427")).view())
+        sonde.make("agents:text_nav_walker").act_now(Episode.begin(env, env.task("0427")).view())

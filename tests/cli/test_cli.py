@@ -163,16 +163,28 @@ def test_an_environment_without_a_turn_limit_of_its_own_says_so() -> None:
 
 def test_another_user_is_named_wherever_runs_are_shown() -> None:
     """Table 2 of ΔBelief-RL: the same agent against several users."""
-    ask = ["eval", "twenty_questions", "--agent", "asker", "-n", "2", "-k", "1", "--no-gains", "--max-turns", "3"]
+    ask = [
+        "eval",
+        "twenty_questions",
+        "--agent",
+        "twenty_questions",
+        "-n",
+        "2",
+        "-k",
+        "1",
+        "--no-gains",
+        "--max-turns",
+        "3",
+    ]
     (own,) = as_json(*ask)
     swap = ["-o", "seats.user.name=users:llm", "-o", "seats.user.model.name=models:fake"]
     (other,) = as_json(*ask, *swap, "-o", "seats.user.model.script=['no']")
     assert (own["others"], other["others"]) == ({}, {"user": "llm (fake)"})
-    assert own["label"] == other["label"] == "asker"
+    assert own["label"] == other["label"] == "twenty_questions"
     said = " ".join(run(*ask, *swap, "-o", "seats.user.model.script=['no']").split())
     assert "twenty_questions, asker: the user is llm (fake), not the environment's own." in said
     found = as_json("compare", own["folder"], other["folder"])
-    assert (found["a"], found["b"]) == ("asker", "asker user=llm (fake)")
+    assert (found["a"], found["b"]) == ("twenty_questions", "asker user=llm (fake)")
     run("report", own["folder"], other["folder"], "--out", "page.html")
     page = Path("page.html").read_text("utf-8")
     assert "asker user=answerer" in page and "asker user=llm (fake)" in page

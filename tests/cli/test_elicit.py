@@ -20,7 +20,7 @@ from .invoke import failure, run
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     env = sonde.make("best_arm", preset="small")
-    record_run(env, {AGENT: sonde.make("agents:bayes_arm")}, env.tasks("test")[:8], Plan(k=1), Path("runs"))
+    record_run(env, {AGENT: sonde.make("agents:best_arm")}, env.tasks("test")[:8], Plan(k=1), Path("runs"))
 
 
 def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:

@@ -47,8 +47,8 @@ def mistake(*args: str) -> str:
 WHERE = [
     ["eval", "mastermind", "--model"],
     ["rollout", "mastermind", "made", "--model"],
-    ["eval", "twenty_questions", "--agent", "asker", "--user"],
-    ["eval", "twenty_questions", "--agent", "asker", "--judge"],
+    ["eval", "twenty_questions", "--agent", "twenty_questions", "--user"],
+    ["eval", "twenty_questions", "--agent", "twenty_questions", "--judge"],
     ["play", "twenty_questions", "--user"],
     ["audit", "made", "--judge"],
     ["train", "sft", "made", "--out", "trained", "--model"],
@@ -82,7 +82,7 @@ def test_folders_and_names_on_the_hub_need_no_backend(tmp_path: Path) -> None:
 
 
 def test_an_address_belongs_to_a_model_behind_it() -> None:
-    talk = ["eval", "twenty_questions", "--agent", "asker"]
+    talk = ["eval", "twenty_questions", "--agent", "twenty_questions"]
     url = "http://localhost:1/v1"
     says_so = "--user-url: allowed: together with --user http:NAME or --judge http:NAME"
     assert mistake(*talk, "--user-url", url) == says_so
@@ -131,7 +131,7 @@ def test_sampling_is_set_wherever_a_model_plays(command: list[str]) -> None:
 
 
 def test_a_second_judge_samples_as_it_is_told() -> None:
-    talk = ["twenty_questions", "made", "--agent", "asker", "-n", "2", "--split", "test"]
+    talk = ["twenty_questions", "made", "--agent", "twenty_questions", "-n", "2", "--split", "test"]
     run("rollout", *talk)
     asked, result = served(says("<VALID>"), "audit", "made", "--judge", "http:j", "--base-url", "URL", *HERE)
     assert result.exit_code == 0, (result.output, result.exception)

@@ -47,9 +47,15 @@ def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:
     env = sonde.make("guess_my_city", max_turns=1)
     babble = sonde.make("users:llm", model=sonde.make("models:fake", script=("Baa, I am a sheep. " * 60,)))
     yes = sonde.make("twenty_questions", max_turns=1)
-    record_run(yes, {AGENT: sonde.make("agents:asker"), "user": babble}, yes.tasks("test")[:1], Plan(k=1), Path("said"))
+    record_run(
+        yes,
+        {AGENT: sonde.make("agents:twenty_questions"), "user": babble},
+        yes.tasks("test")[:1],
+        Plan(k=1),
+        Path("said"),
+    )
     assert "(6 times)" in run("read", "said") and "result default" in run("read", "said")
-    record_run(env, {AGENT: sonde.make("agents:traveller")}, env.tasks("test")[:1], Plan(k=1), Path("talk"))
+    record_run(env, {AGENT: sonde.make("agents:guess_my_city")}, env.tasks("test")[:1], Plan(k=1), Path("talk"))
     assert "times)" not in run("read", "talk")
 
 

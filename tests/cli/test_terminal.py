@@ -117,10 +117,13 @@ def test_a_person_at_play_is_shown_what_others_say(monkeypatch: pytest.MonkeyPat
             "agents:llm: stop[0]: got 1, allowed: text",
         ),
         (
-            ["eval", "twenty_questions", "--agent", "asker", "--tasks-file", "latin.txt"],
+            ["eval", "twenty_questions", "--agent", "twenty_questions", "--tasks-file", "latin.txt"],
             "tasks_file: latin.txt: not UTF-8",
         ),
-        (["eval", "twenty_questions", "--agent", "asker", "--tasks-file", "deep.json"], "tasks_file: deep.json: "),
+        (
+            ["eval", "twenty_questions", "--agent", "twenty_questions", "--tasks-file", "deep.json"],
+            "tasks_file: deep.json: ",
+        ),
     ],
 )
 def test_a_mistake_is_told_before_anything_is_played(args: list[str], says: str) -> None:

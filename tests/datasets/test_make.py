@@ -119,9 +119,9 @@ def test_the_card(tmp_path: Path) -> None:
     save(found, tmp_path)
     assert json.loads((tmp_path / "card.json").read_text()) == found
     assert found["paper"]["success"] == 0.26 and found["parts"]["train"]["size"] == 30
-    assert found["parts"]["eval"]["seats"]["agent"]["name"] == "agents:two_halves"
+    assert found["parts"]["eval"]["seats"]["agent"]["name"] == "agents:text_nav_walker"
     page = (tmp_path / "README.md").read_text()
-    assert "| episodes | 30 | 3 | 2,500 |" in page and "agents:two_halves" in page
+    assert "| episodes | 30 | 3 | 2,500 |" in page and "agents:text_nav_walker" in page
     assert rows(found)[0] == ("episodes", "30", "3", "2,500")
 
 

@@ -294,7 +294,7 @@ def test_look_ahead_and_means() -> None:
 
 def test_beliefs_stay_on_the_truth_over_test_tasks() -> None:
     """The truth gains add up to the bits of the prior once the right decision is confirmed."""
-    agent = sonde.make("agents:bayes_arm")
+    agent = sonde.make("agents:best_arm")
     wins = 0
     for task in ENV.tasks("test")[:10]:
         ep = Episode.begin(ENV, task, seed=5)

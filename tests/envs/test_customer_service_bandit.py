@@ -59,7 +59,7 @@ def test_the_right_fix_pays_one_and_ends_the_case() -> None:
 
 def test_regret_is_the_periods_before_the_solution() -> None:
     env = sonde.make("customer_service_bandit")
-    played = collect(env, {"agent": sonde.make("agents:technician")}, env.tasks("test")[:30], Plan(k=1))
+    played = collect(env, {"agent": sonde.make("agents:customer_service")}, env.tasks("test")[:30], Plan(k=1))
     table = regret.regret_table(env, played)
     assert [int(row.sum()) for row in table] == [len(t.turns) - 1 for t in played]
     assert all(t.outcome and t.outcome.success for t in played)

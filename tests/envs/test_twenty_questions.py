@@ -255,7 +255,7 @@ def test_with_an_error_rate_wrong_replies_only_lower_the_odds() -> None:
 @pytest.mark.parametrize("preset", ["paprika", "delta_belief", "lmrl"])
 def test_the_reference_wins_most_games(preset: str) -> None:
     env: Any = sonde.make("twenty_questions", preset=preset)
-    asker, users = make("agents:asker"), default_policies(env)
+    asker, users = make("agents:twenty_questions"), default_policies(env)
     wins = 0
     for task in env.tasks("test")[:10]:
         ep = Episode.begin(env, task)
@@ -294,7 +294,7 @@ def test_paprikas_groups_are_near_the_papers() -> None:
 def test_difficulty_is_the_turns_that_the_reference_needs(env: TwentyQuestions) -> None:
     """Twelve topics played again; at most one may have moved before the file is built anew."""
     tasks = env.tasks("train")[:12]
-    played = collect(env, {"agent": make("agents:asker", plain=True)}, tasks)
+    played = collect(env, {"agent": make("agents:twenty_questions", plain=True)}, tasks)
     names = [str(t.task.hidden) for t in played]
     moved = [n for t, n in zip(played, names, strict=True) if len(t.turns) != turns(env.preset, knowledge().index[n])]
     assert len(moved) <= 1, moved

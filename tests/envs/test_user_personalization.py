@@ -226,13 +226,13 @@ def test_likelihood_is_behaviour() -> None:
 def test_the_reference_does_well_and_the_floor_does_not() -> None:
     env = sonde.make("user_personalization")
     means = []
-    for agent in ("interviewer", "presumer"):
+    for agent in ("user_personalization", "user_personalization_floor"):
         done = collect(env, {"agent": sonde.make(f"agents:{agent}")}, env.tasks("test")[:100])
         means.append(sum(t.outcome.score for t in done if t.outcome) / 100)
     assert means[0] > 0.6 and means[1] < 0.1
 
 
-@pytest.mark.parametrize("name", ["agents:interviewer", "agents:presumer", "users:persona"])
+@pytest.mark.parametrize("name", ["agents:user_personalization", "agents:user_personalization_floor", "users:persona"])
 def test_other_environments_are_refused(name: str) -> None:
     env = sonde.make("wordle")
     with pytest.raises(UserError, match=f"{name}: wordle"):

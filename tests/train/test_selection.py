@@ -224,7 +224,7 @@ def test_minesweeper_pairs_begin_with_the_same_reveal() -> None:
 
 def test_the_first_reveal_of_a_real_game() -> None:
     env = sonde.make("minesweeper")
-    games = collect(env, {"agent": sonde.make("agents:sweeper")}, env.tasks("test")[:4], Plan(k=3))
+    games = collect(env, {"agent": sonde.make("agents:minesweeper")}, env.tasks("test")[:4], Plan(k=3))
     assert all(first_reveal(t) == t.turns[0].info["cell"] for t in games)
     assert {len(first_reveal(t)) for t in games} == {2}  # type: ignore[arg-type]
     stored = [Trajectory.from_json(t.to_json()) for t in games]

@@ -175,7 +175,7 @@ def test_games_against_the_engine_repeat() -> None:
     env = sonde.make("chess", max_turns=40)
     played: list[list[str]] = []
     for _ in range(2):
-        seats = {AGENT: sonde.make("agents:tactician", depth=1), "opponent": sonde.make("users:stockfish", level=2)}
+        seats = {AGENT: sonde.make("agents:chess", depth=1), "opponent": sonde.make("users:stockfish", level=2)}
         (game,) = collect(env, seats, env.tasks("test")[:1], Plan(k=1, seed=0))
         assert game.error == ""
         played.append([act.action.text for act in game.acts])

@@ -14,7 +14,7 @@ from sonde.agents.random import Random
 from sonde.core import Action, Episode, ProgramPolicy, UserError, View
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
-from sonde.envs.twenty_questions_answerer.solver import ConsistentAnswerer
+from sonde.envs.twenty_questions_answerer.solver import TwentyQuestionsAnswererSolver
 from sonde.envs.twenty_questions_answerer.user import Trapper, parted
 
 ENV = TwentyQuestionsAnswerer()
@@ -77,9 +77,9 @@ def games(agent: ProgramPolicy, n: int) -> list[Episode]:
 
 
 def test_it_is_always_understood_and_games_end_in_time() -> None:
-    played = games(ConsistentAnswerer(), 100) + games(Random(), 100)
+    played = games(TwentyQuestionsAnswererSolver(), 100) + games(Random(), 100)
     infos: list[dict[str, Any]] = [dict(act.info) for ep in played for act in ep.acts]
-    assert not any("asker" in info for info in infos)
+    assert not any("twenty_questions" in info for info in infos)
     assert max(len(ep.turns) for ep in played) == 21
 
 

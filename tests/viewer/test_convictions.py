@@ -25,7 +25,7 @@ HEADING = "What the model believed"
 FAKE = sonde.make("models:fake", script=("<Answer>coral</Answer>",))
 
 
-def played(folder: Path, agent: str = "bayes_arm") -> Path:
+def played(folder: Path, agent: str = "best_arm") -> Path:
     env = {"name": "best_arm", "preset": "small", "max_turns": 4}
     run = prepare(config_from({"env": env, "seats": {"agent": {"name": f"agents:{agent}"}}, "n_tasks": 6, "k": 2}))
     execute(run, folder / agent)
@@ -94,7 +94,7 @@ def test_beliefs_of_one_agent_are_told_apart_by_how_they_were_elicited(tmp_path:
     assert "<bdi>answer</bdi>: fake, template answer, all hypotheses" in text
     assert "<bdi>question</bdi>: fake, template question, all hypotheses" in text
     elicited(played(tmp_path / "third"), template=ANSWER, candidates="all")
-    assert "<bdi>bayes_arm</bdi>: fake, template answer" in page(folders[0], tmp_path / "third" / "bayes_arm")
+    assert "<bdi>bayes_arm</bdi>: fake, template answer" in page(folders[0], tmp_path / "third" / "best_arm")
 
 
 def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,24 +80,26 @@ def _paper(size: int, length: float, std: float, success: float, returned: float
 _MAZE = _paper(1_240, 19.7, 24.5, 0.11, -19.7, 24.5)
 _NAV = _paper(2_500, 12.2, 8.77, 0.26, 0.258, 0.424)
 _SAME = Frozen({"train": "test", "eval": "test"})
-_SELLERS = tuple({"name": "agents:dealer", "style": style} for style in ("discounts", "features", "concise"))
-_CLOSER = {"name": "agents:closer"}
+_SELLERS = tuple(
+    {"name": "agents:car_dealer_sellers", "style": style} for style in ("discounts", "features", "concise")
+)
+_CLOSER = {"name": "agents:car_dealer"}
 
 TASKS: Mapping[str, Dataset] = {
     "maze": Dataset(
-        env=_env("maze", "lmrl"), agent={"name": "agents:confined"}, splits=_SAME,
+        env=_env("maze", "lmrl"), agent={"name": "agents:maze_walker"}, splits=_SAME,
         size=1_240, eval_size=124, cost=13, paper=_MAZE,
     ),
     "maze_partial": Dataset(
-        env=_env("maze", "lmrl_partial"), agent={"name": "agents:confined"}, splits=_SAME,
+        env=_env("maze", "lmrl_partial"), agent={"name": "agents:maze_walker"}, splits=_SAME,
         size=1_240, eval_size=124, cost=13, paper=_MAZE,
     ),
     "text_nav": Dataset(
-        env=_env("text_nav", "fo"), agent={"name": "agents:two_halves"},
+        env=_env("text_nav", "fo"), agent={"name": "agents:text_nav_walker"},
         size=2_500, eval_size=250, cost=5, paper=_NAV,
     ),
     "text_nav_partial": Dataset(
-        env=_env("text_nav", "po"), agent={"name": "agents:two_halves"},
+        env=_env("text_nav", "po"), agent={"name": "agents:text_nav_walker"},
         size=2_500, eval_size=250, cost=5, paper=_NAV,
     ),
     "wordle": Dataset(
@@ -109,15 +111,15 @@ TASKS: Mapping[str, Dataset] = {
         size=10_000, eval_size=1_000, cost=300, paper=_paper(625_000, 46.7, 18.16, 0.60, 0.210, 0.970),
     ),
     "endgames": Dataset(
-        env=_env("chess", "endgames"), agent=_diluted({"name": "agents:tactician"}, None),
+        env=_env("chess", "endgames"), agent=_diluted({"name": "agents:chess"}, None),
         size=97_756, eval_size=645, cost=25, paper=_paper(97_756, 11.9, 12.0, 0.59, 0.586, 0.492),
     ),
     "twenty_questions": Dataset(
-        env=_env("twenty_questions", "lmrl"), agent=_skills("agents:asker", 0.5, 0.9, 0.95, 1.0),
+        env=_env("twenty_questions", "lmrl"), agent=_skills("agents:twenty_questions", 0.5, 0.9, 0.95, 1.0),
         size=100_000, eval_size=10_000, cost=19, paper=_paper(100_000, 14.9, 4.38, 0.31, -17.3, 2.56),
     ),
     "guess_my_city": Dataset(
-        env=_env("guess_my_city", "lmrl"), agent=_skills("agents:traveller", 0.8, 0.9, 0.95, 0.98),
+        env=_env("guess_my_city", "lmrl"), agent=_skills("agents:guess_my_city", 0.8, 0.9, 0.95, 0.98),
         size=100_000, eval_size=10_000, cost=9, paper=_paper(100_000, 18.8, 4.57, 0.53, -18.8, 4.12),
     ),
     "car_dealer": Dataset(

@@ -1,6 +1,6 @@
 """Battleship: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:hunter": "solver:Hunter",
+    "agents:battleship": "solver:BattleshipSolver",
 }
 """Other registry names that this folder brings, and where their classes are."""

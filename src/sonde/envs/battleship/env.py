@@ -99,7 +99,7 @@ class Battleship(CertainEnv[State], AnswerTags):
             reward_range=(0.0, 1.0),
             support="all placements of the three ships: 1,968 on 5x5, 20,584 on 6x6",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8",
-            reference="hunter",
+            reference="battleship",
             departures=("boards are uniform over all placements", *self.paprika_departures),
         )
 

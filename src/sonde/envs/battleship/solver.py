@@ -30,11 +30,11 @@ class Shots(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hunter(ProgramPolicy):
+class BattleshipSolver(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        return Action(view.say(best_shot(needs(view, Shots, "hunter", "with hit probabilities"))))
+        return Action(view.say(best_shot(needs(view, Shots, "battleship", "with hit probabilities"))))
 
 
 def best_shot(known: Shots) -> str:

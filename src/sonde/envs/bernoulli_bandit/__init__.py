@@ -1,6 +1,6 @@
 """Bernoulli bandit: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:bayes_bandit": "solver:BayesBandit",
+    "agents:bernoulli_bandit": "solver:BernoulliBanditSolver",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -48,8 +48,8 @@ class _Preset(NamedTuple):
 _STORY = "Krishnamurthy et al. (arXiv 2403.15371)"
 _PAPER = "Toward Efficient Exploration by LLM Agents"
 _PRESETS = {
-    "psrl": _Preset(5, 100, "messages", "bayes_bandit", f"{_PAPER}, section 4.1.1 and appendix H.2.1"),
-    "krishnamurthy": _Preset(5, 100, "raw", "bayes_bandit", f"{_STORY}; PAPRIKA, appendix J"),
+    "psrl": _Preset(5, 100, "messages", "bernoulli_bandit", f"{_PAPER}, section 4.1.1 and appendix H.2.1"),
+    "krishnamurthy": _Preset(5, 100, "raw", "bernoulli_bandit", f"{_STORY}; PAPRIKA, appendix J"),
     "informative": _Preset(11, 20, "messages", "ids", f"{_PAPER}, appendices F and H.2.3"),
 }
 _COLOURS = (

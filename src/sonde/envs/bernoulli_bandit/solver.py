@@ -16,11 +16,11 @@ from .._shared.sub_episodes import best_of, explored, finite
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesBandit(ProgramPolicy):
+class BernoulliBanditSolver(ProgramPolicy):
     """See the module. Ties are drawn."""
 
     def act_now(self, view: View) -> Action:
-        problem, known = finite(view, "bayes_bandit", "bandit"), explored(view, "bayes_bandit")
+        problem, known = finite(view, "bernoulli_bandit", "bandit"), explored(view, "bernoulli_bandit")
         # Rounded, so that arms whose pulls say the same tie.
         worth = [-round(float(regret), 12) for regret in known.expected_regrets]
         return Action(view.say(problem.actions[best_of(worth, Rng(view.seed))]))

@@ -1,6 +1,6 @@
 """Best arm: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:bayes_arm": "solver:BayesArm",
+    "agents:best_arm": "solver:BestArmSolver",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -94,7 +94,7 @@ class BestArm(TabularEnv[State], AnswerTags):
             reward_range=(0.0, 1.0),
             support="eps ~ U[0.1, 0.2]; the best arm pays with 0.5 + eps, every other with U[0, 0.5 - eps]",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
-            reference="bayes_arm",
+            reference="best_arm",
             departures=(
                 *self.paprika_departures,
                 "scenarios of our own",

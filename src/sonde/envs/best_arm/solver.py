@@ -31,11 +31,11 @@ class _Arms(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesArm(ProgramPolicy):
+class BestArmSolver(ProgramPolicy):
     """See the module. Needs a filter with `expected_successes` and `expected_gains`, one value per legal answer."""
 
     def act_now(self, view: View) -> Action:
-        arms, legal = needs(view, _Arms, "bayes_arm", "over arms"), legal_of(view, "bayes_arm")
+        arms, legal = needs(view, _Arms, "best_arm", "over arms"), legal_of(view, "best_arm")
         if view.turn == view.spec.max_turns - 1:
             belief = arms.belief()
             chances = _rounded(belief.probs)

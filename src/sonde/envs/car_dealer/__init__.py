@@ -1,8 +1,8 @@
 """Car dealer: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:closer": "solver:Closer",
-    "agents:dealer": "sellers:Dealer",
+    "agents:car_dealer": "solver:CarDealerSolver",
+    "agents:car_dealer_sellers": "sellers:CarDealerSellers",
     "users:buyer": "user:Buyer",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -91,7 +91,7 @@ class CarDealer(Env[State]):
             source="LMRL-Gym, appendix D.8",
             seats=Frozen({AGENT: None, USER: "users:buyer"}),
             assumes=Frozen({USER: "users:buyer"}),
-            reference="closer",
+            reference="car_dealer",
             max_new_tokens=256,
             departures=(
                 "the buyer follows stated rules instead of a language model's weights",

@@ -47,7 +47,7 @@ _PRAISE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dealer(ProgramPolicy):
+class CarDealerSellers(ProgramPolicy):
     """See the module. Plays `car_dealer`. `style` is `discounts`, `features`, `concise` or `drawn`."""
 
     style: str = "drawn"
@@ -59,7 +59,7 @@ class Dealer(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         listed = view.public.get("listed")
         if view.spec.name != "car_dealer" or listed is None:
-            raise UserError(f"agents:dealer: {view.spec.name} has no car to sell")
+            raise UserError(f"agents:car_dealer_sellers: {view.spec.name} has no car to sell")
         style = self.style
         if style == "drawn":
             style = view.memory or STYLES[Rng(view.seed).randrange(len(STYLES))]

@@ -21,11 +21,11 @@ _QUESTION = "What features are you looking for, and what is your budget?"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closer(ProgramPolicy):
+class CarDealerSolver(ProgramPolicy):
     """See the module. Plays `car_dealer`."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, DealFilter, "closer", "over buyers")
+        known = needs(view, DealFilter, "car_dealer", "over buyers")
         messages = [view.say(answer) for answer in view.legal or ()]
         return Action(_QUESTION if not view.turn else best_message(known, messages))
 

@@ -1,7 +1,7 @@
 """Chess: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:tactician": "solver:Tactician",
+    "agents:chess": "solver:ChessSolver",
     "users:minimax": "minimax:Minimax",
     "users:stockfish": "stockfish:Stockfish",
 }

@@ -102,7 +102,7 @@ class Chess(Env[State]):
             support="nothing is hidden",
             source=_PRESETS[self.preset],
             seats=Frozen({AGENT: None, OPPONENT: "users:minimax"}),
-            reference="tactician",
+            reference="chess",
             max_new_tokens=512,
             departures=(
                 "a lost game costs 1" if self.as_published else "a lost game costs nothing",

@@ -19,18 +19,18 @@ DEEPEST = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tactician(ProgramPolicy):
+class ChessSolver(ProgramPolicy):
     """See the module. `depth` plies are looked ahead where no table has the position."""
 
     depth: int = 2
 
     def __post_init__(self) -> None:
         if not 1 <= self.depth <= DEEPEST:
-            raise invalid("agents:tactician: depth", self.depth, f"1 to {DEEPEST}")
+            raise invalid("agents:chess: depth", self.depth, f"1 to {DEEPEST}")
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
-            raise UserError(f"agents:tactician: {view.spec.name} is no game of chess")
+            raise UserError(f"agents:chess: {view.spec.name} is no game of chess")
         fen: str = view.private["fen"]
         moves = boards.by_table(fen) if boards.solved(fen) else ()
         moves = moves or best_moves(fen, self.depth)

@@ -1,6 +1,6 @@
 """Circuit decoding: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:split_probe": "solver:SplitProbe",
+    "agents:circuit_decoding": "solver:CircuitDecodingSolver",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -100,7 +100,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
             reward_range=(0.0, 1.0),
             support="every set of circuits that the gates build, with the chance of being built",
             source="Multi-Turn Puzzles (MTP), sections 2.1 and 3.1 and appendix A.2",
-            reference="split_probe",
+            reference="circuit_decoding",
             departures=(
                 "the numbers of circuits, inputs and gates are ours: the HTML text of the paper has lost them",
                 "gates are dealt and placed uniformly at random",

@@ -31,10 +31,10 @@ class Decoder(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitProbe(ProgramPolicy):
+class CircuitDecodingSolver(ProgramPolicy):
     """See the module. Uses every probe."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, Decoder, "split_probe", "over truth tables")
+        known = needs(view, Decoder, "circuit_decoding", "over truth tables")
         due = view.turn == view.spec.max_turns - 1
         return Action(view.say(known.likeliest_tables() if due else known.best_question()[0]))

@@ -58,7 +58,7 @@ class CombinationLock(Spelling):
             reward_range=(0.0, 1.0),
             support=f"all {len(self.codes()):,} codes of {self.length} distinct digits",
             source="Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.4",
-            reference="bayes_lock",
+            reference="combination_lock",
             departures=("the episode ends when the lock opens", "entered digits may repeat"),
         )
 

@@ -139,11 +139,11 @@ def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesLock(ProgramPolicy):
+class CombinationLockSolver(ProgramPolicy):
     """See the module. Plays `combination_lock`; among digits of the best status, the first in order."""
 
     def act_now(self, view: View) -> Action:
-        problem = finite(view, "bayes_lock", "code")
+        problem = finite(view, "combination_lock", "code")
         length, (sub_episode, at) = problem.horizon, now(view, problem.horizon)
         statuses = dict.fromkeys(problem.actions, UNTRIED) | _statuses(length, view.turns)
         known = Known(0)

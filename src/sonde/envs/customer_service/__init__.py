@@ -2,7 +2,7 @@
 
 REGISTERED = {
     "envs:customer_service_bandit": "bandit:CustomerServiceBandit",
-    "agents:technician": "solver:Technician",
+    "agents:customer_service": "solver:CustomerServiceSolver",
     "users:customer": "user:Customer",
 }
 """Other registry names that this folder brings, and where their classes are."""

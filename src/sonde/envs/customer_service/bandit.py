@@ -78,7 +78,7 @@ class CustomerServiceBandit(Service):
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
             seats=self.seats("users:customer"),
             assumes=self.assumed("users:customer"),
-            reference="technician",
+            reference="customer_service",
             max_new_tokens=1024,
             departures=(
                 "the cases and the customer are those of customer_service, with exact probabilities",

@@ -67,7 +67,7 @@ class CustomerService(Service):
             source=_SOURCES[self.preset],
             seats=self.seats(_USER),
             assumes=self.assumed(_USER),
-            reference="technician",
+            reference="customer_service",
             max_new_tokens=100 if self.preset == "delta_belief" else 1024,
             departures=(
                 "products, causes and findings are ours, with exact probabilities",

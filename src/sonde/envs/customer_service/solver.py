@@ -35,11 +35,11 @@ _ABOUT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Technician(ProgramPolicy):
+class CustomerServiceSolver(ProgramPolicy):
     """See the module. Plays `customer_service`."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, CaseFilter, "technician", "over causes of a product")
+        known = needs(view, CaseFilter, "customer_service", "over causes of a product")
         kind, target = next_move(known)
         if kind == "fix":
             return Action(view.say(known.fix[target]))

@@ -1,7 +1,7 @@
 """Guess my city: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:traveller": "solver:Traveller",
+    "agents:guess_my_city": "solver:GuessMyCitySolver",
     "users:resident": "user:Resident",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -87,7 +87,7 @@ class GuessMyCity(Dialogue):
             source=_SOURCES[self.preset],
             seats=self.seats("users:resident"),
             assumes=self.assumed("users:resident"),
-            reference="traveller",
+            reference="guess_my_city",
             max_new_tokens=100 if self.preset == "delta_belief" else 512,
             departures=(
                 "cities and facts are ours",

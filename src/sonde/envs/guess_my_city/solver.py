@@ -33,19 +33,19 @@ class _Partition(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traveller(ProgramPolicy):
+class GuessMyCitySolver(ProgramPolicy):
     """See the module."""
 
     most_replies: int = 40
 
     def __post_init__(self) -> None:
         if self.most_replies < 2:
-            raise invalid("agents:traveller: most_replies", self.most_replies, "2 or more")
+            raise invalid("agents:guess_my_city: most_replies", self.most_replies, "2 or more")
 
     def act_now(self, view: View) -> Action:
         known, rng = view.filter, Rng(view.seed)
         if not isinstance(known, _Partition):
-            raise UserError(f"agents:traveller: {view.spec.name} has no filter over cities")
+            raise UserError(f"agents:guess_my_city: {view.spec.name} has no filter over cities")
         question, gain = self._best(known)
         lead = next(mask for mask in known.levels if mask)
         city = view.say(known.known.guess((lead & -lead).bit_length() - 1))

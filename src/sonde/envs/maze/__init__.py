@@ -1,7 +1,7 @@
 """Maze: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:pathfinder": "solver:Pathfinder",
-    "agents:confined": "walker:Confined",
+    "agents:maze": "solver:MazeSolver",
+    "agents:maze_walker": "walker:MazeWalker",
 }
 """Other registry names that this folder brings, and where their classes are."""

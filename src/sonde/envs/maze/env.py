@@ -164,7 +164,7 @@ class Maze(CertainEnv[State]):
             reward_range=(-4.0 if self.as_published else -1.0, 0.0),
             support="the setup itself: nothing is hidden" if self._full else "starts with the ways open that are told",
             source=_PRESETS[self.preset].source,
-            reference="pathfinder",
+            reference="maze",
             max_new_tokens=512,
             departures=(
                 "training tasks have other goals, mazes or pairs than test tasks",

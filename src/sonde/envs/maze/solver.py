@@ -25,13 +25,13 @@ Places = frozenset[Cell]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pathfinder(ProgramPolicy):
+class MazeSolver(ProgramPolicy):
     """See the module. Plays `maze`."""
 
     def act_now(self, view: View) -> Action:
         public = view.public
         if view.spec.name != "maze" or "goal" not in public:
-            raise UserError(f"agents:pathfinder: {view.spec.name} is no maze")
+            raise UserError(f"agents:maze: {view.spec.name} is no maze")
         layout: Layout = public["grid"] if "grid" in public else MAPS[public["map"]]
         return Action(view.say(f"move {best_move(layout, public['goal'], possible(view, layout))}"))
 

@@ -31,19 +31,19 @@ PARTS = (LEFT, RIGHT, LOWER)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confined(EpisodePolicy):
+class MazeWalker(EpisodePolicy):
     """See the module. Plays `maze` on the map `double_t`; `solver` is the share of the solver's moves."""
 
     solver: float = 0.15
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.solver <= 1.0:
-            raise invalid("agents:confined: solver", self.solver, "0 to 1")
+            raise invalid("agents:maze_walker: solver", self.solver, "0 to 1")
 
     async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         setup, state = ep.task.hidden, cast("Any", ep.state)
         if ep.env.name != "maze" or setup.get("map") != "double_t":
-            raise UserError(f"agents:confined: {ep.env.name} is not the maze on the map double_t")
+            raise UserError(f"agents:maze_walker: {ep.env.name} is not the maze on the map double_t")
         view = ep.view()
         rng, part = Rng(view.seed), view.memory
         solves = rng.random() < self.solver

@@ -1,6 +1,6 @@
 """Minesweeper: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:sweeper": "solver:Sweeper",
+    "agents:minesweeper": "solver:MinesweeperSolver",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -97,7 +97,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
             reward_range=(0.0, 1.0),
             support="all layouts of the board's mines, at most 194,580 (7 by 7 with 4 mines)",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.9",
-            reference="sweeper",
+            reference="minesweeper",
             departures=(
                 *self.paprika_departures,
                 "the agent is told the number of mines",

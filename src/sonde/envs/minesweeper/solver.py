@@ -35,11 +35,11 @@ class Mines(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweeper(ProgramPolicy):
+class MinesweeperSolver(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        return Action(view.say(best_reveal(needs(view, Mines, "sweeper", "with mine probabilities for this task"))))
+        return Action(view.say(best_reveal(needs(view, Mines, "minesweeper", "with mine probabilities for this task"))))
 
 
 def best_reveal(known: Mines) -> str:

@@ -138,7 +138,7 @@ class MovieRecommendation(Env[State], AnswerTags):
             source="Multi-Turn Puzzles, section 2.1 and appendix A.1",
             seats=Frozen({AGENT: None, USER: "users:movie_fan"}),
             assumes=Frozen({USER: "users:movie_fan"}) if self._listed else Frozen(),
-            reference="elicit" if self._listed else "",
+            reference="movie_recommendation" if self._listed else "",
             departures=(
                 "constants that the text has lost are ours",
                 "ratings are stars between the seen movies liked least and best",

@@ -26,11 +26,14 @@ class _Preferences(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookalike(ProgramPolicy):
+class LookalikeRecommender(ProgramPolicy):
     """See the module. Reads questions asked by others too: a comparison won counts one star more, one lost one less."""
 
     def act_now(self, view: View) -> Action:
-        talk, legal = needs(view, _Preferences, "lookalike", "over preferences"), legal_of(view, "lookalike")
+        talk, legal = (
+            needs(view, _Preferences, "movie_recommendation_lookalike", "over preferences"),
+            legal_of(view, "movie_recommendation_lookalike"),
+        )
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(legal[view.turn % len(legal)]))
         movies, liked = talk.profiles(), favourite(talk.replies())

@@ -25,11 +25,14 @@ class _Preferences(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elicit(ProgramPolicy):
+class MovieRecommendationSolver(ProgramPolicy):
     """See the module. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
 
     def act_now(self, view: View) -> Action:
-        known, legal = needs(view, _Preferences, "elicit", "over preferences"), legal_of(view, "elicit")
+        known, legal = (
+            needs(view, _Preferences, "movie_recommendation", "over preferences"),
+            legal_of(view, "movie_recommendation"),
+        )
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(known.best_question()[0]))
         scores = [round(float(s), 12) for s in known.expected_scores()]

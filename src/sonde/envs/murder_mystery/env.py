@@ -103,7 +103,7 @@ class MurderMystery(Dialogue):
             source=_SOURCES[self.preset],
             seats=self.seats("users:narrator"),
             assumes=self.assumed("users:narrator"),
-            reference="detective",
+            reference="murder_mystery",
             max_new_tokens=200 if self.goes_on else 1024,
             departures=(
                 "cases are drawn by a program, and every one can be solved for certain",

@@ -107,19 +107,19 @@ _PERSON = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detective(ProgramPolicy):
+class MurderMysterySolver(ProgramPolicy):
     """See the module."""
 
     sure: float = 0.97
 
     def __post_init__(self) -> None:
         if not 0.0 < self.sure <= 1.0:
-            raise invalid("agents:detective: sure", self.sure, "above 0, at most 1")
+            raise invalid("agents:murder_mystery: sure", self.sure, "above 0, at most 1")
 
     def act_now(self, view: View) -> Action:
         known = view.filter
         if not isinstance(known, MysteryFilter):
-            raise UserError(f"agents:detective: {view.spec.name} has no filter over culprits")
+            raise UserError(f"agents:murder_mystery: {view.spec.name} has no filter over culprits")
         name, probability = known.likeliest
         act = best_act(known)
         if act is None or probability >= self.sure or view.turn >= view.spec.max_turns - 1:

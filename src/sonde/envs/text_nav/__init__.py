@@ -1,7 +1,7 @@
 """Text nav: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:housekeeper": "solver:Housekeeper",
-    "agents:two_halves": "walker:TwoHalves",
+    "agents:text_nav": "solver:TextNavSolver",
+    "agents:text_nav_walker": "walker:TextNavWalker",
 }
 """Other registry names that this folder brings, and where their classes are."""

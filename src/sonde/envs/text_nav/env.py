@@ -121,7 +121,7 @@ class TextNav(CertainEnv[State]):
             reward_range=(0.0, 1.0),
             support="the setup itself: nothing is hidden" if self._known else "setups that show what is seen first",
             source=_PRESETS[self.preset].source,
-            reference="housekeeper",
+            reference="text_nav",
             max_new_tokens=512,
             departures=(
                 "two rooms and the limit of turns are not the paper's, which does not tell them",

@@ -18,10 +18,10 @@ from .track import at_first, possible
 
 
 @dataclass(frozen=True, kw_only=True)
-class Housekeeper(ProgramPolicy):
+class TextNavSolver(ProgramPolicy):
     """See the module. Plays `text_nav`."""
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:housekeeper: {view.spec.name} is no house")
+            raise UserError(f"agents:text_nav: {view.spec.name} is no house")
         return Action(view.say(best_command(possible(view), "start" in view.public, at_first(view))))

@@ -5,7 +5,7 @@ policies collect the data, each greedy and optimal in the rooms of one half, uni
 knows the near half reaches the goal from there, and nobody does from afar but by chance.
 
 Near are the rooms with the fewest doors to the room where the thing belongs, the earlier in the plan first where they
-are equally far; of an odd number, the far half has one less. Optimal is what `agents:housekeeper` plays, random any
+are equally far; of an odd number, the far half has one less. Optimal is what `agents:text_nav` plays, random any
 admissible command. `half="drawn"` draws a half for every episode, each as often. Where the room is not told, a walker
 that may be in either half is lost.
 
@@ -32,7 +32,7 @@ _CHOICES = (*HALVES, "drawn")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoHalves(ProgramPolicy):
+class TextNavWalker(ProgramPolicy):
     """See the module. Plays `text_nav`. `half` is the half that is known: `near`, `far` or `drawn`."""
 
     half: str = "drawn"
@@ -43,7 +43,7 @@ class TwoHalves(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:two_halves: {view.spec.name} is no house")
+            raise UserError(f"agents:text_nav_walker: {view.spec.name} is no house")
         half = self.half
         if half == "drawn":
             half = view.memory or HALVES[Rng(view.seed, "half").randrange(2)]

@@ -120,7 +120,7 @@ class TwentyQuestions(Dialogue):
             source=self._preset.source,
             seats=self.seats("users:answerer"),
             assumes=self.assumed("users:answerer"),
-            reference="asker",
+            reference="twenty_questions",
             max_new_tokens=128,
             departures=(
                 "topics and what is known of them are ours",

@@ -17,7 +17,7 @@ from .asking import phrasings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asker(ProgramPolicy):
+class TwentyQuestionsSolver(ProgramPolicy):
     """See the module. With `plain=True` it always asks in the first words."""
 
     plain: bool = False
@@ -25,7 +25,7 @@ class Asker(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         known = view.filter
         if not isinstance(known, PartitionFilter) or not isinstance(known.known, TopicAnswers):
-            raise UserError(f"agents:asker: {view.spec.name} has no filter over topics")
+            raise UserError(f"agents:twenty_questions: {view.spec.name} has no filter over topics")
         best, _ = known.best_question()
         if view.turn == view.spec.max_turns - 1 and best in known.known.questions:
             best = str(known.belief().top(1)[0][0])

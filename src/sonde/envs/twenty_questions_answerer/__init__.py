@@ -1,7 +1,7 @@
 """Twenty questions answerer: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:consistent_answerer": "solver:ConsistentAnswerer",
+    "agents:twenty_questions_answerer": "solver:TwentyQuestionsAnswererSolver",
     "users:trapper": "user:Trapper",
 }
 """Other registry names that this folder brings, and where their classes are."""

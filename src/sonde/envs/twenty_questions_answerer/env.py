@@ -29,7 +29,7 @@ the asker's private facts; log2 of their number is its uncertainty under a unifo
 
 `turn.info`: `result` (consistent, contradiction, win, invalid, format), and unless it is invalid or format, `question`
 ("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `contradiction` (its kind, or None).
-A user's act that could not be read adds `asker`: "unreadable".
+A user's act that could not be read adds `twenty_questions`: "unreadable".
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
             support="nothing is hidden from the agent; its own word is known to it alone",
             source="MTP, section 2.1 and appendix A.3",
             seats=Frozen({AGENT: None, USER: "users:trapper"}),
-            reference="consistent_answerer",
+            reference="twenty_questions_answerer",
             departures=(
                 "the word pool and its split are ours",
                 "an answer that is neither yes nor no costs a turn, and the question is asked again",

@@ -12,13 +12,15 @@ from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsistentAnswerer(ProgramPolicy):
+class TwentyQuestionsAnswererSolver(ProgramPolicy):
     """See the module. Needs the private facts `words`, `kinds` (hypernym -> mask of words) and `question`."""
 
     def act_now(self, view: View) -> Action:
         facts = view.private
         if any(name not in facts for name in ("words", "kinds", "question")):
-            raise UserError(f"agents:consistent_answerer: {view.spec.name} asks no questions about a list of words")
+            raise UserError(
+                f"agents:twenty_questions_answerer: {view.spec.name} asks no questions about a list of words"
+            )
         secret: int = Rng(view.seed).randrange(len(facts["words"])) if view.memory is None else view.memory
         what, term = facts["question"]
         true = facts["words"][secret] == term if what == "word" else facts["kinds"].get(term, 0) >> secret & 1

@@ -84,8 +84,8 @@ class UserPersonalization(Env[State]):
             source="ΔBelief-RL, appendices B.2.4 and C.5 (after STaR-GATE)",
             seats=Frozen({AGENT: None, USER: "users:persona", **judge}),
             assumes=Frozen({USER: "users:persona"}),
-            floor="presumer",
-            reference="interviewer",
+            floor="user_personalization_floor",
+            reference="user_personalization",
             max_new_tokens=512,
             departures=(
                 "personas and requests are ours, built from stated preferences",

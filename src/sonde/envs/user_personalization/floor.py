@@ -11,11 +11,11 @@ from .filter import PersonaFilter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Presumer(ProgramPolicy):
+class UserPersonalizationFloor(ProgramPolicy):
     """See the module. Both choices are uniform, over legal questions and over personas."""
 
     def act_now(self, view: View) -> Action:
-        known, rng = needs(view, PersonaFilter, "presumer", "over personas"), Rng(view.seed)
+        known, rng = needs(view, PersonaFilter, "user_personalization_floor", "over personas"), Rng(view.seed)
         if known.questions:
             return Action(rng.choice(known.request.questions))
         return Action(known.request.gold(rng.choice(known.request.personas)))

@@ -15,11 +15,11 @@ from .filter import PersonaFilter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interviewer(ProgramPolicy):
+class UserPersonalizationSolver(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, PersonaFilter, "interviewer", "over personas")
+        known = needs(view, PersonaFilter, "user_personalization", "over personas")
         if not known.questions:
             return Action(known.request.gold(known.likely()))
         return Action(known.best_question()[0])

@@ -1,7 +1,7 @@
 """Word chaining: the environment and all that belongs to it."""
 
 REGISTERED = {
-    "agents:lookahead": "solver:Lookahead",
+    "agents:word_chaining": "solver:WordChainingSolver",
     "users:chainer": "user:Chainer",
 }
 """Other registry names that this folder brings, and where their classes are."""

@@ -74,7 +74,7 @@ class WordChaining(Env[State], AnswerTags):
             source="Multi-Turn Puzzles (MTP), section 2.1 and tables 1 and 2",
             seats=Frozen({AGENT: None, OPPONENT: "users:chainer"}),
             floor="careless",
-            reference="lookahead",
+            reference="word_chaining",
             departures=("the lexicon is shown", "an opponent's opening leaves a reply, or the agent opens"),
         )
 

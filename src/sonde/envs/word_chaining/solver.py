@@ -15,7 +15,7 @@ from sonde.core import Action, ProgramPolicy, UserError, View, invalid
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookahead(ProgramPolicy):
+class WordChainingSolver(ProgramPolicy):
     """See the module. `depth` counts words from its own on, in 1..5; ties go to the word that leaves fewest replies,
     then to the first in the list."""
 
@@ -23,12 +23,12 @@ class Lookahead(ProgramPolicy):
 
     def __post_init__(self) -> None:
         if not 1 <= self.depth <= 5:
-            raise invalid("agents:lookahead: depth", self.depth, "1 to 5")
+            raise invalid("agents:word_chaining: depth", self.depth, "1 to 5")
 
     def act_now(self, view: View) -> Action:
         words = view.legal
         if not words or "lexicon" not in view.public or "played" not in view.private:
-            raise UserError(f"agents:lookahead: {view.spec.name} is no game of chained words")
+            raise UserError(f"agents:word_chaining: {view.spec.name} is no game of chained words")
         unsaid = Unsaid(view.public["lexicon"], view.private["played"])
         first: dict[tuple[str, str], str] = {}
         for word in words:
