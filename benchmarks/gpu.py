@@ -92,7 +92,7 @@ def prompts(name: str, rows: int, words: int) -> list[list[int]]:
     """The same prompts as ids."""
     from transformers import AutoTokenizer
 
-    from sonde.models.chat import Chat
+    from sonde.models.chat.chat import Chat
 
     chat = Chat(AutoTokenizer.from_pretrained(name), label=name, template=EMPTY)
     return [list(chat.prompt(messages).ids) for messages in talks(rows, words)]

@@ -19,8 +19,8 @@ from typing import Any
 import sonde
 from sonde import Completion, Message, Probe, Sampling
 from sonde.core.model import Model
+from sonde.models.files.shipped import shipped
 from sonde.models.hf import HF
-from sonde.models.shipped import shipped
 
 TINY = str(shipped("sonde-tiny-maze").folder)
 TEXT = "you are at the goal is a way up down left right open from here go and look for"

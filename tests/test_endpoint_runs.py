@@ -12,7 +12,7 @@ import sonde
 from sonde import Sampling, UserError
 from sonde.core.config import parts_of
 from sonde.models.http import Http
-from sonde.models.refusals import Refusal
+from sonde.models.remote.adapting import Refusal
 from sonde.replies import notes as notes_of
 from sonde.results import read, result, write
 from sonde.rollout import Plan, collect, record
@@ -23,7 +23,7 @@ from sonde.store import Run
 from .models.server import Handler, Request, reply, says, serving
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::sonde.models.retry.TroubleWarning", "ignore::sonde.models.retry.EndpointWarning"
+    "ignore::sonde.models.remote.retry.TroubleWarning", "ignore::sonde.models.remote.retry.EndpointWarning"
 )
 ENV = {"name": "wordle", "preset": "paprika"}
 

@@ -18,7 +18,7 @@ import sonde
 from sonde.agents import _calls, _episodes
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
-from sonde.models.reasoning import split_reasoning
+from sonde.models.chat.reasoning import split_reasoning
 from sonde.people.language.letters import apostrophes, unaccented
 from sonde.people.language.naming import Names, reported, verdict_on
 from sonde.people.language.numbers import amount, ungrouped

@@ -41,8 +41,8 @@ from common import (
 from sonde.agents.pathfinder import Pathfinder
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, UserError, View, make
 from sonde.metrics import Estimate, difference_over_seeds
-from sonde.models.chat import Chat
-from sonde.models.fetch import fetch
+from sonde.models.chat.chat import Chat
+from sonde.models.files.fetch import fetch
 from sonde.rollout import Plan, collect
 from sonde.rules.grids import MOVES
 from sonde.train.data import rows

@@ -23,7 +23,7 @@ from .core import Env, Episode, Model, Trajectory, UserError, by_rules, content_
 from .core.frozen import thaw
 from .core.types import Json
 from .elicit import Elicitation, Elicited, Prompt, elicit, seen, words
-from .models.imprint import served_models, tie
+from .models.remote.served_weights import served_models, tie
 from .scoring import as_assumed
 from .store import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 

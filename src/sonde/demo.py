@@ -27,7 +27,7 @@ from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
 from sonde.evaluate import Evaluation, compare
-from sonde.models.fetch import fetch
+from sonde.models.files.fetch import fetch
 from sonde.run import RunConfig, execute, load_evaluation, prepare
 from sonde.store import Run
 from sonde.train.learn import learn as train

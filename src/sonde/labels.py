@@ -7,7 +7,7 @@ from typing import Any
 
 from .core import Env, default_policies
 from .core.types import Json
-from .models.weights import short_name
+from .models.files.weights import short_name
 
 
 def label(config: Mapping[str, Json]) -> str:

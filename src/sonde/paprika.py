@@ -46,7 +46,7 @@ from .core.folders import write_atomically
 from .core.frozen import freeze
 from .core.types import EMPTY, Json
 from .evaluate import Comparison, Evaluation, compare
-from .models.weights import weights_of
+from .models.files.weights import weights_of
 from .rollout import OnDone, Plan
 from .run import RunConfig, execute, load_evaluation, missing, prepare
 from .store import Run

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from . import curves
 from .core import AGENT, RULES, Completion, Trajectory, Turn
-from .models.reasoning import split_completion
-from .models.verdicts import LONGEST
+from .models.chat.reasoning import split_completion
+from .models.remote.verdicts import LONGEST
 from .rules.refusals import is_refusal
 
 

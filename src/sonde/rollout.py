@@ -41,8 +41,7 @@ from .core import (
 from .core.checked import Checked, checked
 from .core.config import parts_of
 from .guards import Breaker, Meter, silenced
-from .models.adapting import Adapted, keep, recall
-from .models.refusals import Refusal
+from .models.remote.adapting import Adapted, Refusal, keep, recall
 from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]

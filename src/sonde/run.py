@@ -48,7 +48,7 @@ from .core.types import Json
 from .core.workers import Local, Workers, divided
 from .evaluate import Evaluation, rows_of, summarise
 from .labels import label
-from .models.imprint import kept_imprint, served_models, tie
+from .models.remote.served_weights import kept_imprint, served_models, tie
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard, discard_unplayed, scoring
 from .store.index import WRITERS

@@ -200,7 +200,7 @@ def test_greedy_takes_the_most_likely_token(tiny_folder: Path) -> None:
 
 
 def test_min_p_and_top_p_by_hand() -> None:
-    from sonde.models.draw import truncate
+    from sonde.models.local.sampler import truncate
 
     probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]] * 4)
     min_p = torch.tensor([[0.0], [0.3], [0.31], [1.0]])
@@ -217,7 +217,7 @@ def test_min_p_and_top_p_by_hand() -> None:
 
 def test_draws_invert_the_distribution() -> None:
     """With p = (.1, .2, .3, .4) a draw is token 0 below .1, 1 below .3, 2 below .6; frequencies follow."""
-    from sonde.models.draw import draw, uniform
+    from sonde.models.local.sampler import draw, uniform
 
     logits = torch.tensor([0.1, 0.2, 0.3, 0.4]).log() + 7.0
     samplings = [Sampling(seed=s) for s in range(2000)]
@@ -235,7 +235,7 @@ def test_draws_invert_the_distribution() -> None:
 
 
 def test_impossible_tokens_are_never_drawn() -> None:
-    from sonde.models.draw import draw
+    from sonde.models.local.sampler import draw
 
     logits = torch.full((500, 6), -math.inf)
     logits[:, 2] = 1.0
@@ -321,7 +321,7 @@ def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
 
 @pytest.mark.slow
 def test_smollm2_is_exact_and_knows_a_capital() -> None:
-    from sonde.models.fetch import fetch
+    from sonde.models.files.fetch import fetch
 
     folder = fetch("smollm2")
     hf = HF(model="smollm2", dtype="float32")

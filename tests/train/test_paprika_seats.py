@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError
-from sonde.models.weights import fingerprint
+from sonde.models.files.weights import fingerprint
 from sonde.paprika import Paprika, run
 from sonde.store import Run
 from sonde.train.learn import DATA

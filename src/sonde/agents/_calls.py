@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
 from sonde.core.types import Json
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 from sonde.rules.answer import read_answer
 from sonde.rules.frames import parse_frames
 

@@ -24,7 +24,7 @@ from sonde.core.texts import read_text
 from sonde.core.types import Json
 from sonde.elicit import Elicitation
 from sonde.metrics import Estimate
-from sonde.models.imprint import kept_imprint, served_models, tie
+from sonde.models.remote.served_weights import kept_imprint, served_models, tie
 from sonde.run import assigned, override
 from sonde.store import BY_KEY, Run, TrajectoryDataset
 

@@ -12,8 +12,8 @@ from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names,
 from sonde.core.checked import check_types
 from sonde.core.errors import near
 from sonde.core.types import Json
-from sonde.models.fetch import known
-from sonde.models.providers import provider_config, providers
+from sonde.models.files.fetch import known
+from sonde.models.remote.providers import provider_config, providers
 from sonde.run import RunConfig, assigned, config_from, override, read_config
 from sonde.suites import suite
 

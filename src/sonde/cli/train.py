@@ -15,7 +15,7 @@ from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, n
 from sonde.core.extras import need
 from sonde.core.folders import write_atomically
 from sonde.core.types import Json
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.token_client import TokenEndpoint
 from sonde.paprika import PAPER, TINY, Outcome, Paprika, judged
 from sonde.paprika import run as run_paprika
 from sonde.rollout import OnDone

@@ -50,9 +50,8 @@ def names(kind: str = "envs") -> tuple[str, ...]:
         package = importlib.import_module(KINDS[kind])
     except ModuleNotFoundError:
         return ()
-    hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
     files = {m.name for m in pkgutil.iter_modules(package.__path__) if not (m.name.startswith("_") or m.ispkg)}
-    return tuple(sorted((files - set(hidden)) | {e.name for e in entry_points(group=f"sonde.{kind}")}))
+    return tuple(sorted(files | {e.name for e in entry_points(group=f"sonde.{kind}")}))
 
 
 def summary(kind: str, name: str) -> str:

@@ -50,7 +50,7 @@ from sonde.core import (
 )
 from sonde.core.checked import checked
 from sonde.core.types import Json
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 from sonde.rollout import close, seated
 
 

@@ -34,16 +34,16 @@ from sonde.core.frozen import freeze
 from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
-from . import fetch
-from .hub import load_tokenizer, loading, locate
-from .quiet import no_bars
-from .requests import Generate, Score, Stats, mark
-from .weights import weights_of
+from .files import fetch
+from .files.hub import load_tokenizer, loading, locate
+from .files.saving import no_bars
+from .files.weights import weights_of
+from .local.batching import Generate, Score, Stats, mark
 
 if TYPE_CHECKING:
-    from .chat import Chat, Scored
-    from .decode import Engine, Steer
-    from .requests import Feed, Generated
+    from .chat.chat import Chat, Scored
+    from .local.batching import Feed, Generated
+    from .local.engine import Engine, Steer
 
 _VALUES = ("heads", "heads_weights", "beta", "minus_v", "top_k")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -240,7 +240,7 @@ class HF(Model):
         return loaded
 
     async def _ready(self) -> tuple[_Loaded, Feed]:
-        from .batching import Batcher
+        from .local.batching import Batcher
 
         session, held = self._session, self._session.held
         if held is not None and held.module.training:
@@ -332,7 +332,7 @@ def _checked_weights(name: str, wanted: str | None) -> str | None:
 def _valued(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:
     """How values steer, how they rank whole texts, and the model whose states they are of, where that is another
     one."""
-    from . import heads
+    from .local import heads
 
     _checked_weights(hf.heads, hf.heads_weights)
     own = Path(hf.heads).absolute() == Path(hf.model).absolute()
@@ -354,9 +354,9 @@ def _hold(hf: HF, held: _Held) -> _Loaded:
 
 
 def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool = False) -> _Loaded:
-    from .chat import Chat
-    from .decode import Engine
-    from .slots import layers
+    from .chat.chat import Chat
+    from .local.engine import Engine
+    from .local.kv_cache import layers
 
     steer, rank, beside = _valued(hf, model) if hf.heads else (hf.steer, None, None)
     config = model.config.get_text_config()

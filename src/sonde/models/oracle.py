@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 
 from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
 
-from .retry import Stats
+from .remote.retry import Stats
 
 _BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 _MOST = 200_000

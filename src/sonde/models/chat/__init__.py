@@ -1,0 +1,1 @@
+"""Conversations as text and token ids: templates, encoding, reasoning marks."""
