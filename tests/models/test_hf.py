@@ -14,6 +14,7 @@ import pytest
 
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError
+from sonde.core import build, identity
 from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
@@ -347,3 +348,8 @@ def test_tiny_models_are_what_these_tests_need() -> None:
     with torch.inference_mode():
         probs = torch.softmax(model()(input_ids=torch.arange(3, 60)[None]).logits, -1)
     assert 0.02 < float(probs.max(-1).values.mean()) < 0.9
+
+
+def test_a_record_with_a_retired_argument_still_builds() -> None:
+    old = {**HF(model="sonde-tiny-maze").config, "compile": ""}
+    assert build(old) == HF(model="sonde-tiny-maze") and identity(old) == identity(build(old).config)

@@ -143,7 +143,7 @@ def _fields_of_access(name: str) -> frozenset[str]:
         cls = find(name)
     except UserError:
         return frozenset()
-    return frozenset(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
+    return cls.retired.union(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
 
 
 def describe_reach(name: str) -> str | None:
@@ -206,8 +206,8 @@ def build(config: Mapping[str, Json]) -> Any:
     for what stands in a record there is `build_recorded`."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
-    values = {k: _build(v) for k, v in config.items() if k != "name"}
-    return make(config["name"], **values)
+    retired = find(config["name"]).retired
+    return make(config["name"], **{k: _build(v) for k, v in config.items() if k != "name" and k not in retired})
 
 
 def _build(value: Json) -> Any:

@@ -60,8 +60,7 @@ class HF(Model):
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
     holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
     of ours that keeps history (`models.templates`). `threads` sets the number of threads of torch for the whole
-    process; None leaves it alone. `compile` names a backend of `torch.compile`, such as inductor, by which the pass of
-    a decoded token is compiled when the first one is drawn (`docs/scale.md`). `steer(hidden, logits)` returns the
+    process; None leaves it alone. `steer(hidden, logits)` returns the
     logits to draw from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode
     step; recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by
     `heads` alone.
@@ -82,7 +81,6 @@ class HF(Model):
     max_batch: int = field(default=32, metadata=HOW)
     kv_bytes: int = field(default=2 << 30, metadata=HOW)
     threads: int | None = field(default=None, metadata=HOW)
-    compile: str = field(default="", metadata=HOW)
     template: Mapping[str, Json] = EMPTY
     heads: str = ""
     heads_weights: str | None = None
@@ -92,6 +90,7 @@ class HF(Model):
     steer: Steer | None = field(default=None, compare=False, repr=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True)
+    retired: ClassVar[frozenset[str]] = frozenset({"compile"})
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -375,7 +374,6 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         rank=rank,
         beside=beside,
         lock_step=lock_step,
-        backend=hf.compile,
     )
     return _Loaded(engine, chat, weights)
 

@@ -40,7 +40,6 @@ _MOST = 200_000
 _SAME = 1e-9
 _NOISE = "I am not sure what you mean."
 Blocks = Mapping[str, Any]
-Mark = tuple[str, int, str]
 
 
 @dataclass(frozen=True, kw_only=True)

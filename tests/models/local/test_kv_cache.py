@@ -95,9 +95,8 @@ def write(deck: Deck, new: Any) -> None:
     deck.cache.update(new, new, 0)
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_rows_stay_whole_while_a_deck_grows_and_shrinks(apart: bool) -> None:
-    deck = Deck(1, apart=apart)
+def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
+    deck = Deck(1)
     rows: list[tuple[int, list[float]]] = []
     step = 0
     for length in (3, 7, 2, 400, 5):

@@ -17,8 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.core.errors import invalid, unknown
-
 MASKED = ("eager", "sdpa")
 KINDS = ("full_attention", "sliding_attention")
 
@@ -41,22 +39,6 @@ def of_config(config: Any) -> tuple[str, Windows | None]:
     if attention not in MASKED or not kinds.issubset(KINDS):
         return attention, None
     return attention, {kind: window if kind == "sliding_attention" else None for kind in KINDS if kind in kinds}
-
-
-def compiled(model: Any, backend: str) -> Any:
-    """The model's pass compiled by a backend of `torch.compile`, for any number of rows and columns. What cannot be one
-    graph is an error, and so is a ninth graph: nothing falls back to being computed as before.
-
-    Raises `UserError` for an unknown backend, and where the model takes no masks as they are: what it makes of those of
-    two dimensions depends on their values.
-    """
-    known = torch.compiler.list_backends(exclude_tags=())
-    if backend not in known:
-        raise unknown("hf: compile", backend, known)
-    if windows(model) is None:
-        raise invalid("hf: compile", backend, f"nothing with attention {of_config(model.config)[0]!r} of this model")
-    compile: Any = torch.compile  # its overloads do not know the last argument
-    return compile(model, backend=backend, dynamic=True, fullgraph=True, isolate_recompiles=True)
 
 
 def masks(model: Any, windows: Windows, seen_BTS: Tensor, back_BTS: Tensor) -> Any:

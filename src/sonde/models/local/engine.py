@@ -22,7 +22,7 @@ from torch import Tensor
 from sonde.core.errors import ContextFull, WorldError
 
 from ..chat.chat import common
-from .attention import compiled, masks, windows
+from .attention import masks, windows
 from .batching import Feed, Generate, Generated, Score, Stats, Ticket, mark
 from .kv_cache import Beside, Deck, Slots, layers
 from .sampler import draw, put
@@ -67,8 +67,7 @@ class Engine:
     `tokens` are the ids that there are: a model may have more, which are never drawn.
     `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
     of the same tokens that reads along, whose hidden states `steer` is given instead. `rank`, as `steer`: what `Score`
-    requests that are `valued` are told. `backend`: of `torch.compile`, which then compiles the pass of a decoded token:
-    one graph for rows together and one for a row alone, whatever their number and lengths.
+    requests that are `valued` are told.
     """
 
     def __init__(
@@ -86,17 +85,15 @@ class Engine:
         rank: Steer | None = None,
         beside: Any | None = None,
         lock_step: bool = False,
-        backend: str = "",
     ) -> None:
         self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
-        self.stepped = compiled(self.model, backend) if backend else self.model
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.tokens = tokens
         self.stats = Stats()
         self.steer = steer
         self.slots = Slots(kv_bytes)
         every = n_layers if beside is None else n_layers + layers(beside)
-        self.deck = Deck(every, apart=bool(backend))
+        self.deck = Deck(every)
         self.windows = windows(self.model)
         self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
         valuer = model if beside is None else beside
@@ -379,7 +376,7 @@ class Engine:
         mask: Any = back_S < lengths_B1
         if fed == 1 and self.windows is not None:
             mask = masks(self.model, self.windows, mask[:, None], back_S)
-        out = (self.stepped if fed == 1 else self.model)(
+        out = self.model(
             input_ids=put(tokens, device, torch.int64),
             attention_mask=mask,
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),

@@ -14,8 +14,7 @@ one for its values. Rows are aligned at the right, at column `end`, and have no 
 left-padded input with a two-dimensional mask and any attention pattern stays right; new tokens are written in place.
 
 Planes of equal shape, mostly all there are, lie in one tensor, a stack, so that a row comes and goes by one copy and
-not by one per plane: for a small model these copies are half of what playing costs. For a compiled pass planes lie
-apart: torch's compiler copies the whole of a tensor whose parts are written one after the other.
+not by one per plane: for a small model these copies are half of what playing costs.
 
 Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging; what stays is ours.
 """
@@ -199,15 +198,15 @@ def _cut(kv: KV, a: int, b: int) -> KV:
 
 
 class Deck:
-    """The rows being computed. `lengths[r]` tokens of row r end at column `end`. `apart`: no planes lie together."""
+    """The rows being computed. `lengths[r]` tokens of row r end at column `end`."""
 
-    def __init__(self, n_layers: int, *, apart: bool = False) -> None:
+    def __init__(self, n_layers: int) -> None:
         self.lengths: list[int] = []
         self.end = 0
         self._groups = [[plane] for plane in range(2 * n_layers)]  # the planes of each stack
         self._stacks: KV = [None] * (2 * n_layers)  # (planes, rows, heads, columns, size), made at the first write
         self._where = [(plane, 0) for plane in range(2 * n_layers)]  # the stack of each plane, and its place there
-        self._settled = apart  # whether planes that may have been put together
+        self._settled = False  # whether planes that may have been put together
         self._rows = self._columns = 0
         self._window = (0, 0, 0, 0)  # first and last row, first and last column
         self.past = 0
