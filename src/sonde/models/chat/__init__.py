@@ -1,1 +1,1 @@
-"""Conversations as text and token ids: templates, encoding, reasoning marks."""
+"""Conversations as text and token ids: chat templates, encoding, reasoning marks."""

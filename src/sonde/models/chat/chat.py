@@ -1,14 +1,14 @@
-"""Chat messages to token ids, token-in token-out: what a model sampled is fed back as sampled, never encoded again.
+"""Convert chat messages to token ids. Sampled tokens go back into the prompt as sampled and are never encoded again.
 
-The template is rendered (`rendering.py`), the text between messages that were sampled is encoded piece by piece (each
-piece once, then remembered, `encoding.py`), and the sampled ids go where these messages stand: right behind the prompt
-that they answered. Where the template shows them otherwise it has rewritten history (some drop earlier reasoning), and
-the whole rendering is encoded instead; `Prompt.rewritten` says so.
+`Chat` renders the template (`rendering.py`), encodes the text between sampled messages piece by piece (each piece once,
+then cached, `encoding.py`), and puts the sampled ids where these messages stand: directly behind the prompt that they
+answered. If the template shows a sampled message differently, it has rewritten history (some templates drop earlier
+reasoning). Then `Chat` encodes the whole rendering instead, and `Prompt.rewritten` is true.
 
-The end of a turn is what the template puts behind an assistant's message: its end token, or the mark of the next role
-(GLM). A reply ends by it once: it is not put behind one that was sampled. Where a turn was ended by another token than
-history shows (`<|return|>` and `<|end|>` of gpt-oss), history has its own, and the prompt parts from what was sampled
-there: a new row in training.
+The end of a turn is what the template writes behind an assistant message: its end token, or the mark of the next role
+(GLM). A reply contains that end once: it is not appended to a sampled reply that has it. If a turn ended with another
+token than history shows (`<|return|>` and `<|end|>` of gpt-oss), the prompt has the token of history and differs there
+from what was sampled, which starts a new row in training.
 
 Source: ours; the trap it avoids (ids trained != ids sampled) is described in many training frameworks.
 """
@@ -37,21 +37,21 @@ from .rendering import Renderer, Said, Span, shorten
 class Prompt:
     """Token ids of a conversation up to where the assistant speaks.
 
-    The first `shared` of them are also the first of `previous`: prompt and completion of the latest completion found in
-    the messages. `rewritten` is true where the template did not keep what was sampled.
+    The first `shared` ids are also the first ids of the previous sequence: prompt and completion of the latest
+    completion in the messages. `rewritten` is true if the template did not keep what was sampled.
     """
 
     ids: array[int]
     shared: int = 0
     previous: int = 0
-    """Length of that earlier sequence."""
+    """Length of that previous sequence."""
     rewritten: bool = False
     open_mark: str = ""
 
 
 class Reply(NamedTuple):
-    """The ids of a reply and its text: what was said, and before it what the template puts there, if history shows the
-    reply without that (an empty thought, say)."""
+    """The ids of a reply and its text. The text starts with what the template writes before a reply (an empty thought,
+    for example) if history shows the reply without it."""
 
     ids: array[int]
     text: str
@@ -59,16 +59,16 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Token ids of a conversation up to the assistant's message at its end, and the places of those to score."""
+    """Token ids of a conversation up to the assistant message at its end, and the positions of the tokens to score."""
 
     ids: array[int]
     places: array[int]
 
 
 class Chat:
-    """A tokenizer with its chat template; `template` holds the template's arguments, among them those of
+    """A tokenizer with its chat template. `template` holds arguments of the template, including those of
     `rendering.py`. `label` names the model: only its own completions are fed back as ids. `ends`: ids that end a
-    message beside those that tokenizer and template tell of."""
+    message, in addition to those that tokenizer and template define."""
 
     def __init__(self, tokenizer: Any, *, label: str, template: Mapping[str, Json], ends: Sequence[int] = ()) -> None:
         if not getattr(tokenizer, "chat_template", None):
@@ -82,32 +82,32 @@ class Chat:
 
     @property
     def encode(self) -> Callable[[str], array[int]]:
-        """The ids of a text by itself, as the tokenizer gives them; nobody may change them."""
+        """Encode a text by itself, as the tokenizer does. The result is cached; do not modify it."""
         return self._encoder.encode
 
     @cached_property
     def tokens(self) -> frozenset[int]:
-        """The ids that the tokenizer has. A model's vocabulary may be padded with more."""
+        """The ids that the tokenizer defines. A model's vocabulary may be padded with more."""
         return frozenset(self.tokenizer.get_vocab().values())
 
     def holds_text(self, c: Completion) -> bool:
-        """Whether its ids can be those of its text, which a stop word may have cut, and which is without what the
-        template put around it."""
+        """Whether the ids of a completion can be those of its text. A stop word may have cut the text, and the text
+        lacks what the template wrote around it."""
         text, said = c.text.strip(), self.decode(c.ids).strip()
         return self.tokens.issuperset(c.ids) and (said.startswith(text) or said.endswith(text))
 
     def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
-        """The template's text; with `speak`, up to where the assistant's next message starts."""
+        """Render the messages with the template; with `speak`, up to where the assistant's next message starts."""
         return self._renderer.render(self._guard(messages), speak=speak).replace(CUT, "")
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, special tokens left out but for the marks of reasoning (`reasoning.py`)."""
+        """Decode sampled ids without special tokens, except the marks of reasoning (`reasoning.py`)."""
         return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
 
     # --- prompts -----------------------------------------------------------------------------------------------------
 
     def prompt(self, messages: Sequence[Message]) -> Prompt:
-        """The ids that make the model speak next. `messages` ends with a user message."""
+        """Encode the prompt that makes the model speak next. `messages` ends with a user message."""
         if not messages or messages[-1].role != "user":
             raise invalid("messages", [m.role for m in messages], "a user message last")
         said, sampled = self._guard(messages), self._find_sampled(messages)
@@ -118,11 +118,11 @@ class Chat:
         return Prompt(ids, common(ids, previous), len(previous), spans is None, find_open_mark(text.replace(CUT, "")))
 
     def encode_reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> Reply:
-        """The ids of an assistant's reply to these messages, its end included unless it was `cut`.
+        """Encode an assistant reply to these messages, including its end unless it was `cut`.
 
-        They are those that the template's rendering has behind the prompt, with what it puts before and behind the
-        reply, wherever it renders a reply behind its prompt and the tokenizer keeps the two apart. A text that the
-        tokenizer does not give back is an error.
+        The ids are those of the template's rendering behind the prompt, including what the template writes before and
+        behind the reply, provided that it renders a reply behind its prompt and the tokenizer keeps the two apart. A
+        text that the tokenizer does not reproduce is an error.
         """
         said = self._guard((*messages, Message("assistant", text)))
         spoken = said[-1][1]
@@ -143,7 +143,8 @@ class Chat:
         return Reply(ids, text if kept else (lead + spoken).replace(CUT, ""))
 
     def _round_trip(self, spoken: str) -> str:
-        """The text of the ids of a text; where a space at its beginning gets lost by itself, of those in its place."""
+        """Encode a text and decode it again. If a leading space gets lost on its own, the text is encoded in its
+        place."""
         back = self.decode(self.encode(spoken))
         if spoken.startswith(" ") and back == spoken.replace(CUT, "")[1:]:
             back = self.decode(self.encode("." + CUT + spoken)).removeprefix(".")
@@ -151,7 +152,8 @@ class Chat:
 
     @property
     def end(self) -> int:
-        """The id that ends an assistant's message: what the template puts there, else the tokenizer's end of text."""
+        """The id that ends an assistant message: the one that the template writes there, else the tokenizer's end of
+        text."""
         if self._end is not None:
             return self._end
         end = self.tokenizer.eos_token_id
@@ -164,10 +166,10 @@ class Chat:
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def scored(self, probe: Probe) -> Scored:
-        """The ids of a probe's messages, up to its last token that counts.
+        """Encode a probe's messages up to the last token that counts.
 
-        The last message is encoded together with the template's text around it, unless it was sampled. The offsets that
-        the tokenizer gives say which tokens overlap the span.
+        The last message is encoded together with the template's text around it, unless it was sampled. The tokenizer's
+        offsets tell which tokens overlap the span.
         """
         if not self.tokenizer.is_fast:
             raise UserError(
@@ -190,7 +192,7 @@ class Chat:
         return self._score_text(probe, text, spans, sampled)
 
     def _score_text(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
-        """Of a last message that is shown as a text."""
+        """Positions in a last message that is shown as text."""
         *earlier, last = spans
         before, rest = self._encode_to_last_special(text[: last.start], earlier, sampled)
         form = text[last.start : last.end]
@@ -207,14 +209,14 @@ class Chat:
     def _encode_to_last_special(
         self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
     ) -> tuple[array[int], str]:
-        """The ids of a text up to its last special token, and the rest."""
+        """Encode a text up to its last special token; returns the ids and the remaining text."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
         rest = CUT + rest if ids else rest  # it follows them
         at = self._encoder.find_last_special(rest)
         return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
     def _score_ids(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
-        """Of a last message that is this model's own, as the ids that it sampled."""
+        """Positions in a last message that this model sampled, by the ids that it sampled."""
         own = sampled[spans[-1].message].ids
         ids = self._join(text, spans, sampled)
         start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
@@ -227,7 +229,8 @@ class Chat:
         return self._cut(ids, [start + i for i in places])
 
     def _ending(self, ids: array[int], at: int) -> int:
-        """The place from `at` on where the last message ends. The mark of a next role is put there."""
+        """The position, from `at` on, where the last message ends. If the mark of the next role ends messages, it is
+        appended."""
         if self._ends_later and at == len(ids):
             ids.append(self.end)
         found = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
@@ -238,7 +241,7 @@ class Chat:
         return found
 
     def _cut(self, ids: array[int], places: list[int]) -> Scored:
-        """What comes after the last place decides nothing, and nothing comes before the first token."""
+        """Cut the ids behind the last position, since nothing after it matters. The first token has no probability."""
         if 0 in places:
             raise UserError(
                 f"probe: messages: the chat template of {self.label!r} shows nothing before the last message"
@@ -252,12 +255,12 @@ class Chat:
         return tuple((m.role, guard(m.content, m.role)) for m in messages)
 
     def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
-        """The completions behind messages that are this model's and say just what the message says."""
+        """The completions of messages that this model sampled and whose text equals the message."""
         found = ((i, m.completion, m.content) for i, m in enumerate(messages))
         return {i: c for i, c, text in found if c and c.ids and c.model == self.label and c.text == text}
 
     def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
-        """Where the needed messages stand, found among all of them, or else alone."""
+        """Where the needed messages stand: found among all messages, or else alone."""
         if not needed:
             return []
         spans = self._renderer.locate(said, text, range(len(said)), speak=speak)
@@ -266,7 +269,7 @@ class Chat:
         return [span for span in spans if span.message in needed]
 
     def _find_lead(self, before: str) -> str:
-        """What the template puts between the prompt that asks for a reply and the reply; it is the model's to say."""
+        """What the template writes between the generation prompt and the reply; it counts as part of the reply."""
         return before.removeprefix(self._opening) if before.startswith(self._opening) else ""
 
     # --- ids around what was sampled ---------------------------------------------------------------------------------
@@ -274,8 +277,7 @@ class Chat:
     def _join(
         self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion], *, lead: str = ""
     ) -> array[int]:
-        """The ids of a text, with those that were sampled where their messages stand, and without `lead` at its
-        end."""
+        """Encode a text, with the sampled ids where their messages stand, and without `lead` at its end."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
         rest = rest.removesuffix(lead)
         return ids + (self._encoder.encode_inside(rest) if ids else self.encode(rest))
@@ -283,7 +285,8 @@ class Chat:
     def _encode_up_to_last(
         self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
     ) -> tuple[array[int], str]:
-        """The ids of a text up to the last message that was sampled, and the text after it that has to be encoded."""
+        """Encode a text up to its last sampled message; returns the ids and the text after it, which is yet to be
+        encoded."""
         ids, at = array("i"), 0
         for span in spans:
             piece = text[at : span.start - len(self._find_lead(span.before))]
@@ -293,8 +296,9 @@ class Chat:
         return ids, text[at:]
 
     def _close(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
-        """What stays of sampled ids before the template's text from `at` on, and where in it to go on. The token that
-        ended them is the template's to write; where it writes another one, that is the one that history has."""
+        """The part of sampled ids that stays before the template's text from `at` on, and where in that text to
+        continue. The template writes the token that ends a message; if it writes another one than was sampled, history
+        has the template's."""
         ids, last = c.ids, c.ids[-1]
         if last not in self.ends and not (c.finish == "stop" and last in self._encoder.special):
             return ids, at
@@ -308,8 +312,8 @@ class Chat:
         return (ids[:-1] if told else ids), at
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
-        """Prompt and completion of the latest completion, rebuilt along the chain; empty where its start is missing, or
-        where it is another model's."""
+        """Prompt and completion of the latest completion, rebuilt along the chain; empty if its start is missing or
+        another model sampled it."""
         ids, known = array("i"), True
         for c in (m.completion for m in messages if m.completion):
             known = bool(c.ids) and c.model == self.label and (c.shared == 0 or (known and c.shared <= len(ids)))
@@ -321,7 +325,8 @@ class Chat:
     # --- the template's own tokens -----------------------------------------------------------------------------------
 
     def _settle_structure(self, known: Set[int]) -> None:
-        """How the template asks for a reply and how it ends one. `known` are ids that end messages in any case."""
+        """Find out how the template asks for a reply and how it ends one. `known` are ids that end messages in any
+        case."""
         layout = self._renderer.layout
         asked, said = layout("user", speak=True), layout("user", "assistant", speak=False)
         history, instructed = layout("user", "assistant", "user", speak=False), layout("system", "user", speak=False)
@@ -340,9 +345,9 @@ class Chat:
         self._ends_later = self._end is not None and not self._tail
 
     def _find_end(self, final: str, later: str, known: Set[int]) -> int | None:
-        """The token that ends a reply, of what the template puts behind the last message and behind earlier ones: the
-        last one of what is behind both; else the first behind the last message; else that behind earlier ones, which is
-        the mark of the next role. Before all of these one that is known to end messages."""
+        """The token that ends a reply, from what the template writes behind the last message and behind earlier ones. A
+        token that is known to end messages comes first. Otherwise: the last token that follows both; else the first
+        behind the last message; else the first behind earlier messages, which is the mark of the next role."""
         apart = next((i for i, (a, b) in enumerate(zip(final, later, strict=False)) if a != b), None)
         both = min(final, later, key=len) if apart is None else final[:apart]
         for text, place in ((both, -1), (final, 0), (later, 0)):
@@ -352,7 +357,7 @@ class Chat:
 
 
 def _find_places(form: str, content: str, bounds: tuple[int, int]) -> list[int]:
-    """Where these characters of a message stand in the form in which it is shown: trimmed, or with cuts."""
+    """Where these characters of a message stand in the form in which the template shows it: trimmed, or with cuts."""
     places = [i for i, c in enumerate(form) if c != CUT]
     skipped = max(0, content.find(form.replace(CUT, "")))
     return [[*places, len(form)][min(max(at - skipped, 0), len(places))] for at in bounds]

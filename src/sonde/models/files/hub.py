@@ -1,8 +1,8 @@
-"""Where a model's files are: with sonde, in a folder, or on the hub, if it can be reached.
+"""Locate and load a model's files: shipped with sonde, in a folder, or on the hub.
 
-The hub's client tries six times for each of several files before it gives up: a minute and more without a network.
-Here the hub is asked once, in seconds; where it does not answer, or `HF_HUB_OFFLINE` forbids asking, a model is loaded
-from what the hub has given before, or not at all.
+The hub's client tries six times for each of several files before it gives up, which takes a minute or more without a
+network. `locate` asks the hub once, for a few seconds; if it does not answer, or `HF_HUB_OFFLINE` forbids asking, the
+model is loaded from the hub's local cache, or not at all.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .saving import no_bars
 from .shipped import SHIPPED
 
 SECONDS = 5.0
-"""How long the hub may take to say that it is there."""
+"""How long to wait for the hub's answer."""
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 
 class Source(NamedTuple):
-    """What `from_pretrained` takes: a folder, or a name on the hub; and the commit of a folder that the hub gave."""
+    """What `from_pretrained` takes: a folder, or a name on the hub; and the commit of a folder from the hub's cache."""
 
     path: str
     local: bool
@@ -37,8 +37,8 @@ class Source(NamedTuple):
 
 
 def locate(model: str, revision: str | None = None) -> Source:
-    """The files of a model: a name of `models.fetch`, a folder, or a name on the hub. Raises `UserError` where they
-    cannot be had."""
+    """Locate the files of a model: a name of `files.fetch`, a folder, or a name on the hub. Raises `UserError` if none
+    fits."""
     if model in fetch.known():
         return Source(str(fetch.fetch(model)), True)
     if Path(model).is_dir():
@@ -50,7 +50,7 @@ def locate(model: str, revision: str | None = None) -> Source:
 
 
 def unloadable(model: str, error: Exception) -> UserError:
-    """The error for a model that cannot be loaded from where it is."""
+    """The error for a model whose files cannot be loaded."""
     kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
     reason = kind + next(iter(str(error).strip().splitlines()), "" if kind else type(error).__name__)
     return UserError(f"model: {model!r} cannot be loaded: {reason}{near(model, fetch.known())}")
@@ -58,8 +58,8 @@ def unloadable(model: str, error: Exception) -> UserError:
 
 @contextmanager
 def loading(model: str) -> Iterator[None]:
-    """Around everything that reads the files of a model: whatever is wrong with them is one line. What they raise is
-    theirs to choose: errors of pickle, of safetensors, of shapes that do not fit."""
+    """Report any failure to read a model's files as one line. The loaders raise many types: errors of pickle, of
+    safetensors, of shapes that do not match."""
     try:
         yield
     except SondeError:
@@ -69,7 +69,7 @@ def loading(model: str) -> Iterator[None]:
 
 
 def load_tokenizer(model: str, source: Source, **options: Any) -> Any:
-    """The tokenizer of a model that was located, whose chat template comes to an end, if it has one."""
+    """Load the tokenizer of a located model, and check that its chat template, if any, terminates."""
     from transformers import AutoTokenizer
 
     with loading(model), no_bars():
@@ -83,7 +83,7 @@ _ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fe
 
 
 def _cached(model: str, revision: str | None, why: str) -> Source:
-    """What the hub has given before."""
+    """The model in the hub's local cache."""
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(model, "config.json", revision=revision)
@@ -95,7 +95,7 @@ def _cached(model: str, revision: str | None, why: str) -> Source:
 
 
 def _unreachable() -> str:
-    """Why the hub cannot be asked; empty if it answers, whatever it says."""
+    """Why the hub cannot be asked; empty if it answers anything."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:

@@ -1,7 +1,8 @@
-"""What is raised while models are written to a disk that is full or fails, as an error that names the folder.
+"""Save and load model files: errors of a full disk that name the folder, and loading without progress bars.
 
-torch and safetensors have types of their own for it (`RuntimeError`, `SafetensorError`), which nothing tells from
-defects but the text, or the disk itself; the system's errors name no file where one that is open cannot be written.
+torch and safetensors have error types of their own for a full disk (`RuntimeError`, `SafetensorError`), which only the
+message, or a look at the disk, separates from defects. The system's errors name no file if an open file cannot be
+written.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from sonde.core.errors import SondeError, StoreError
 _DISK = re.compile(r"No space left|StorageFull|File too large|FileTooLarge|PytorchStreamWriter|file write failed")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ROOM = 1 << 20
-"""Bytes that a disk takes which is not full."""
+"""Bytes that a disk still accepts unless it is full."""
 
 
 @contextmanager
 def saving(folder: Path) -> Iterator[None]:
-    """Around everything that saves models or checkpoints to `folder`."""
+    """Wrap code that saves models or checkpoints to `folder`; a full disk raises `StoreError`."""
     try:
         yield
     except SondeError:
@@ -34,7 +35,8 @@ def saving(folder: Path) -> Iterator[None]:
 
 
 def _is_of_disk(e: Exception, folder: Path) -> bool:
-    """Whether it says so, or is of a type that writers have and the disk takes nothing more."""
+    """Whether the error says that the disk is full, or has a type that writers use while the disk accepts nothing
+    more."""
     if isinstance(e, OSError):
         return e.errno in _FULL
     return bool(_DISK.search(str(e))) or (isinstance(e, RuntimeError) and not _has_room(folder))
@@ -56,7 +58,7 @@ def _has_room(folder: Path) -> bool:
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """None of them meanwhile."""
+    """Hide transformers' progress bars, which would interfere with the caller's output."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

@@ -1,8 +1,8 @@
-"""The small models that come with sonde, `sonde-tiny`: names and the folders of this package they live in.
+"""The small models that come with sonde, `sonde-tiny`: their names, folders and settings.
 
 Each is a Llama of about 0.34 million parameters, trained from scratch by `recipes/tiny` to play one environment like a
-novice; `CARD.md` in its folder says what it is, what it is not and what it was measured to do. Nothing is downloaded
-or converted: `models:hf` loads the folder as it is.
+novice. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
+converted: `models:hf` loads the folder directly.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sonde.core.frozen import Frozen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shipped:
-    """One model: the environment and preset that it plays, and how `agents:llm` has to show it the game."""
+    """A shipped model: the environment and preset that it plays, and how `agents:llm` must present the game."""
 
     name: str
     env: str
     preset: str
     context: str
     also: tuple[str, ...] = ()
-    """Other presets whose answers it can write, or some of them."""
+    """Other presets in which it can write all or some of the answers."""
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
@@ -35,7 +35,7 @@ class Shipped:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder with its files."""
         return Path(str(files("sonde.models").joinpath("tiny", self.env)))
 
     @property
@@ -63,7 +63,7 @@ SHIPPED: Mapping[str, Shipped] = Frozen(
 
 
 def check_plays(name: str, env: str, preset: str) -> None:
-    """Raise `UserError` where a shipped model has no words for the answers."""
+    """Raise `UserError` if a shipped model's vocabulary lacks the answers of this environment and preset."""
     model = SHIPPED.get(name)
     if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
         presets = ", ".join((model.preset, *model.also))
@@ -74,7 +74,7 @@ def check_plays(name: str, env: str, preset: str) -> None:
 
 
 def shipped(name: str) -> Shipped:
-    """The model of this name."""
+    """The shipped model of this name."""
     if name not in SHIPPED:
         raise unknown("shipped model", name, SHIPPED)
     return SHIPPED[name]

@@ -1,10 +1,10 @@
-"""Which model a folder holds, told by what is in its files, not by where they lie or when they were written.
+"""Fingerprint of a model folder, from the content of its files, independent of path and time.
 
-A model that was trained again at the same path is another model, and a copy of it elsewhere is the same. All that
-`from_pretrained` reads counts: weights, adapter (with the base it belongs to), configuration, tokenizer, chat template.
-Files of up to `WHOLE` bytes count whole. Of larger ones their size and parts count: of safetensors the header and three
-blocks of every tensor, of others blocks at even distances; training moves all of a tensor, so a block of it tells.
-A file of 2 GiB with 290 tensors takes 10 ms of CPU, all of its bytes 3.9 s.
+A model that was retrained at the same path has another fingerprint, and a copy elsewhere has the same. Everything that
+`from_pretrained` reads counts: weights, adapter (with the base model that it belongs to), configuration, tokenizer,
+chat template. Files of up to `WHOLE` bytes are hashed whole. For larger files the size and samples are hashed: of
+safetensors the header and three blocks of every tensor, of other files blocks at even distances. Training changes all
+of a tensor, so one block reveals it. A file of 2 GiB with 290 tensors takes 10 ms of CPU, hashing all of it 3.9 s.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .shipped import SHIPPED
 WHOLE = 32 << 20
 BLOCK = 4096
 BLOCKS = 512
-"""Blocks of a large file that is not in safetensors."""
+"""Number of blocks hashed of a large file that is not in safetensors."""
 
 _READ = re.compile(
     r".*\.(safetensors|bin|model|tiktoken|jinja|py)|(.*config|.*\.index|.*token.*|vocab|merges|chat_template)\.(json|txt)"
 )
 _OF_TRAINING = re.compile(r"(training_args|optimizer|scheduler).*")
-"""What a checkpoint has beside its model."""
+"""Files of a checkpoint that are not part of its model."""
 _ADAPTER = "adapter_config.json"
 
 
 def weights_of(model: str) -> str | None:
     """Sixteen hexadecimal digits that identify the model of a folder, or one that sonde knows by name; None for a name
-    on a hub, whose weights have a commit there."""
+    on a hub, where a commit identifies the weights."""
     if model in SHIPPED:
         return fingerprint(SHIPPED[model].folder)
     if model in KNOWN:
@@ -47,7 +47,7 @@ def weights_of(model: str) -> str | None:
 
 
 def fingerprint(folder: Path) -> str:
-    """Of all files of a model's folder. Raises `UserError` where one cannot be read."""
+    """Fingerprint of all files of a model folder. Raises `UserError` if one cannot be read."""
     found = blake2b(digest_size=8)
     try:
         for file in _files(folder):
@@ -61,8 +61,8 @@ def fingerprint(folder: Path) -> str:
 
 
 def short_name(model: str, weights: str | None) -> str:
-    """What tables call a model: a name without its owner, or the folder of a training with the beginning of its
-    fingerprint, since such folders are all called `model`.
+    """The model's name in tables: a hub name without its owner, or the folder of a training with the first digits of
+    its fingerprint, since such folders are all called `model`.
 
     >>> short_name("runs/maze/rpo/model", "1c9f03d2a4b5e6f7"), short_name("Qwen/Qwen3-8B", None)
     ('rpo@1c9f03', 'Qwen3-8B')
@@ -78,7 +78,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _base(folder: Path) -> str | None:
-    """The weights that an adapter is put on."""
+    """The fingerprint of the base model of an adapter."""
     try:
         named = json.loads((folder / _ADAPTER).read_text("utf-8"))["base_model_name_or_path"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -89,7 +89,7 @@ def _base(folder: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest(file: Path, size: int, *written: int) -> bytes:
-    """Of a file as it was `written`, so that asking again costs nothing while it stays as it is."""
+    """Digest of a file in the state `written`; cached while the file does not change."""
     found = blake2b(digest_size=16)
     with file.open("rb") as data:
         for start, length in _parts(data, file, size):
@@ -99,7 +99,7 @@ def _digest(file: Path, size: int, *written: int) -> bytes:
 
 
 def _parts(data: BinaryIO, file: Path, size: int) -> Iterator[tuple[int, int]]:
-    """Where to read, and how much."""
+    """Start and length of every part to hash."""
     if size <= WHOLE:
         return iter([(0, size)])
     tensors = _tensors(data, size) if file.suffix == ".safetensors" else None
@@ -109,7 +109,7 @@ def _parts(data: BinaryIO, file: Path, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _sampled(bounds: list[int]) -> Iterator[tuple[int, int]]:
-    """The header, and of every tensor its first, middle and last block; `bounds` are where they begin and end."""
+    """The header, and the first, middle and last block of every tensor; `bounds` are the offsets of the tensors."""
     yield 0, bounds[0]
     for begin, end in pairwise(bounds):
         last = max(begin, end - BLOCK)

@@ -1,12 +1,13 @@
-"""What the tokens of a pass may see, as masks that the layers of a model take: one for each kind of layer.
+"""Attention masks, one per layer type.
 
-`eager` and `sdpa` attention take a mask of their own for every pair of columns, and so do models that compute attention
-through transformers' interface: layers that attend to everything (`full_attention`) or to the last positions
-(`sliding_attention`). Flash attention takes none; of other kinds of layers the mask is not known here; and models that
-make something else of the mask of two dimensions (the slopes of Bloom) want that one. For all these `windows` is None.
+`eager` and `sdpa` attention take an explicit mask for every pair of columns, if the model computes attention through
+transformers' interface: layers that attend to everything (`full_attention`) or to the last positions
+(`sliding_attention`). Flash attention takes no mask; for other layer types the mask is not known here; and models that
+derive something else from the two-dimensional mask (the slopes of Bloom) need that one. For all these `windows` is
+None.
 
-A mask that is given is used as it is, where transformers would first look at the other one, whether it masks anything:
-on a GPU that is a wait for all that was computed before.
+An explicit mask is used as it is. Given a two-dimensional one, transformers first checks whether it masks anything,
+which makes the host wait for everything that a GPU has yet to compute.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ MASKED = ("eager", "sdpa")
 KINDS = ("full_attention", "sliding_attention")
 
 Windows = Mapping[str, int | None]
-"""How far each kind of layer looks back, None being to the start."""
+"""How far each layer type looks back; None: to the start."""
 
 
 def windows(*models: Any) -> Windows | None:
-    """The windows of these models' layers; None where they cannot be given masks, or not the same ones."""
+    """The windows of the models' layers; None if they take no explicit masks, or not the same ones."""
     found = [of_config(model.config) for model in models if model._supports_attention_backend]
     return found[0][1] if len(found) == len(models) and all(one == found[0] for one in found) else None
 
 
 def of_config(config: Any) -> tuple[str, Windows | None]:
-    """The attention of a model with this configuration, and its windows; None where it takes no masks."""
+    """Attention implementation and windows of a model with this configuration; the latter None if it takes no masks."""
     text = config.get_text_config()
     attention = str(text._attn_implementation)
     window: int | None = getattr(text, "sliding_window", None) if getattr(text, "use_sliding_window", True) else None
@@ -42,8 +43,8 @@ def of_config(config: Any) -> tuple[str, Windows | None]:
 
 
 def masks(model: Any, windows: Windows, seen_BTS: Tensor, back_BTS: Tensor) -> Any:
-    """`seen`: which columns a token may see where it looks back to the start; `back`: how many positions before it they
-    are (of any shape that fits)."""
+    """Build the masks. `seen`: which columns a token sees in layers that look back to the start; `back`: how many
+    positions before the token they are (any shape that broadcasts)."""
     attention, _ = of_config(model.config)
     found = {
         kind: _mask(seen_BTS if window is None else seen_BTS & (back_BTS < window), attention, model.dtype)

@@ -1,9 +1,10 @@
-"""Gather requests from any number of episodes and serve them together on one worker thread.
+"""Queue between episodes and the local engine: gather requests of any number of episodes, serve them on one worker
+thread.
 
-There are no timers. The first request starts a flush, which lets the event loop run until a few passes in a row bring
-nothing new (no runnable episode remains) or enough requests wait (the batch is full), and then starts the server on
-the worker thread. While it runs the server takes newcomers whenever it likes, so a batch can be refilled as its members
-finish. Nothing here knows about models or torch.
+There are no timers. The first request starts a flush. It lets the event loop run until a few passes in a row bring no
+new request (no runnable episode remains) or the batch is full, and then starts the server on the worker thread. While
+the server runs, it takes new requests whenever it likes, so a batch is refilled as its members finish. `Batcher` knows
+nothing about models or torch; `Generate` and `Score` are the requests that the engine serves.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 QUIET_PASSES = 4
-"""Passes of the event loop without a new request after which no runnable episode is taken to remain."""
+"""After so many passes of the event loop without a new request, no runnable episode remains."""
 
 
 class Ticket(Generic[Q, R]):
-    """One request on its way. The server calls `finish` or `fail` once, from any thread."""
+    """A request in the queue. The server calls `finish` or `fail` once, from any thread."""
 
     def __init__(self, request: Q, loop: asyncio.AbstractEventLoop) -> None:
         self.request = request
         self.loop = loop
         self.future: asyncio.Future[R] = loop.create_future()
         self.dropped = False
-        """True when nobody waits for the result any longer."""
+        """True if nobody waits for the result any longer."""
         self.settled = False
-        """True when the server has called `finish` or `fail`."""
+        """True after the server called `finish` or `fail`."""
 
     def finish(self, result: R) -> None:
         self._deliver(lambda: self.future.set_result(result))
@@ -77,7 +78,7 @@ class Batcher(Generic[Q, R]):
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sonde-model")
 
     async def submit(self, request: Q) -> R:
-        """The server's result for `request`."""
+        """Submit a request and return the server's result."""
         ticket: Ticket[Q, R] = Ticket(request, asyncio.get_running_loop())
         with self._lock:
             self._waiting.append(ticket)
@@ -91,15 +92,15 @@ class Batcher(Generic[Q, R]):
             ticket.dropped = True
 
     async def call(self, function: Callable[[], T]) -> T:
-        """The result of `function`, run on the worker thread when the server is not running."""
+        """Run `function` on the worker thread while the server is not running, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, function)
 
     def call_and_wait(self, function: Callable[[], T]) -> T:
-        """As `call`, for callers that are not on a loop, or must not let it run meanwhile."""
+        """Like `call`, for callers that are not on an event loop, or must not let it run meanwhile."""
         return self._worker.submit(function).result()
 
     def take(self, n: int) -> list[Ticket[Q, R]]:
-        """At most `n` waiting tickets, oldest first. For the server."""
+        """Take at most `n` waiting tickets, oldest first. Called by the server."""
         taken: list[Ticket[Q, R]] = []
         with self._lock:
             while self._waiting and len(taken) < n:
@@ -113,7 +114,7 @@ class Batcher(Generic[Q, R]):
         self._worker.shutdown(wait=True)
 
     def _start(self) -> None:
-        """Begin a flush on the loop of the oldest waiting ticket whose loop still runs."""
+        """Start a flush on the event loop of the oldest waiting ticket whose loop still runs."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -158,12 +159,12 @@ class Batcher(Generic[Q, R]):
 
 @dataclass(slots=True)
 class Stats:
-    """Counts since the model was loaded, in tokens unless said otherwise.
+    """Counts since the model was loaded, in tokens unless stated otherwise.
 
-    `needed` is what prompts held beyond the tokens that an earlier call of the same conversation had computed;
-    `prefilled` is how many prompt tokens were in fact computed because they were not kept. Columns that were computed
-    only to make rows equally long are in `padding`. `scored` tokens got a log-probability from `Model.score`, for which
-    `fed` tokens were computed in `passes` forward passes. `rewritten` counts prompts whose template changed history.
+    `needed`: prompt tokens that no earlier call of the same conversation had computed; `prefilled`: prompt tokens that
+    were computed because they were not in the cache; `padding`: columns computed only to make rows equally long.
+    `scored` tokens got a log-probability from `Model.score`, for which `fed` tokens were computed in `passes` forward
+    passes. `rewritten` counts prompts whose template changed history.
     """
 
     requests: int = 0
@@ -182,8 +183,8 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generate:
-    """Continue `ids`. `known` of them were computed by an earlier call of the conversation; `rewritten` as in `Prompt`.
-    Both are for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
+    """Request to continue `ids`. An earlier call of the conversation computed `known` of them; `rewritten` as in
+    `Prompt`. Both are used for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
 
     ids: array[int]
     sampling: Sampling
@@ -193,13 +194,14 @@ class Generate:
 
 
 def mark(ids: array[int], logprobs: array[float]) -> int:
-    """What tells a completion from others."""
+    """A hash that identifies a completion."""
     return hash((ids.tobytes(), logprobs.tobytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """Log-probabilities of the tokens at the places of every row; `valued`: with what values add to them."""
+    """Request for the log-probabilities of the tokens at the positions of every row; `valued`: adjusted by the value
+    heads."""
 
     rows: tuple[Scored, ...]
     valued: bool = False
@@ -207,7 +209,7 @@ class Score:
 
 @dataclass(slots=True, eq=False)
 class Generated:
-    """Sampled ids with log-probabilities, why it ended, the text, and how many prompt tokens were kept ones."""
+    """Sampled ids with log-probabilities, finish reason, text, and how many prompt tokens came from the cache."""
 
     ids: array[int]
     logprobs: array[float]

@@ -1,9 +1,17 @@
-"""The decode loop: prefill what is not kept, draw one token per row and step, let rows leave and join in between.
+"""The inference engine: a multi-turn KV cache with a decode loop in which rows join and leave.
 
-Runs on one thread. Every row is a contiguous sequence, right-aligned in the deck (`slots.py`). Rows that are prefilled
-together must be fed the same number of columns: one with fewer new tokens is fed its last kept tokens again (computed
-anyway, as padding would be), and only a row that is shorter than that gets real padding. Prefixes that several waiting
-rows share and nobody keeps yet are computed first, once.
+What it is for: conversations that come back. Every turn computes only what is new in it, because keys and values of the
+earlier turns stay in `kv_cache.py` between calls; transformers' `generate` computes the whole history again at every
+turn. Also: a random number per (seed, position) for every token, so a completion does not depend on what else is in the
+batch, and exact scores of given tokens (`scoring.py`).
+
+Measured with `benchmarks/hf_generate.py --turns` and `benchmarks/gpu.py --device cpu` (float32, one thread, CPU time).
+MEASURED
+
+The engine runs on one thread. Every row is a contiguous sequence, right-aligned in the deck (`kv_cache.py`). Rows that
+are prefilled together must be fed the same number of columns: a row with fewer new tokens is fed its last cached tokens
+again (computed anyway, as padding would be), and only a row that is shorter than that gets real padding. Prefixes that
+several waiting rows share and that are not cached yet are computed first, once.
 """
 
 from __future__ import annotations
@@ -29,15 +37,16 @@ from .sampler import draw, put
 from .scoring import Scorer, Steer, out_of_memory
 
 SHARED_MIN = 32
-"""A prefix is worth a pass of its own if at least this many tokens of it are shared and not kept."""
+"""A prefix gets a pass of its own if at least this many of its tokens are shared and not cached."""
 
 PREFILL_TOKENS = 4096
-"""Most tokens in one prefill pass."""
+"""Most tokens of one prefill pass."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """Tokens to bring into the deck, of which at most `most` may be kept ones; `tag` says what for."""
+    """Tokens to bring into the deck, of which at most `most` may come from the cache; `tag` is the ticket that they are
+    for."""
 
     ids: array[int]
     most: int
@@ -51,7 +60,7 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class _Row:
-    """One completion under way."""
+    """A completion in progress."""
 
     ticket: Ticket[Any, Any]
     request: Generate
@@ -63,11 +72,11 @@ class _Row:
 class Engine:
     """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
 
-    `context` is the most tokens the model can hold; `ends` are the ids that end a message; `decode` gives their text;
-    `tokens` are the ids that there are: a model may have more, which are never drawn.
-    `lock_step`: whoever waits when serving begins is served together, and nobody joins in between. `beside`: a model
-    of the same tokens that reads along, whose hidden states `steer` is given instead. `rank`, as `steer`: what `Score`
-    requests that are `valued` are told.
+    `context` is the most tokens that the model can hold; `ends` are the ids that end a message; `decode` returns their
+    text; `tokens` are the valid ids: a model may have more, which are never sampled. `lock_step`: requests that wait
+    when serving begins are served together, and nobody joins in between. `beside`: a model with the same tokens that
+    reads along; `steer` then gets its hidden states. `rank`, like `steer`: applied to `Score` requests that are
+    `valued`.
     """
 
     def __init__(
@@ -110,10 +119,10 @@ class Engine:
             valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, feed: Feed) -> None:
-        """Serve until nothing is under way. Whoever waits then is served by the next call, with all that come along.
+        """Serve until no request is in progress. Requests that arrive then are served by the next call.
 
-        Where memory does not suffice, half as many rows begin anew (what they draw depends on seed and position alone);
-        a row that does not fit alone fails. Every call tries twice as many again.
+        When memory runs out, half as many rows start again (what they sample depends on seed and position alone); a row
+        that does not fit alone fails. Every call first tries twice the last number of rows.
         """
         self._most, self._again = min(self.max_batch, 2 * self._most), []
         self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
@@ -136,8 +145,8 @@ class Engine:
                     raise
 
     def _shrink(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
-        """Memory did not suffice for the rows there are with these newcomers: put them back, for half as many at once.
-        A last one is tried once more without slots."""
+        """Memory ran out for the current rows and these newcomers: put them back, for half as many at once. A last row
+        is tried once more with an empty cache."""
         held = list(dict.fromkeys([*(row.ticket for row in self.rows), *new]))
         n_rows, alone = max(len(held), len(self.deck.lengths)), self._most == 1
         self._forget()
@@ -151,8 +160,8 @@ class Engine:
             self._again = [ticket for ticket in held if not (ticket.settled or ticket.dropped)] + self._again
 
     def _newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
-        """Whom there is room for. In lock-step nobody joins who came after serving began: when that is, is a matter of
-        threads, and the shape of a batch decides how its numbers are rounded."""
+        """The tickets for which there is room. In lock-step nobody joins after serving began: the time of arrival
+        depends on threads, and the shape of a batch decides how its numbers are rounded."""
         room = max(0, self._most - len(self.rows))
         again, self._again = self._again[:room], self._again[room:]
         room -= len(again)
@@ -162,13 +171,13 @@ class Engine:
         return again + new
 
     def forget(self) -> None:
-        """Drop all kept keys and values and free their memory. Not while rows are under way."""
+        """Drop all cached keys and values and free their memory. Not while rows are in progress."""
         self._forget()
         self.slots = Slots(self.slots.budget)
         self.stats.kept_bytes = 0
 
     def _forget(self) -> None:
-        """Drop all rows, whatever state they are in."""
+        """Drop all rows, whatever their state."""
         self.rows = []
         self.deck.clear()
         if self.model.device.type == "cuda":
@@ -214,7 +223,7 @@ class Engine:
         return _Row(job.tag, request, room, Generated(array("i"), array("f"), cached=job.kept))
 
     def _warm(self, jobs: Sequence[_Job]) -> None:
-        """Compute, once each, the prefixes that several jobs share and nobody keeps; shorter ones first."""
+        """Compute, once each, the prefixes that several jobs share and that are not cached; shorter ones first."""
         while prefixes := self._fitting(self._shared(jobs)):
             for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes]):
                 self._prefill(chunk)
@@ -223,7 +232,7 @@ class Engine:
                 return  # the budget cannot hold them
 
     def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
-        """Those of these prefixes that there is room to keep."""
+        """The prefixes for which the cache has room."""
         room = self.slots.room()
         found: list[array[int]] = []
         for ids in prefixes:
@@ -247,7 +256,7 @@ class Engine:
         return shortest if self.slots.budget else []
 
     def _keep_and_drop(self, kept: Sequence[array[int]]) -> None:
-        """Keep these first tokens of the deck's last rows in slots, and drop the rows."""
+        """Cache these first tokens of the deck's last rows, and drop the rows."""
         first = len(self.deck.lengths) - len(kept)
         for row, ids in enumerate(kept, first):
             self._keep(ids, row)
@@ -260,7 +269,7 @@ class Engine:
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
-        """One more token for every row."""
+        """Decode one more token for every row."""
         deck, n = self.deck, len(self.rows)
         deck.fit(n, max(deck.lengths) + 1, 1)
         deck.end += 1
@@ -270,7 +279,7 @@ class Engine:
         self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
 
     def _sample(self, first: int, logits_BV: Tensor) -> None:
-        """Draw a token for the rows from `first` on; those that end leave."""
+        """Sample a token for the rows from `first` on; finished rows leave."""
         rows = self.rows[first:]
         if self.steer is not None:
             logits_BV = self.steer(cast("Tensor", self._hidden), logits_BV)
@@ -284,7 +293,7 @@ class Engine:
                 self._leave(i)
 
     def _absent(self, logits_BV: Tensor) -> Tensor | None:
-        """Which ids are no tokens; None where all are."""
+        """Which ids are no tokens; None if all are."""
         if self._absent_V is None:
             self._absent_V = torch.ones(logits_BV.shape[-1], dtype=torch.bool)
             self._absent_V[[i for i in self.tokens if i < len(self._absent_V)]] = False
@@ -293,7 +302,7 @@ class Engine:
         return None if self._all_tokens else self._absent_V
 
     def _ended(self, row: _Row) -> bool:
-        """Whether a row is finished; its text and reason are then set."""
+        """Whether a row is finished; if so, its text and finish reason are set."""
         out, stops = row.out, row.request.sampling.stop
         if not math.isfinite(out.logprobs[-1]):
             self._spoiled(row.ticket)
@@ -309,7 +318,8 @@ class Engine:
         return ended or full or cut >= 0 or row.ticket.dropped
 
     def _spoiled(self, ticket: Ticket[Any, Any]) -> None:
-        """Fail a request whose probabilities are not numbers. What is masked has to be finite: nothing of it stays."""
+        """Fail a request whose probabilities are not finite. Masked columns must be finite, so all caches are
+        cleaned."""
         ticket.fail(WorldError("the model's probabilities are not numbers"))
         self.deck.scrub()
         self.slots = Slots(self.slots.budget)
@@ -330,7 +340,7 @@ class Engine:
     # --- forward passes ----------------------------------------------------------------------------------------------
 
     def _chunks(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
-        """Jobs with a similar number of missing tokens together, within the limits of one pass."""
+        """Group jobs with a similar number of missing tokens, within the limits of one pass."""
         for job in jobs:
             job.kept = min(job.most, self.slots.match(job.ids)[0])
         most_rows = max(1, self._most - len(self.rows))
@@ -347,7 +357,7 @@ class Engine:
             yield chunk
 
     def _prefill(self, chunk: Sequence[_Job]) -> Tensor:
-        """Add these jobs to the deck as its last rows; the logits of their last token, (B, 1, V)."""
+        """Add these jobs to the deck as its last rows; returns the logits of their last token, (B, 1, V)."""
         paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
         for job, (kept, _) in zip(chunk, paths, strict=True):
             job.kept = kept
@@ -364,7 +374,7 @@ class Engine:
         return self._forward(tokens, first)
 
     def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
-        """Logits of the last column after feeding `tokens` to the deck's rows from `first` on, (B, 1, V)."""
+        """Feed `tokens` to the deck's rows from `first` on; returns the logits of the last column, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
         lengths = self.deck.lengths[first : first + len(tokens)]
         lengths_B1, width = put(lengths, device, torch.int64)[:, None], max(fed, *lengths)
@@ -391,5 +401,5 @@ class Engine:
 
 
 def _rank(ticket: Ticket[Any, Any]) -> int:
-    """An order that does not depend on who came first: by the seed of the call."""
+    """Sort key that does not depend on the order of arrival: the seed of the call."""
     return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1

@@ -1,16 +1,17 @@
-"""Heads on a language model: values of states and of tokens, from the hidden states that its own head reads.
+"""Value heads on a language model: values of states and of tokens, from the hidden states that the model's own head
+reads.
 
     V(s)       one number per position
     Q(s, .)    one number per token of the vocabulary, for what could be said next
     target Q   copies of the Q heads that follow them slowly: target += polyak (Q - target)
 
-Each is a layer of the hidden state's size (times `width`), a rectifier, and a last layer that begins at zero, so that
-all values are 0 at first. They compute in single precision whatever the model does: returns of some tens leave bfloat16
-no decimals. Heads are saved beside a model, in `heads.safetensors`, and are no part of its own weights: who loads the
-model does not see them.
+Each head is a layer of the hidden state's size (times `width`), a rectifier, and a last layer that starts at zero, so
+all values are 0 at first. Heads compute in single precision whatever the model uses: for returns of some tens, bfloat16
+has no decimals left. Heads are saved beside a model, in `heads.safetensors`, and are not part of its weights: loading
+the model does not load them.
 
 Source: ILQL (Snell et al. 2022) and LMRL-Gym's code (two-layer heads as wide as the model, last layer zero; one of its
-scripts begins values at -4.4 by a bias, which is not offered).
+scripts starts values at -4.4 by a bias, which is not offered).
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from sonde.core.errors import UserError, invalid
 from ..files.saving import saving
 
 FILE = "heads.safetensors"
-"""In a model's folder, and in every checkpoint."""
+"""File name in a model's folder, and in every checkpoint."""
 NAME = "sonde_heads"
-"""What the module is called in the model that it is put on."""
+"""Name of the module in the model that carries the heads."""
 _ABOUT = "sonde"
-"""In the file's metadata: what the heads are, as JSON. Older files have an entry for each fact."""
+"""Key in the file's metadata: a description of the heads, as JSON. Older files have one entry for each fact."""
 BLOCK = 1 << 24
-"""Most values of tokens that are held for the backward pass at once."""
+"""Most token values that are held for the backward pass at once."""
 
 Trunk = Literal["shared", "detached", "frozen"]
 
@@ -50,10 +51,10 @@ Trunk = Literal["shared", "detached", "frozen"]
 class HeadSpec(Checked):
     """Which heads there are, and how they learn.
 
-    `v`: a value of states; `q`: how many of tokens, each with a slow copy where `target` is set. `trunk`: "shared" lets
-    the heads' gradients through to the model; "detached" does not, so that only what else is in the loss trains it;
-    "frozen" trains nothing but the heads. Slow copies move by `polyak` after `every` optimizer steps (polyak 1: a hard
-    copy). `width`: of the layer between, in sizes of the hidden state.
+    `v`: a value of states; `q`: the number of heads with values of tokens, each with a slow copy if `target` is set.
+    `trunk`: "shared" passes the heads' gradients on to the model; "detached" does not, so only the rest of the loss
+    trains the model; "frozen" trains nothing but the heads. Slow copies move by `polyak` after `every` optimizer steps
+    (polyak 1: a hard copy). `width`: size of the middle layer, as a multiple of the hidden state's.
     """
 
     called = "heads"
@@ -78,7 +79,7 @@ class HeadSpec(Checked):
 
 
 class Heads(nn.Module):
-    """See the module. `hidden` and `vocab` are the sizes of the model that they are for."""
+    """The heads of one model (see the module); `hidden` and `vocab` are the sizes of that model."""
 
     def __init__(self, spec: HeadSpec, *, hidden: int, vocab: int, seed: int = 0) -> None:
         super().__init__()
@@ -93,7 +94,7 @@ class Heads(nn.Module):
         self.register_load_state_dict_post_hook(_not_missed)
 
     def forward(self, hidden_NH: Tensor, target_N: Tensor) -> dict[str, Tensor]:
-        """Of each position what its heads say of the token that follows: `v`; `q1` and `q1_logp`, its value and its
+        """What the heads say about the token that follows each position: `v`; `q1` and `q1_logp`, its value and its
         log-probability under the softmax of all values; `q1_target`; and so on."""
         hidden_NH = hidden_NH.float() if self.spec.trunk == "shared" else hidden_NH.detach().float()
         found: dict[str, Tensor] = {} if self.v is None else {"v": self.value(hidden_NH)}
@@ -111,7 +112,7 @@ class Heads(nn.Module):
             return self.v(hidden_NH.float())[:, 0]
 
     def least(self, hidden_BH: Tensor) -> Tensor:
-        """The smaller of the values of every token, by the slow copies where there are any, shape `(B, V)`."""
+        """The minimum over the Q heads of every token's value, by the slow copies if there are any, shape `(B, V)`."""
         heads = self.target if len(self.target) else self.q
         with torch.autocast(hidden_BH.device.type, enabled=False):
             return torch.stack([q(hidden_BH.float()) for q in heads]).amin(0)
@@ -123,11 +124,11 @@ class Heads(nn.Module):
             slow.lerp_(fast, self.spec.polyak)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Nothing: heads are no part of the weights of the model that they are put on."""
+        """Empty: heads are not part of the weights of the model that carries them."""
         return kwargs.get("destination", args[0] if args else {})
 
     def save(self, folder: Path) -> None:
-        """Into `heads.safetensors` of this folder."""
+        """Save to `heads.safetensors` in this folder."""
         facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
         about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors writes several in any order
         with saving(folder):
@@ -137,7 +138,7 @@ class Heads(nn.Module):
 
     @torch.no_grad()
     def load(self, folder: Path) -> None:
-        """What `save` wrote, which has to be of the same heads. Raises `UserError` where it is not."""
+        """Load what `save` wrote for heads of the same kind. Raises `UserError` for other heads."""
         with _opened(folder) as file:
             mine = dict(self.named_parameters())
             if set(file.keys()) != set(mine):
@@ -150,8 +151,8 @@ class Heads(nn.Module):
 
 
 def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
-    """Heads on a causal language model (under an adapter, too), as a module of it. With "frozen" nothing else of it is
-    trained from now on."""
+    """Add heads to a causal language model (also under an adapter), as one of its modules. With "frozen", nothing else
+    of it is trained from now on."""
     hidden, vocab = sizes(model)
     heads = Heads(spec, hidden=hidden, vocab=vocab, seed=seed)
     if spec.trunk == "frozen":
@@ -162,7 +163,7 @@ def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
 
 
 def read(folder: Path, model: Any) -> Heads:
-    """The heads of a folder, for this model. Raises `UserError` where there are none, or where they do not fit."""
+    """Load the heads of a folder for this model. Raises `UserError` if there are none, or if they do not fit."""
     with _opened(folder) as file:
         about = file.metadata() or {}
     try:
@@ -178,14 +179,14 @@ def read(folder: Path, model: Any) -> Heads:
 
 
 def sizes(model: Any) -> tuple[int, int]:
-    """Of the hidden state that a model's own head reads, and of its vocabulary."""
+    """Size of the hidden state that a model's own head reads, and of its vocabulary."""
     vocab, hidden = model.get_output_embeddings().weight.shape
     return int(hidden), int(vocab)
 
 
 @contextmanager
 def hidden_states(model: Any) -> Iterator[list[Tensor]]:
-    """What the model's own head is given meanwhile, one tensor per forward pass."""
+    """Record the inputs of the model's own head within this context, one tensor per forward pass."""
     seen: list[Tensor] = []
     bare = model.module if isinstance(model, nn.parallel.DistributedDataParallel) else model
     hook = bare.get_output_embeddings().register_forward_pre_hook(lambda _, args: seen.append(args[0]))
@@ -196,8 +197,8 @@ def hidden_states(model: Any) -> Iterator[list[Tensor]]:
 
 
 def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: float, top_k: int | None = None) -> Tensor:
-    """The logits of a policy that prefers what is worth more: `log pi + beta (Q - V)`, all of a token; without `v_B`
-    nothing is taken away. With `top_k` only so many of the policy's own most likely tokens may be said.
+    """Logits of a policy that prefers valuable tokens: `log pi + beta (Q - V)`, for every token; without `v_B` nothing
+    is subtracted. With `top_k`, only so many of the policy's own most likely tokens are allowed.
 
     Source: LMRL-Gym, equation 5 (Q - V); its code leaves V out, which shifts all logits alike and changes no
     probability.
@@ -218,7 +219,8 @@ def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: floa
 def steering(
     heads: Heads, *, beta: float, minus_v: bool = True, top_k: int | None = None
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """From hidden states and logits to the logits of the policy that these values prefer (see `perturbed`)."""
+    """A function from hidden states and logits to the logits of the policy that prefers valuable tokens (see
+    `perturbed`)."""
     if not len(heads.q):
         raise UserError("heads: these hold no values of tokens; allowed: heads of mc or ilql")
 
@@ -240,8 +242,8 @@ def _head(hidden: int, middle: int, out: int) -> nn.Sequential:
 
 
 def _in_blocks(q: nn.Module, hidden_NH: Tensor, target_N: Tensor, vocab: int) -> tuple[Tensor, Tensor]:
-    """Value and log-probability of one token per position; of many positions, values are computed again on the way
-    back, so that not all are kept."""
+    """Value and log-probability of one token per position. For many positions, the values are recomputed in the
+    backward pass, so that not all are held in memory."""
     lines = max(1, BLOCK // vocab)
     if len(target_N) <= lines:
         return _chosen(q, hidden_NH, target_N)
@@ -259,7 +261,7 @@ def _chosen(q: nn.Module, hidden_NH: Tensor, target_N: Tensor) -> tuple[Tensor, 
 
 
 def _not_missed(module: nn.Module, keys: Any) -> None:
-    """A model's own weights are whole without those of heads."""
+    """Do not report missing heads when a model's own weights are loaded."""
     keys.missing_keys[:] = [key for key in keys.missing_keys if NAME not in key.split(".")]
 
 

@@ -1,22 +1,23 @@
-"""Keys and values of past tokens: where they are kept between calls, and where they lie while rows are decoded.
+"""Keys and values of past tokens: the cache between calls, and the batch that is being decoded.
 
-`Slots` keeps them as a radix tree over token ids: a node holds one run of tokens, its children what followed. A
-conversation finds its own past, a fork the part it shares, and tasks with one few-shot opening share a single copy of
-it, all by the longest matching prefix.
+`Slots` is the cache between calls, a radix tree over token ids: a node holds one run of tokens, its children what
+followed. By the longest matching prefix, a conversation finds its own past, a fork the part that it shares, and tasks
+with the same few-shot opening share one copy of it.
 
-When the byte budget is used up, what was not used for longer than conversations take to come back goes, oldest first;
-as long as all that is kept belongs to conversations that still run, newcomers are kept as far as there is room, and no
-further. Conversations that take turns would otherwise drop each other's past just before it is needed, and a budget for
-most of them would be worth as little as none.
+When the byte budget is exhausted, `Slots` evicts the nodes that were unused for longer than conversations take to come
+back, oldest first. If everything in the cache belongs to running conversations, new entries are kept only as far as
+there is room. Otherwise conversations that take turns would evict each other's past just before it is needed, and a
+budget that suffices for most of them would be worth no more than none.
 
-`Deck` is the batch being decoded: a plane of shape (rows, heads, columns, head size) for the keys of every layer, and
-one for its values. Rows are aligned at the right, at column `end`, and have no holes, so a model sees ordinary
-left-padded input with a two-dimensional mask and any attention pattern stays right; new tokens are written in place.
+`Deck` is the batch that is being decoded: a plane of shape (rows, heads, columns, head size) for the keys of every
+layer, and one for its values. Rows are aligned at the right, at column `end`, and have no holes, so a model sees
+ordinary left-padded input with a two-dimensional mask and any attention pattern stays correct; new tokens are written
+in place.
 
-Planes of equal shape, mostly all there are, lie in one tensor, a stack, so that a row comes and goes by one copy and
-not by one per plane: for a small model these copies are half of what playing costs.
+Planes of equal shape, usually all of them, lie in one tensor, a stack, so that one copy moves a row in or out instead
+of one copy per plane: for a small model these copies are half the cost of play.
 
-Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging; what stays is ours.
+Source: the tree follows RadixAttention (SGLang, arXiv 2312.07104), without paging; the eviction rule is ours.
 """
 
 from __future__ import annotations
@@ -43,23 +44,23 @@ from ..chat.chat import common
 from .attention import windows
 
 KV = list[Tensor | None]
-"""Keys and values of a run of tokens: of every stack of a deck its part, (planes, heads, tokens, head size); None where
-the model never wrote any."""
+"""Keys and values of a run of tokens: its part of every stack of a deck, (planes, heads, tokens, head size); None for a
+stack that the model never wrote."""
 
 ROOM = 256
-"""Columns on either side beyond those asked for when a deck is enlarged: moving it is a copy of all rows."""
+"""Extra columns on either side when a deck is enlarged, because moving it copies all rows."""
 
 
 ABSENCES = 256
-"""Conversations that came back, of which the longest absence counts."""
+"""Number of latest returns of conversations whose longest absence counts."""
 
 AWAY = 1 << 16
-"""Conversations that are remembered as having gone."""
+"""Number of absent conversations that are remembered."""
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One run of tokens that was always seen as a whole, with its keys and values."""
+    """A run of tokens that was always seen as a whole, with its keys and values."""
 
     ids: array[int]
     kv: KV
@@ -73,13 +74,13 @@ class Node:
 
 
 class Slots:
-    """The tree. Not safe for threads: one worker owns it."""
+    """The cache between calls. Not thread-safe: one worker owns it."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self.nbytes = 0
         self.evicted = 0
-        """Tokens dropped, or not kept, so far to stay within the budget."""
+        """Tokens that were dropped or not kept, so far, to stay within the budget."""
         self._root = Node(array("i"), [], None)
         self._clock = 0  # in requests
         self._size = 0  # bytes of a token, once known
@@ -88,30 +89,31 @@ class Slots:
         self._returned = 0  # when the last one came back
 
     def tick(self, requests: int) -> None:
-        """So many requests arrive at once. What any of them uses stays until the next ones do."""
+        """Count requests that arrive together. What any of them uses stays until the next requests arrive."""
         self._clock += requests
 
     def gone(self, conversation: int) -> None:
-        """This conversation was answered, and may come back."""
+        """Record that this conversation was answered; it may come back."""
         self._away[conversation] = self._clock
         if len(self._away) > AWAY:
             del self._away[next(iter(self._away))]
 
     def back(self, conversation: int) -> None:
-        """This conversation has come back, if it was here."""
+        """Record that this conversation has come back, if it was here before."""
         if (gone := self._away.pop(conversation, None)) is not None:
             self._absences.append(self._clock - gone)
             self._returned = self._clock
 
     def room(self) -> int:
-        """How many tokens could be kept now; where nothing was kept yet, as many as there are bytes."""
+        """How many tokens could be kept now; as many as there are bytes if nothing was kept yet."""
         if not self._size:
             return self.budget
         old = self._clock - self._patience()
         return (self.budget - self.nbytes + sum(n.nbytes for n in self._nodes() if n.used < old)) // self._size
 
     def match(self, ids: array[int]) -> tuple[int, list[tuple[Node, int]]]:
-        """How many of `ids` are kept, and the nodes that hold them with the number of tokens of each that match."""
+        """How many of `ids` are in the cache, and the nodes that hold them with the number of matching tokens of
+        each."""
         node, at, path = self._root, 0, list[tuple[Node, int]]()
         while at < len(ids) and (child := node.children.get(ids[at])):
             child.used = self._clock
@@ -124,8 +126,8 @@ class Slots:
         return at, path
 
     def insert(self, ids: array[int], take: Callable[[int, int], KV]) -> None:
-        """Keep `ids` as far as there is room; `take(a, b)` gives the keys and values of tokens a to b, asked only for
-        what is not kept yet."""
+        """Keep `ids` as far as there is room. `take(a, b)` returns the keys and values of tokens a to b, requested only
+        for what is not in the cache yet."""
         at, path = self.match(ids)
         if at == len(ids) or not self.budget:
             return
@@ -146,7 +148,7 @@ class Slots:
         self._lengthen(leaf)
 
     def _split(self, node: Node, n: int) -> Node:
-        """Cut `node` after `n` tokens; the new upper part, whose only child is the lower."""
+        """Cut `node` after `n` tokens; returns the new upper part, whose only child is the lower."""
         parent = node.parent
         assert parent is not None
         upper = Node(node.ids[:n], _cut(node.kv, 0, n), parent, {node.ids[n]: node}, node.used)
@@ -166,7 +168,7 @@ class Slots:
             leaf = parent
 
     def _evict(self, wanted: int) -> None:
-        """Drop what no running conversation is waiting for, until so many bytes are free."""
+        """Evict what no running conversation waits for, until so many bytes are free."""
         old = self._clock - self._patience()
         while self.nbytes + wanted > self.budget:
             leaves = (node for node in self._nodes() if not node.children and node.used < old)
@@ -179,8 +181,8 @@ class Slots:
             self.evicted += len(leaf.ids)
 
     def _patience(self) -> int:
-        """After how many requests what was not used is taken to be over: twice the longest absence of late, and none at
-        all where nobody has come back for that long."""
+        """After how many requests an unused node counts as abandoned: twice the longest recent absence, or zero if
+        nobody has come back for that long."""
         longest = 2 * max(self._absences, default=0)
         return longest if self._clock - self._returned <= longest else 0
 
@@ -193,12 +195,12 @@ class Slots:
 
 
 def _cut(kv: KV, a: int, b: int) -> KV:
-    """A copy, so that the bytes of the rest are freed with the rest."""
+    """A copy, so that the memory of the rest is freed with the rest."""
     return [t if t is None else t[:, :, a:b].clone() for t in kv]
 
 
 class Deck:
-    """The rows being computed. `lengths[r]` tokens of row r end at column `end`."""
+    """The rows being decoded. `lengths[r]` tokens of row r end at column `end`."""
 
     def __init__(self, n_layers: int) -> None:
         self.lengths: list[int] = []
@@ -210,12 +212,12 @@ class Deck:
         self._rows = self._columns = 0
         self._window = (0, 0, 0, 0)  # first and last row, first and last column
         self.past = 0
-        """Columns of the open window that were there before."""
+        """Columns of the open window that held tokens before."""
         self._lanes = [_Lane(self, layer) for layer in range(n_layers)]
         self.cache = Cache(layers=[*self._lanes])
 
     def fit(self, rows: int, left: int, right: int) -> None:
-        """Make space for `rows` rows in all, `left` columns before `end` and `right` after it."""
+        """Make space for `rows` rows in total, `left` columns before `end` and `right` after it."""
         if not self.lengths:  # nothing to move: as much room on both sides as there is
             self.end = max(left, (left + self._columns - right) // 2)
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
@@ -231,7 +233,7 @@ class Deck:
                 new[:, :n, :, self.end - used : self.end] = old[:, :n, :, end - used : end]
 
     def load(self, row: int, path: Sequence[tuple[Node, int]], length: int, fed: int) -> None:
-        """Put the first `length - fed` tokens of a row where they belong; `path` is that of `Slots.match`."""
+        """Copy the first `length - fed` tokens of a row into place; `path` comes from `Slots.match`."""
         at, past = self.end - length, self.end - fed
         for node, matched in path:
             n = min(matched, past - at)
@@ -251,25 +253,26 @@ class Deck:
         return self.cache
 
     def view(self, plane: int, like: Tensor | None = None) -> Tensor | None:
-        """A plane of the open window; one that was never written is made `like` this, or is None."""
+        """A plane of the open window; if it was never written, it is created `like` the given tensor, or None is
+        returned."""
         i, at = self._where[plane]
         first, last, left, end = self._window
         stack = self._stacks[i] if like is None else self._stack(i, like)
         return None if stack is None else stack[at, first:last, :, left:end]
 
     def _shut(self) -> None:
-        """No window is open: what it showed may be freed."""
+        """Close the window, so that the memory behind its views can be freed."""
         for lane in self._lanes:
             lane.keys = lane.values = None
 
     def take(self, row: int, a: int, b: int) -> KV:
-        """A copy of tokens `a` to `b` of a row."""
+        """Copy tokens `a` to `b` of a row."""
         self._settle()
         start = self.end - self.lengths[row]
         return [s if s is None else s[:, row, :, start + a : start + b].clone() for s in self._stacks]
 
     def remove(self, row: int) -> None:
-        """Drop a row; the last one takes its place."""
+        """Remove a row; the last row takes its place."""
         last = len(self.lengths) - 1
         if row != last:
             self._settle()
@@ -281,13 +284,14 @@ class Deck:
         self.lengths.pop()
 
     def scrub(self) -> None:
-        """Replace what is not a number by zero, everywhere: a masked column counts zero times, and only if finite."""
+        """Replace non-finite values by zero everywhere: a masked column has weight zero, which is harmless only if it
+        is finite."""
         for stack in self._stacks:
             if stack is not None:
                 stack.nan_to_num_(0.0, 0.0, 0.0)
 
     def clear(self) -> None:
-        """Forget all rows and free their memory."""
+        """Remove all rows and free their memory."""
         self._shut()
         self._stacks = [None] * len(self._stacks)
         self.lengths, self.end, self._rows, self._columns = [], 0, 0, 0
@@ -301,7 +305,8 @@ class Deck:
         return stack
 
     def _settle(self) -> None:
-        """After the first pass, when every plane's shape is known: put those of equal shape into one stack."""
+        """After the first pass, when the shape of every plane is known, combine planes of equal shape into one
+        stack."""
         if self._settled:
             return
         alike = dict[Any, list[int]]()
@@ -320,7 +325,8 @@ def _joined(stacks: Sequence[Tensor | None]) -> Tensor | None:
 
 
 class _Lane(CacheLayerMixin):
-    """One layer of a deck, as transformers asks for it: views of the open window, whose last columns are written."""
+    """A layer of a deck with transformers' cache interface: views of the open window, whose last columns are
+    written."""
 
     is_sliding = False  # all columns are kept; a sliding layer's mask still hides what is out of its window
 
@@ -330,7 +336,7 @@ class _Lane(CacheLayerMixin):
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Nothing to do: the deck makes its tensors at the first write."""
+        """Nothing to do: the deck creates its tensors at the first write."""
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         device = key_states.device.type
@@ -357,8 +363,8 @@ class _Lane(CacheLayerMixin):
 
 
 class Beside(torch.nn.Module):
-    """Two models that read the same tokens, each with its own layers of one cache: the first one's, then the second's.
-    What comes out is the first one's."""
+    """Two models that read the same tokens, each with its own layers of one cache: first the policy's, then those of
+    the model whose hidden states the value heads read. The output is the policy's."""
 
     def __init__(self, first: Any, second: Any) -> None:
         super().__init__()
@@ -373,7 +379,8 @@ class Beside(torch.nn.Module):
 
 
 def layers(model: Any) -> int:
-    """How many of a cache a model has. Raises `UserError` for one that keeps anything but keys and values per token."""
+    """The number of layers of a model's cache. Raises `UserError` for a model that keeps anything but keys and values
+    per token."""
     found = DynamicCache(config=model.config).layers
     strange = {type(layer).__name__ for layer in found} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
     if strange:

@@ -1,9 +1,9 @@
-"""Sequences of tokens as one radix tree, and the tree as blocks that are computed one after another. No torch here.
+"""Token sequences as a radix tree, cut into blocks that are computed one after another. No torch here.
 
-A *run* is a piece of the tree without branches: what several sequences have in common stands in it once. A *block* is
-one or more runs that are fed to the model together: neighbours in the tree, all of which hang from the end of one run
-in an earlier block, their *base*, or begin at the start. So what comes before a block is one sequence, the same for all
-of it, and the keys and values of a run are computed once, however many sequences go through it.
+A *run* is a piece of the tree without branches: tokens that several sequences share appear in it once. A *block* is one
+or more runs that are fed to the model together: neighbours in the tree that all follow the end of one run in an earlier
+block, their *base*, or that begin at the start. So the context of a block is one sequence, the same for all of it, and
+the keys and values of a run are computed once, however many sequences pass through it.
 
 Source: ours; masks over a tree of tokens are those of speculative decoding (SpecInfer, arXiv 2305.09781), and a tree of
 shared prefixes that of RadixAttention (SGLang, arXiv 2312.07104).
@@ -20,7 +20,7 @@ from ..chat.chat import common
 
 @dataclass(eq=False, slots=True)
 class Run:
-    """`ids` at the positions from `start` on; `wanted` says at how many of them a next token is to be predicted."""
+    """`ids` at the positions from `start` on; `wanted`: at how many of them the next token is to be predicted."""
 
     ids: array[int]
     start: int
@@ -54,7 +54,7 @@ class Tree:
         self.ends = [found[r] for r in range(len(rows))]
 
     def _grow(self, path: list[Run], ids: array[int], shared: int) -> None:
-        """Make `path`, the runs of a sequence that shares so many tokens with `ids`, the runs of `ids`."""
+        """Turn `path`, the runs of a sequence that shares so many tokens with `ids`, into the runs of `ids`."""
         while path and path[-1].start >= shared:
             path.pop()
         if path and path[-1].end > shared:
@@ -65,7 +65,8 @@ class Tree:
             path.append(run)
 
     def _split(self, run: Run, at: int) -> Run:
-        """Cut a run in two; it stays its own second part, where sequences end. The first part."""
+        """Cut a run in two and return the first part. The object itself becomes the second part, where sequences
+        end."""
         first = Run(run.ids[: at - run.start], run.start, run.parent, [run])
         beside = self._beside(run)
         beside[beside.index(run)] = first
@@ -77,7 +78,7 @@ class Tree:
 
     @property
     def runs(self) -> Iterator[Run]:
-        """All of them, each before those that hang from it."""
+        """All runs, each before those that follow it."""
         stack = self.roots[::-1]
         while stack:
             run = stack.pop()
@@ -85,7 +86,7 @@ class Tree:
             yield run
 
     def holder(self, row: int, position: int) -> Run:
-        """The run in which a row's token at this position stands."""
+        """The run that contains a row's token at this position."""
         run = self.ends[row]
         while run.start > position:
             assert run.parent is not None
@@ -95,7 +96,7 @@ class Tree:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Runs that are computed together, each after the one it hangs from, and the blocks that hang from these."""
+    """Runs that are computed together, each after the one it follows, and the blocks that follow them."""
 
     runs: list[Run]
     base: Run | None
@@ -103,18 +104,18 @@ class Block:
 
 
 def blocks(tree: Tree, *, tokens: int, wanted: int, alone: bool = False) -> list[Block]:
-    """The tree in blocks of at most so many tokens, and so many wanted predictions, as far as single runs allow; the
-    ones that begin at the start. With `alone` every run is a block.
+    """Cut the tree into blocks of at most so many tokens and wanted predictions, as far as single runs allow; returns
+    the blocks that begin at the start. With `alone` every run is a block.
 
-    From the leaves up, every run keeps the lightest of its children that fit in with it, which gives the fewest blocks
-    if cut children were blocks of their own; those of one run are put together as far as they fit.
+    From the leaves up, every run keeps the lightest of its children that fit into its block, which gives the fewest
+    blocks if cut children were blocks of their own. Cut children of one run are then combined as far as they fit.
     """
     return _Cutting(tokens, wanted, alone).blocks(tree)
 
 
 @dataclass(eq=False, slots=True)
 class _Part:
-    """Runs next to each other, with what they weigh together with all that they keep."""
+    """Adjacent runs, with the size of all that they keep."""
 
     runs: list[Run]
     tokens: int
@@ -127,7 +128,7 @@ class _Part:
 
 
 class _Cutting:
-    """What every run keeps and what is cut from it; None stands for the start."""
+    """Which runs every run keeps in its block, and which are cut off; None stands for the start."""
 
     def __init__(self, tokens: int, wanted: int, alone: bool) -> None:
         self.tokens, self.wanted, self.alone = tokens, wanted, alone
@@ -154,7 +155,7 @@ class _Cutting:
         return not self.alone and a.tokens + b.tokens <= self.tokens and a.wanted + b.wanted <= self.wanted
 
     def _rest(self, own: _Part, children: Sequence[_Part]) -> list[_Part]:
-        """What is left when `own` has taken the lightest of these."""
+        """The parts that remain after `own` took the lightest that fit."""
         rest: list[_Part] = []
         for child in sorted(children, key=lambda part: part.tokens):
             if self._fits(own, child):
@@ -164,7 +165,7 @@ class _Cutting:
         return rest
 
     def _together(self, parts: Sequence[_Part]) -> list[_Part]:
-        """Fewer parts, the heaviest first, each in the first one with room for it."""
+        """Combine parts, the heaviest first, each into the first one with room for it."""
         found: list[_Part] = []
         for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
             room = next((other for other in found if self._fits(other, part)), None)
@@ -175,11 +176,11 @@ class _Cutting:
         return found
 
     def _after(self, base: Run | None) -> list[Block]:
-        """The blocks that hang from the end of a run, or begin at the start."""
+        """The blocks that follow the end of a run, or begin at the start."""
         return [Block(self._all(part.runs), base) for part in self.cut[base]]
 
     def _all(self, runs: Sequence[Run]) -> list[Run]:
-        """These runs and all that they keep, each after the one it hangs from."""
+        """These runs and all that they keep, each after the one it follows."""
         found: list[Run] = []
         stack = [*reversed(runs)]
         while stack:

@@ -1,10 +1,11 @@
-"""Draw the next token of many rows at once, each row with its own settings and its own random number.
+"""Sample the next token of many rows at once, each row with its own settings and its own random number.
 
 After division by the temperature a token stays if p >= min_p * max p and if it belongs to the smallest set of most
-likely tokens whose probabilities reach top_p; among those that stay, the inverse of the cumulative distribution in
-order of token id picks one from a number in [0, 1). Id order, unlike an order by probability, cannot flip two tokens
-that rounding makes swap places. Temperature 0 takes the most likely token. Ids that are no token (a vocabulary may be
-padded) are never drawn; log-probabilities are those of the model as it is, which gives such ids next to nothing.
+likely tokens whose probabilities reach top_p. A number in [0, 1) then selects one of the remaining tokens by the
+inverse of the cumulative distribution in order of token id. Unlike an order by probability, id order cannot flip two
+tokens that rounding makes swap places. Temperature 0 takes the most likely token. Ids that are no token (a vocabulary
+may be padded) are never sampled; log-probabilities are those of the unmodified model, which gives such ids almost no
+probability.
 
 Sources: min-p, arXiv 2407.01082; top-p (nucleus), arXiv 1904.09751.
 """
@@ -20,16 +21,17 @@ from sonde.core.model import Sampling
 from sonde.core.seeding import derive
 
 NUCLEUS = 512
-"""Most likely tokens looked at first for top-p. They are nearly always enough, and all of them cost a sort."""
+"""Most likely tokens that top-p considers first. They are nearly always enough, and considering all costs a sort."""
 
 
 def uniform(sampling: Sampling, position: int) -> float:
-    """The number in [0, 1) that decides the token at `position` of a completion, whatever else runs beside it."""
+    """The number in [0, 1) that decides the token at `position` of a completion, independent of the rest of the
+    batch."""
     return (derive(sampling.seed, "token", position) >> 11) * 2.0**-53
 
 
 def put(values: Sequence[object], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """These numbers on a device. From pinned memory a GPU takes them when it comes to it, and nobody waits."""
+    """Copy numbers to a device. From pinned memory a GPU copies them asynchronously, so the host does not wait."""
     host = torch.tensor(values, dtype=dtype)
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
@@ -42,11 +44,11 @@ def draw(
     absent_V: Tensor | None = None,
     top: int = NUCLEUS,
 ) -> tuple[list[int], list[float]]:
-    """Token ids and their natural log-probabilities before truncation, one of each per row: at the row's temperature,
-    or at 1 where that is 0. `absent_V` is true for ids that may not be drawn. Where there is a nucleus, the `top` most
-    likely tokens are looked at first.
+    """Sample one token id per row; returns the ids and their natural log-probabilities before truncation, at the row's
+    temperature, or at 1 if that is 0. `absent_V` is true for ids that must not be sampled. For top-p, the `top` most
+    likely tokens are considered first.
 
-    A GPU is waited for once, for all that it has to tell.
+    The host waits for a GPU once, for all results together.
     """
     device = logits_BV.device
     warm = [s.temperature > 0 for s in samplings]
@@ -68,7 +70,7 @@ def draw(
 
 
 def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
-    """The logits of each row divided by its temperature; those of greedy rows as they are."""
+    """Divide the logits of each row by its temperature; greedy rows stay unchanged."""
     temperatures = [s.temperature or 1.0 for s in samplings]
     if all(t == 1.0 for t in temperatures):
         return logits_BV
@@ -78,7 +80,7 @@ def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
 def _pick(
     logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int], top: int
 ) -> tuple[Tensor, Tensor | None]:
-    """A token for every row; and, where there is a nucleus, whether `top` tokens were enough to find it."""
+    """Sample a token for every row; with top-p, also return whether `top` tokens were enough to find the nucleus."""
     cuts = [(s.min_p, s.top_p) if s.temperature > 0 else (0.0, 1.0) for s in samplings]
     uniforms = [uniform(s, n) for s, n in zip(samplings, positions, strict=True)]
     columns_B3 = put([(*c, u) for c, u in zip(cuts, uniforms, strict=True)], logprobs_BV.device, torch.float64)
@@ -93,7 +95,8 @@ def _pick(
 
 
 def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor | None, top: int) -> tuple[Tensor, Tensor | None]:
-    """Which tokens stay, the most likely always; and for which rows the `top` most likely ones suffice for that."""
+    """Which tokens stay (the most likely always); and for which rows the `top` most likely tokens suffice to decide
+    that."""
     keep_BV = probs_BV >= min_p_B1 * probs_BV.amax(-1, keepdim=True)
     if top_p_B1 is None:
         return keep_BV, None

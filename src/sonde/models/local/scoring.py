@@ -1,12 +1,12 @@
-"""Log-probabilities of given tokens: the probes of all requests that wait become one tree, computed block by block.
+"""Log-probabilities of given tokens: the probes of all waiting requests form one prefix tree, computed block by block.
 
 Equal beginnings (turns of one conversation, candidates of one turn, episodes that share a prompt) are computed once:
-`tree.py` cuts the radix tree of all rows into blocks, and a block is one forward pass of one row without padding. What
-comes before it is its cache, the keys and values of its ancestors; inside it a mask lets every token see the tokens on
-its own path only, and positions count along the path. So every log-probability is that of a plain pass over its probe,
-and every distinct token is computed once.
+`prefix_tree.py` cuts the radix tree of all rows into blocks, and a block is one forward pass of one row without
+padding. Its context is its cache, the keys and values of its ancestors; inside it a mask lets every token see the
+tokens on its own path only, and positions count along the path. So every log-probability is that of a plain pass over
+its probe, and every distinct token is computed once.
 
-Where a model takes no such mask (`attend.py`), every run of the tree is a pass of its own, plain and causal.
+If a model takes no such mask (`attention.py`), every run of the tree is a pass of its own, plain and causal.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .batching import Score, Stats, Ticket
 from .prefix_tree import Block, Run, Tree, blocks
 
 TOKENS = {"cpu": 512}
-"""Tokens of a pass, by the kind of device. Attention is computed for all pairs, masked or not, and a processor is busy
-with few: with SmolLM2 on one core, passes of 128, 256, 512 and 1,024 tokens are 8.7, 10, 10.7 and 9 times as fast as
+"""Tokens per pass, by type of device. Attention is computed for all pairs, masked or not, and a few tokens already keep
+a CPU busy: with SmolLM2 on one core, passes of 128, 256, 512 and 1,024 tokens are 8.7, 10, 10.7 and 9 times as fast as
 turn by turn (`benchmarks/elicit.py --tokens`)."""
 MOST_TOKENS = 2048
-"""On other devices."""
+"""Tokens per pass on other devices."""
 LEAST_TOKENS = 32
-"""The fewest that are tried where memory does not suffice for more."""
+"""The smallest pass that is tried when memory runs out."""
 LOGITS = 1 << 26
 """Most logits of one pass (256 MiB in float32)."""
 
 Steer = Callable[[Tensor, Tensor], Tensor]
-"""From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits that are drawn from."""
+"""From the last hidden states (rows, hidden size) and logits (rows, vocabulary) to the logits to sample from."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The `place`-th score of a row of a request is that of `token`."""
+    """The `place`-th score of a row of a request is the one of `token`."""
 
     ticket: int
     row: int
@@ -54,7 +54,7 @@ class _Target:
 
 @dataclass(slots=True, eq=False)
 class _Past:
-    """Keys and values of a block, and those before it. `columns` says where its runs lie."""
+    """Keys and values of a block, and of those before it. `columns`: the first column of each run."""
 
     kv: list[Tensor]
     columns: dict[Run, int]
@@ -63,15 +63,15 @@ class _Past:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """What a block hangs from: the columns of `past` that lead to its base."""
+    """The context of a block: the columns of `past` that lead to its base."""
 
     past: _Past
     columns: Tensor
 
 
 class Scorer:
-    """Serves `Score` requests with `model`, whose cache has `n_layers` layers. `steer`: from the hidden states that the
-    head of `valuer` is given and the logits to what is told of every token in place of its log-probability."""
+    """Serves `Score` requests with `model`, whose cache has `n_layers` layers. `steer` maps the hidden states before
+    the head of `valuer`, and the logits, to numbers that replace the log-probabilities."""
 
     def __init__(
         self, model: Any, *, n_layers: int, stats: Stats, steer: Steer | None = None, valuer: Any | None = None
@@ -86,7 +86,8 @@ class Scorer:
             valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
     def serve(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        """Settle these tickets. Where memory does not suffice, passes get shorter; every call tries twice as long."""
+        """Settle these tickets. When memory runs out, passes are halved; every call first tries twice the last
+        length."""
         self._tokens = min(self.most, 2 * self._tokens)
         while waiting := [ticket for ticket in tickets if not ticket.settled]:
             try:
@@ -127,7 +128,7 @@ class Scorer:
     def _walk(
         self, first: Sequence[Block], targets: dict[Run, dict[int, list[_Target]]]
     ) -> Iterator[tuple[_Target, float]]:
-        """Compute these blocks and all that hang from them, depth first, so that little has to be kept."""
+        """Compute these blocks and all that follow, depth first, so that little has to be kept in memory."""
         stack: list[tuple[Block, _Past | None]] = [(block, None) for block in first]
         while stack:
             block, past = stack.pop()
@@ -142,7 +143,7 @@ class Scorer:
                 stack += [(child, past) for child in block.after]
 
     def _forward(self, block: Block, before: _Path | None, wanted: Sequence[int]) -> tuple[Tensor, list[Tensor]]:
-        """Logits at the `wanted` columns, and keys and values of all columns where other blocks need them."""
+        """Logits at the `wanted` columns, and keys and values of all columns if other blocks need them."""
         device = self.model.device
         ids = torch.tensor([i for run in block.runs for i in run.ids], device=device)
         positions_T = torch.cat([torch.arange(run.start, run.end, device=device) for run in block.runs])
@@ -166,7 +167,7 @@ class Scorer:
         return logits_TV, [t[..., n_before:, :].clone() if n_before else t for t in kept]
 
     def _told(self, logits_TV: Tensor) -> tuple[Tensor, Tensor]:
-        """Of each token a number, and what is to be taken away from all of a position."""
+        """A number for each token, and what to subtract from all numbers of a position."""
         if self.steer is None:
             logits_TV = logits_TV.float()
             return logits_TV, logits_TV.logsumexp(-1)
@@ -177,7 +178,7 @@ class Scorer:
         self._hidden = args[0][0]
 
     def _cache(self, before: _Path | None) -> Cache:
-        """A cache that holds all that leads to a block."""
+        """A cache that holds the whole context of a block."""
         paths: list[_Path] = []
         while before:
             paths.append(before)
@@ -192,7 +193,7 @@ class Scorer:
         return Cache(layers=[*layers])
 
     def _masks(self, block: Block, positions_T: Tensor, n_before: int) -> Any:
-        """What each column sees, per kind of layer; None where all of it is one plain sequence."""
+        """What each column sees, per layer type; None if the block is one plain sequence."""
         if self.windows is None or all(a is b.parent for a, b in zip(block.runs, block.runs[1:], strict=False)):
             return None
         reach_S = torch.cat([torch.arange(n_before, device=positions_T.device), positions_T])
@@ -203,7 +204,7 @@ class Scorer:
 
 
 def _ancestors(block: Block) -> Tensor:
-    """Which columns lie in the same run or in one that leads to it."""
+    """Which columns are in the same run or in one that leads to it."""
     index = {run: i for i, run in enumerate(block.runs)}
     leads = torch.eye(len(block.runs), dtype=torch.bool)
     for run, i in index.items():
@@ -214,7 +215,7 @@ def _ancestors(block: Block) -> Tensor:
 
 
 def _path(past: _Past, base: Run) -> _Path:
-    """The columns from the start of a block to the end of this run of it."""
+    """The columns from the start of a block to the end of this run."""
     runs: list[Run] = []
     run: Run | None = base
     while run in past.columns:
@@ -229,7 +230,7 @@ def _path(past: _Past, base: Run) -> _Path:
 
 
 def _gathered(told_TV: Tensor, less_T: Tensor, targets: Sequence[Sequence[_Target]]) -> Iterator[tuple[_Target, float]]:
-    """What is told of the targets at each row, less what is to be taken away there."""
+    """The numbers of the targets at each row, minus what is to be subtracted there."""
     if not targets:
         return
     pairs = [(i, target) for i, found in enumerate(targets) for target in found]
@@ -239,5 +240,5 @@ def _gathered(told_TV: Tensor, less_T: Tensor, targets: Sequence[Sequence[_Targe
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether there was no room, on whatever device."""
+    """Whether memory ran out, on any device."""
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
