@@ -26,10 +26,10 @@ from typing import Any, Literal
 import sonde
 from sonde import Completion, Message, Probe, Sampling
 from sonde.core import SondeError, UserError, WorldError
-from sonde.models.chat import Scored
+from sonde.models.chat.chat import Scored
 from sonde.models.hf import HF
-from sonde.models.imprint import mean_distance, probe_of
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.served_weights import mean_distance, probe_of
+from sonde.models.remote.token_client import TokenEndpoint
 
 ASKED = (Message("user", "Name some things that one can find in a kitchen, and say what they are for."),)
 LONG = (Message("user", " ".join(f"Item {i} is kept in box {(7 * i) % 31}." for i in range(40))),)

@@ -7,9 +7,8 @@
 First checks, with sonde-tiny-maze in float32: scores packed into one tree against separate passes, greedy decoding
 against transformers' `generate`, log-probabilities at sampling against those that training computes; and how often the
 host waits for the GPU per decoded token (`torch.cuda.set_sync_debug_mode`). Then decoding, of prompts of different
-lengths that share their beginning, beside transformers' `generate` and its continuous batching, and on a GPU with its
-steps compiled: tokens per second from nothing kept to the last token, so reading the prompts is in it, and compiling is
-not; end tokens are forbidden, so all do the same work.
+lengths that share their beginning, beside transformers' `generate` and its continuous batching: tokens per second from
+nothing kept to the last token, so reading the prompts is in it; end tokens are forbidden, so all do the same work.
 Then one step of GRPO on mazes. Last, in what time is left, the tests (`--tests`; none without a checkout).
 
 Printed is a table for docs/scale.md. Ends with 1 where a check fails or a test does. Needs no network, but for a
@@ -36,7 +35,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from gpu_checks import CHECKS, PLAIN, TINY, Found, clock, endless, greedy, loaded, said, talks, waits
+from gpu_checks import CHECKS, PLAIN, TINY, Found, clock, endless, loaded, said, talks, waits
 
 import sonde
 from sonde.core import EMPTY, UserError
@@ -92,16 +91,16 @@ def prompts(name: str, rows: int, words: int) -> list[list[int]]:
     """The same prompts as ids."""
     from transformers import AutoTokenizer
 
-    from sonde.models.chat import Chat
+    from sonde.models.chat.chat import Chat
 
     chat = Chat(AutoTokenizer.from_pretrained(name), label=name, template=EMPTY)
     return [list(chat.prompt(messages).ids) for messages in talks(rows, words)]
 
 
-def by_sonde(o: argparse.Namespace, rows: int, backend: str = "") -> float:
-    hf = endless(o.model, o.device, o.dtype, rows, backend)
+def by_sonde(o: argparse.Namespace, rows: int) -> float:
+    hf = endless(o.model, o.device, o.dtype, rows)
     chats, told = talks(rows, o.words), replace(PLAIN, max_new_tokens=o.new)
-    asyncio.run(said(hf, chats, replace(told, max_new_tokens=2)))  # loads, warms up, compiles
+    asyncio.run(said(hf, chats, replace(told, max_new_tokens=2)))  # loads, warms up
     hf.release()
     begun = clock(o.device)
     completions = asyncio.run(said(hf, chats, told))
@@ -159,14 +158,7 @@ def by_continuous(o: argparse.Namespace, rows: int) -> float:
 
 ARMS: dict[str, Callable[[argparse.Namespace, int], float]] = {
     "sonde": by_sonde, "generate": by_generate, "continuous batching": by_continuous,
-    "sonde, compiled": lambda o, rows: by_sonde(o, rows, INDUCTOR),
 }  # fmt: skip
-INDUCTOR = "inductor"
-"""What torch compiles with by itself. It takes about a minute, so its arm comes last, and is left out on a CPU."""
-
-
-def arms(device: str) -> list[str]:
-    return [arm for arm in ARMS if device == "cuda" or "compiled" not in arm]
 
 
 def measured(o: argparse.Namespace) -> None:
@@ -245,12 +237,9 @@ def everything(o: argparse.Namespace) -> list[Found]:
     begun = time.monotonic()
     end = begun + 60 * o.minutes
     found = [check(o.device, attention) for attention in ("sdpa", "eager") for check in CHECKS]
-    if o.device == "cuda":
-        found.append(greedy(o.device, "sdpa", INDUCTOR))
     found.append(waits(o.device, o.model, o.dtype))
     until = begun + 0.6 * (end - begun)
-    order = sorted(product(o.rows, arms(o.device)), key=lambda one: "compiled" in one[1])
-    found += [decoding(o, arm, rows, until) for rows, arm in order]
+    found += [decoding(o, arm, rows, until) for rows, arm in product(o.rows, ARMS)]
     found += grpo(o)
     return [*found, tests(o.tests, end)]
 
@@ -263,7 +252,7 @@ def table(o: argparse.Namespace, found: Sequence[Found]) -> str:
         f"| tokens per {'CPU ' if o.device == 'cpu' else ''}second | " + " | ".join(f"{n} rows" for n in o.rows) + " |"
     ]
     lines += ["|---" * (1 + len(o.rows)) + "|"]
-    lines += [f"| {arm} | " + " | ".join(speeds[arm, n] for n in o.rows) + " |" for arm in arms(o.device)]
+    lines += [f"| {arm} | " + " | ".join(speeds[arm, n] for n in o.rows) + " |" for arm in ARMS]
     rest = [f"{f.verdict or '':<12} {f.what + (f', {f.rows} rows' if f.rows else ''):<28} {f.said}" for f in found]
     return "\n".join([*lines, "", *rest])
 

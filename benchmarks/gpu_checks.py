@@ -19,8 +19,8 @@ from typing import Any
 import sonde
 from sonde import Completion, Message, Probe, Sampling
 from sonde.core.model import Model
+from sonde.models.files.shipped import shipped
 from sonde.models.hf import HF
-from sonde.models.shipped import shipped
 
 TINY = str(shipped("sonde-tiny-maze").folder)
 TEXT = "you are at the goal is a way up down left right open from here go and look for"
@@ -77,8 +77,8 @@ def clock(device: str) -> float:
     return time.perf_counter()
 
 
-def endless(name: str, device: str, dtype: str, rows: int, backend: str = "") -> HF:
-    """The model with its end tokens forbidden, its steps compiled where a backend of `torch.compile` is named."""
+def endless(name: str, device: str, dtype: str, rows: int) -> HF:
+    """The model with its end tokens forbidden."""
     ends: list[Any] = []
 
     def steer(hidden: Any, logits: Any) -> Any:
@@ -88,9 +88,7 @@ def endless(name: str, device: str, dtype: str, rows: int, backend: str = "") ->
             ends.append(torch.tensor(sorted(hf._loaded.chat.ends), device=logits.device))
         return logits.index_fill(-1, ends[0], -math.inf)
 
-    hf = HF(
-        model=name, device=device, dtype=dtype, max_batch=rows, kv_bytes=8 << 30, steer=steer, compile=backend
-    )  # fmt: skip
+    hf = HF(model=name, device=device, dtype=dtype, max_batch=rows, kv_bytes=8 << 30, steer=steer)
     return hf
 
 
@@ -120,12 +118,12 @@ def scores(device: str, attention: str) -> Found:
     return verdict(f"scores, {attention}", apart < CLOSE, text)
 
 
-def greedy(device: str, attention: str, backend: str = "") -> Found:
-    """By itself, or with its steps compiled."""
+def greedy(device: str, attention: str) -> Found:
+    """Greedy completions, compared with those of transformers' `generate`."""
     import torch
 
     model, tokenizer = loaded(TINY, device, attention=attention)
-    hf = HF.around(model, tokenizer, model="check", compile=backend)
+    hf = HF.around(model, tokenizer, model="check")
     completions = asyncio.run(said(hf, talks(8, 90), Sampling(temperature=0.0, max_new_tokens=24)))
     same = 0
     for c in completions:
@@ -133,9 +131,7 @@ def greedy(device: str, attention: str, backend: str = "") -> Found:
         out = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=24)
         same += out[0, ids.shape[1] :].tolist() == list(c.ids)
     asyncio.run(hf.close())
-    return verdict(
-        f"greedy, {backend or attention}", same == 8, f"{same} of 8 completions are those of transformers' generate"
-    )
+    return verdict(f"greedy, {attention}", same == 8, f"{same} of 8 completions are those of transformers' generate")
 
 
 def sampling(device: str, attention: str) -> Found:

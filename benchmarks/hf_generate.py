@@ -1,9 +1,14 @@
-"""The local backend on one CPU core: tokens per second of prefill and decode, and how often history is computed.
+"""Benchmark of the local backend on one CPU core: prefill, decoding, multi-turn conversations, rounding.
 
     python benchmarks/hf_generate.py --model smollm2 --dtype bfloat16
+    python benchmarks/hf_generate.py --model smollm2 --turns 1 5 10      only conversations, compared with `generate`
 
-Times are CPU seconds of this process (all threads), so that a busy machine does not change them; the model is loaded
-and warmed up outside the timed regions. Texts are ours; end tokens are forbidden, so every completion has full length.
+With `--turns` the same conversations are played by sonde, which keeps the keys and values of earlier turns, and by
+transformers' `generate`, which computes the whole history at every turn.
+
+Times are CPU seconds of this process (all threads), so the load of the machine does not change them; the model is
+loaded and warmed up outside the timed regions. Texts are ours; end tokens are forbidden, so every completion has full
+length.
 """
 
 from __future__ import annotations
@@ -104,6 +109,49 @@ def conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
     )
 
 
+def compare_conversations(hf: HF, turns: int, episodes: int = 8, new: int = 16, words: int = 30) -> str:
+    """CPU seconds for the same multi-turn conversations: sonde, and transformers' `generate` on the whole history."""
+    hf.release()
+    ours = timed(lambda: play_with_sonde(hf, turns, episodes, new, words))
+    start = time.process_time()
+    play_with_generate(hf, turns, episodes, new, words)
+    theirs = time.process_time() - start
+    return (
+        f"{episodes} conversations x {turns:2} turns of {words} words and {new} sampled tokens: sonde {ours:6.1f} s, "
+        f"generate {theirs:6.1f} s, factor {theirs / ours:.1f}"
+    )
+
+
+async def play_with_sonde(hf: HF, turns: int, episodes: int, new: int, words: int) -> None:
+    async def one(i: int) -> None:
+        rng, chat = random.Random(i), tuple[Message, ...]()
+        for turn in range(turns):
+            chat = (*chat, Message("user", text(rng, words)))
+            c = await hf.generate(chat, replace(SAMPLING, max_new_tokens=new, seed=1000 * i + turn))
+            chat = (*chat, Message("assistant", c.text, c))
+
+    await asyncio.gather(*(one(i) for i in range(episodes)))
+
+
+def play_with_generate(hf: HF, turns: int, episodes: int, new: int, words: int) -> None:
+    """All conversations take a turn at the same time, as one batch padded on the left."""
+    import torch
+
+    loaded = hf._loaded
+    rngs, chats = [random.Random(i) for i in range(episodes)], [tuple[Message, ...]() for _ in range(episodes)]
+    more: dict[str, Any] = {"do_sample": True, "temperature": 0.7, "min_p": 0.3, "top_k": 0, "pad_token_id": 0}
+    for _ in range(turns):
+        chats = [(*chat, Message("user", text(rng, words))) for chat, rng in zip(chats, rngs, strict=True)]
+        asked = [list(loaded.chat.prompt(chat).ids) for chat in chats]
+        longest = max(map(len, asked))
+        ids = torch.tensor([[0] * (longest - len(row)) + row for row in asked])
+        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in asked])
+        with torch.inference_mode():
+            out = loaded.engine.model.generate(ids, attention_mask=mask, min_new_tokens=new, max_new_tokens=new, **more)
+        texts = [loaded.chat.decode(row[longest:].tolist()) for row in out]
+        chats = [(*chat, Message("assistant", said)) for chat, said in zip(chats, texts, strict=True)]
+
+
 def rounding(hf_args: dict[str, Any]) -> str:
     """How far log-probabilities of the same tokens move when other rows share the batch."""
     rng = random.Random(3)
@@ -133,11 +181,16 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    parser.add_argument("--turns", type=int, nargs="+", help="only compare conversations of so many turns")
     args = parser.parse_args()
     hf_args = {"model": args.model, "dtype": args.dtype, "threads": args.threads}
     hf = endless(hf_args)
     timed(lambda: hf.generate((Message("user", "warm up"),), replace(SAMPLING, max_new_tokens=4)))
     print(f"{args.model} {args.dtype}, {args.threads} thread(s)")
+    for turns in args.turns or ():
+        print(compare_conversations(hf, turns), flush=True)
+    if args.turns:
+        return
     print(prefill(hf, 2, 400, seed=1), flush=True)
     for rows, words, new, shared in (
         (1, 200, 16, False),

@@ -28,9 +28,12 @@ def _modules(package: str) -> tuple[str, ...]:
 
 _FORWARD = re.compile(r"ForwardRef\('([^']*)'\)")
 LOSSES = ("sft", "dpo", "rpo", "ipo", "ln_dpo", "simpo", "kto", "rwr", "grpo", "mc", "ilql", "ppo")
-MODELS = ("hf", "http", "vllm", "sglang", "cached", "heads", "fake", "oracle", "records")
+MODELS = ("hf", "http", "vllm", "sglang", "cached", "local.heads", "fake", "oracle")
 API: Mapping[str, tuple[str, Sequence[str]]] = {
-    "core": ("Environments and episodes", ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing")),
+    "core": (
+        "Environments and episodes",
+        ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing", "sonde.testing.records"),
+    ),
     "playing": (
         "Playing and keeping",
         (

@@ -15,7 +15,7 @@ from sonde.evaluation.reply_defects import notes as notes_of
 from sonde.evaluation.results import read, result, write
 from sonde.evaluation.rows import row
 from sonde.models.http import Http
-from sonde.models.refusals import Refusal
+from sonde.models.remote.adapting import Refusal
 from sonde.runs.rollout import Plan, collect, record
 from sonde.runs.run import config_from, execute, load_evaluation, missing, prepare
 from sonde.runs.store import Run
@@ -23,7 +23,7 @@ from sonde.runs.store import Run
 from .models.server import Handler, Request, reply, says, serving
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::sonde.models.retry.TroubleWarning", "ignore::sonde.models.retry.EndpointWarning"
+    "ignore::sonde.models.remote.retry.TroubleWarning", "ignore::sonde.models.remote.retry.EndpointWarning"
 )
 ENV = {"name": "wordle", "preset": "paprika"}
 

@@ -124,7 +124,7 @@ def test_a_meter_begins_few_episodes_until_it_knows_what_one_costs() -> None:
 DOWN = reply("overloaded", 503)
 
 
-@pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+@pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
 def test_an_endpoint_that_keeps_failing_ends_the_run_and_nothing_is_lost(tmp_path: Path) -> None:
     async def use(server: Server) -> None:
         with pytest.raises(Halted, match=rf"{OUTAGES} episodes in a row failed, .*Outage: 503 .*: overloaded"):
@@ -144,7 +144,7 @@ def test_an_endpoint_that_keeps_failing_ends_the_run_and_nothing_is_lost(tmp_pat
     served((says(WRONG),), mended)
 
 
-@pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+@pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
 def test_failures_that_are_not_in_a_row_end_nothing(tmp_path: Path) -> None:
     per_task = [DOWN, *[says(WRONG)] * TURNS]  # every other episode fails at once
     run = served(
@@ -154,7 +154,7 @@ def test_failures_that_are_not_in_a_row_end_nothing(tmp_path: Path) -> None:
     assert sum(bool(t.error) for t in run) == len(TASKS) // 2
 
 
-@pytest.mark.filterwarnings("ignore::sonde.models.verdicts.ConversationWarning")
+@pytest.mark.filterwarnings("ignore::sonde.models.remote.verdicts.ConversationWarning")
 def test_conversations_that_an_endpoint_refuses_end_nothing(tmp_path: Path) -> None:
     long = reply('{"error": {"code": "context_length_exceeded"}}', 400)
     run = served((long,), lambda server: asyncio.to_thread(recorded, server, tmp_path, Plan(concurrency=1)))

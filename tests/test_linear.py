@@ -29,7 +29,7 @@ from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_
 from sonde.envs.circuit_decoding.circuits import Shape, read_turn
 from sonde.envs.maze.grid import read_move
 from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
-from sonde.models.reasoning import split_reasoning
+from sonde.models.chat.reasoning import split_reasoning
 
 SHORT = 15_000
 NO_TIME = 0.03

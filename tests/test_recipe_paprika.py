@@ -22,7 +22,7 @@ import torch
 from sonde import UserError
 from sonde.core import AGENT, make
 from sonde.evaluation.metrics import Estimate
-from sonde.models.shipped import shipped
+from sonde.models.files.shipped import shipped
 from sonde.runs.rollout import Plan, collect
 from sonde.train.types import Row
 

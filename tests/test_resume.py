@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sonde.core import AGENT, Rng
-from sonde.models.cache import Store
+from sonde.models.cached import Store
 from sonde.runs.run import config_from, play, prepare
 from sonde.runs.store import Run, RunWriter
 

@@ -25,7 +25,7 @@ import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
 from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
 from sonde.evaluation.per_turn import CALLED, called
-from sonde.models.weights import weights_of
+from sonde.models.files.weights import weights_of
 from sonde.runs.rollout import Plan, collect
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.folder import MODEL

@@ -25,7 +25,7 @@ from typing import Any
 from sonde import datasets
 from sonde.core import AGENT, Episode, UserError, build
 from sonde.core.types import Json
-from sonde.models.heads import HeadSpec
+from sonde.models.local.heads import HeadSpec
 from sonde.runs.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.gather import Game

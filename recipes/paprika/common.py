@@ -21,7 +21,7 @@ import sonde
 from sonde.core import AGENT, Task, Trajectory, UserError, content_hash, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
-from sonde.models.weights import weights_of
+from sonde.models.files.weights import weights_of
 from sonde.runs.rollout import Plan, collect
 from sonde.train.gather import Game
 from sonde.train.learn import learn, learn_online

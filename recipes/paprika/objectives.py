@@ -49,7 +49,7 @@ from common import (
 
 from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, View, make
 from sonde.evaluation.metrics import Estimate
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import load_model
 from sonde.train.tokenise import as_sampled

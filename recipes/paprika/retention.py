@@ -42,8 +42,8 @@ from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, User
 from sonde.envs.maze.grid import MOVES
 from sonde.envs.maze.solver import MazeSolver
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
-from sonde.models.chat import Chat
-from sonde.models.fetch import fetch
+from sonde.models.chat.chat import Chat
+from sonde.models.files.fetch import fetch
 from sonde.runs.rollout import Plan, collect
 from sonde.train.data import rows
 from sonde.train.learn import load_model

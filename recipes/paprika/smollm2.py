@@ -28,7 +28,7 @@ from common import BEST_ARM, Part, arguments, cpu_seconds, publish, wins, withou
 from sonde.core import AGENT, Task, Trajectory, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.metrics import Estimate, difference, rate
-from sonde.models.fetch import fetch
+from sonde.models.files.fetch import fetch
 from sonde.models.hf import native_dtype
 from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import Learning, learn

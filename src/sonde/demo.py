@@ -26,7 +26,7 @@ from sonde.cli.progress import stages
 from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
-from sonde.models.fetch import fetch
+from sonde.models.files.fetch import fetch
 from sonde.train.learn import learn as train
 from sonde.train.presets import preset
 from sonde.viewer import write_report

@@ -14,7 +14,7 @@ import pytest
 import sonde
 from sonde.agents._shared.calls import Composed
 from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
-from sonde.models.batching import Batcher
+from sonde.models.local.batching import Batcher
 from sonde.models.oracle import read_blocks, reply
 from sonde.runs.rollout import Plan, collect, record
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import sonde
 from sonde.cli.app import app
 from sonde.core import Env, SondeError
-from sonde.models.verdicts import ConversationWarning
+from sonde.models.remote.verdicts import ConversationWarning
 from sonde.runs.limits import BudgetWarning
 from sonde.runs.store import Run
 
@@ -345,7 +345,7 @@ def test_models_are_listed() -> None:
 
 
 def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sonde.models import fetch as module
+    from sonde.models.files import fetch as module
 
     def fetch(name: str, progress: Any) -> Path:
         progress("find the file", None)

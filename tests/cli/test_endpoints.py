@@ -12,12 +12,12 @@ import sonde
 from sonde import UserError
 from sonde.cli.options import check_place, model_config, model_seats
 from sonde.models.http import Http
-from sonde.models.providers import Provider, provider_config, providers
+from sonde.models.remote.providers import Provider, provider_config, providers
 
 from ..models.server import Request, reply, says, serving
 from .invoke import failure, run
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.EndpointWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.EndpointWarning")
 URL = "http://localhost:8000/v1"
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from sonde.cli.app import app
 from sonde.cli.options import model_config, model_seats, trained_model
 from sonde.core import AGENT, SondeError, UserError
-from sonde.models.fetch import known
+from sonde.models.files.fetch import known
 from sonde.runs.store import Run
 
 from ..models.server import Server, says

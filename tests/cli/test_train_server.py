@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from sonde.models.shipped import SHIPPED
+from sonde.models.files.shipped import SHIPPED
 from sonde.train.folder import HISTORY
 
 from ..models.engines import VllmDouble

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from sonde.models.fetch import fetch
-from sonde.models.shipped import SHIPPED
+from sonde.models.files.fetch import fetch
+from sonde.models.files.shipped import SHIPPED
 
 from .padded import write_padded
 from .servers import Server, need, vllm

@@ -210,7 +210,7 @@ def test_another_models_tokenizer_is_noticed(plays_tied: Server) -> None:
         run(_one_reply(served(plays_tied, Path("sonde-tiny-maze"))))
 
 
-@pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+@pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
 def test_a_server_that_was_killed_ends_the_run_and_one_begun_anew_completes_it(
     plays_tied: Server, tied: Path, tmp_path: Path
 ) -> None:

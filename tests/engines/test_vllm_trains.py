@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning"),
     # The server hangs up after five idle seconds; the request that meets this is made again.
-    pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning"),
+    pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning"),
 ]
 
 
@@ -102,7 +102,7 @@ def test_the_weights_of_another_model_are_noticed_before_anything_is_played(
 
 
 async def scored(server: Server, tokenizer: Path) -> list[float]:
-    from sonde.models.imprint import probe_of
+    from sonde.models.remote.served_weights import probe_of
 
     model: Any = served(server, tokenizer)
     try:

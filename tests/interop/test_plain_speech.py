@@ -8,7 +8,7 @@ pytest.importorskip("trl", reason="needs the extra: pip install 'sonde-rl[trl]'"
 
 from sonde.core import UserError
 from sonde.interop.plain_speech import plain_speech
-from sonde.models.shipped import shipped
+from sonde.models.files.shipped import shipped
 
 
 def test_plain_speech_is_a_template_with_tools_for_a_model_without() -> None:

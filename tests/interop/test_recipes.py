@@ -20,7 +20,7 @@ import yaml
 
 import sonde
 from sonde.core import Episode
-from sonde.models.shipped import shipped
+from sonde.models.files.shipped import shipped
 
 from .test_elsewhere import SOURCES
 

@@ -16,7 +16,7 @@ from sonde.core import Episode, UserError
 from sonde.interop.plain_speech import plain_speech
 from sonde.interop.trl import CreditedGRPO, Play
 from sonde.interop.trl_tool import environment, rows
-from sonde.models.shipped import shipped
+from sonde.models.files.shipped import shipped
 from sonde.testing import check_interop
 from sonde.train.credit import ReturnToGo
 from sonde.train.gather import Game

@@ -10,7 +10,7 @@ import pytest
 
 from sonde import Completion, Message, Sampling, UserError
 from sonde.models.http import Http
-from sonde.models.refusals import Refusal
+from sonde.models.remote.adapting import Refusal
 
 from .server import Handler, Server
 

@@ -21,9 +21,9 @@ from typing import Any, Self, cast
 from aiohttp import web
 
 from sonde import Sampling
-from sonde.models.chat import Scored
+from sonde.models.chat.chat import Scored
 from sonde.models.hf import HF
-from sonde.models.requests import Generate, Generated, Score
+from sonde.models.local.batching import Generate, Generated, Score
 
 Check = Callable[[Any], bool]
 

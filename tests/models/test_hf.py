@@ -14,6 +14,7 @@ import pytest
 
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError
+from sonde.core import build, identity
 from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
@@ -200,7 +201,7 @@ def test_greedy_takes_the_most_likely_token(tiny_folder: Path) -> None:
 
 
 def test_min_p_and_top_p_by_hand() -> None:
-    from sonde.models.draw import truncate
+    from sonde.models.local.sampler import truncate
 
     probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]] * 4)
     min_p = torch.tensor([[0.0], [0.3], [0.31], [1.0]])
@@ -217,7 +218,7 @@ def test_min_p_and_top_p_by_hand() -> None:
 
 def test_draws_invert_the_distribution() -> None:
     """With p = (.1, .2, .3, .4) a draw is token 0 below .1, 1 below .3, 2 below .6; frequencies follow."""
-    from sonde.models.draw import draw, uniform
+    from sonde.models.local.sampler import draw, uniform
 
     logits = torch.tensor([0.1, 0.2, 0.3, 0.4]).log() + 7.0
     samplings = [Sampling(seed=s) for s in range(2000)]
@@ -235,7 +236,7 @@ def test_draws_invert_the_distribution() -> None:
 
 
 def test_impossible_tokens_are_never_drawn() -> None:
-    from sonde.models.draw import draw
+    from sonde.models.local.sampler import draw
 
     logits = torch.full((500, 6), -math.inf)
     logits[:, 2] = 1.0
@@ -321,7 +322,7 @@ def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
 
 @pytest.mark.slow
 def test_smollm2_is_exact_and_knows_a_capital() -> None:
-    from sonde.models.fetch import fetch
+    from sonde.models.files.fetch import fetch
 
     folder = fetch("smollm2")
     hf = HF(model="smollm2", dtype="float32")
@@ -347,3 +348,8 @@ def test_tiny_models_are_what_these_tests_need() -> None:
     with torch.inference_mode():
         probs = torch.softmax(model()(input_ids=torch.arange(3, 60)[None]).logits, -1)
     assert 0.02 < float(probs.max(-1).values.mean()) < 0.9
+
+
+def test_a_record_with_a_retired_argument_still_builds() -> None:
+    old = {**HF(model="sonde-tiny-maze").config, "compile": ""}
+    assert build(old) == HF(model="sonde-tiny-maze") and identity(old) == identity(build(old).config)

@@ -18,7 +18,7 @@ from sonde.models.http import Http
 from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
 from .server import Server, chat, reply, says, slowly
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
 
 
 @pytest.fixture(autouse=True)

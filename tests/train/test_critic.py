@@ -21,7 +21,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 import torch
 
-from sonde.models.heads import HeadSpec
+from sonde.models.local.heads import HeadSpec
 from sonde.train.appraise import Critic, appraised, divergences
 from sonde.train.types import Sample
 

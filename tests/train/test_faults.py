@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import StoreError, UnknownName
-from sonde.models.saving import saving
+from sonde.models.files.saving import saving
 from sonde.runs.store import StoreWarning
 from sonde.train.algos.sft import SFT
 from sonde.train.checkpoints import damaged, last_checkpoint

@@ -21,8 +21,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from sonde import UserError
-from sonde.models import heads as heads_module
-from sonde.models.heads import NAME, Heads, HeadSpec, perturbed, put_on, read, sizes
+from sonde.models.local import heads as heads_module
+from sonde.models.local.heads import NAME, Heads, HeadSpec, perturbed, put_on, read, sizes
 from sonde.train.collate import collate, rows_of
 from sonde.train.logprobs import token_logprobs, token_values
 from sonde.train.lora import attach
@@ -161,7 +161,7 @@ def test_a_model_is_saved_without_them_and_they_beside_it(adapter: bool, tmp_pat
 SAVE = """
 import sys, torch
 from pathlib import Path
-from sonde.models.heads import Heads, HeadSpec
+from sonde.models.local.heads import Heads, HeadSpec
 Heads(HeadSpec(v=True, q=2, target=True), hidden=4, vocab=5, seed=3).save(Path(sys.argv[1]))
 """
 

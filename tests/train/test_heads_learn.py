@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError, build
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.train.learn import Learning, learn, load_model, prepare
 from sonde.train.presets import Training

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
-from sonde.models.heads import NAME, put_on, read
+from sonde.models.local.heads import NAME, put_on, read
 from sonde.train.algos.ilql import ILQL
 from sonde.train.algos.mc import MC
 from sonde.train.collate import batch_of, collate

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.runs.store import Run
 from sonde.train.curriculum import UCB, Curriculum

@@ -17,7 +17,7 @@ import torch
 
 import sonde
 from sonde.core import CapabilityError, UserError
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.store import Run
 from sonde.train.agreement import EngineWarning
 from sonde.train.algos.grpo import GRPO

@@ -21,7 +21,7 @@ import torch
 
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, run_sync
 from sonde.core.types import Action
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect, play
 from sonde.train.algos.dpo import DPO
 from sonde.train.algos.sft import SFT

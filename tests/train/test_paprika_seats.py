@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError
-from sonde.models.weights import fingerprint
+from sonde.models.files.weights import fingerprint
 from sonde.runs.store import Run
 from sonde.train.learn import DATA
 from sonde.train.paprika import Paprika, run

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.core import AGENT, UserError
-from sonde.models.chat import Chat
-from sonde.models.heads import FILE
+from sonde.models.chat.chat import Chat
+from sonde.models.local.heads import FILE
 from sonde.runs.rollout import Plan, collect
 from sonde.train.algos.grpo import GRPO
 from sonde.train.algos.ilql import ILQL

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 import sonde
 from sonde import UserError
 from sonde.core import AGENT, Episode
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.train.algos import objective
 from sonde.train.algos.grpo import GRPO

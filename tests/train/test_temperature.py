@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from sonde.core import UserError
-from sonde.models.draw import truncate
+from sonde.models.local.sampler import truncate
 from sonde.train.algos import grpo
 from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import collate

@@ -18,7 +18,7 @@ from sonde import Completion, UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Episode, Message, ReplayError, Trajectory, Turn
 from sonde.models import fake
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.train.data import samples
 from sonde.train.tokenise import as_sampled, end_of_message, spoken

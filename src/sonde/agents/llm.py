@@ -19,7 +19,7 @@ from functools import cache
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import recorded
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings that decide what a model is shown."""

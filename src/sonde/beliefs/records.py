@@ -22,7 +22,7 @@ from sonde._util.frozen import thaw
 from sonde.core import Env, Episode, Model, Trajectory, UserError, by_rules, content_hash, identity
 from sonde.core.types import Json
 from sonde.evaluation.information_gain import as_assumed
-from sonde.models.imprint import served_models, tie
+from sonde.models.remote.served_weights import served_models, tie
 from sonde.runs.store import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 
 from .calibration import Course, normalised

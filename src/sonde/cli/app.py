@@ -14,7 +14,7 @@ from sonde.core import AGENT, Episode, build, invalid, names, unknown
 from sonde.core.config import KINDS
 from sonde.core.registry import check_recorded, summary
 from sonde.core.types import Kind
-from sonde.models.providers import providers
+from sonde.models.remote.providers import providers
 
 from . import dataset, tables
 from .elicit import elicit
@@ -269,7 +269,7 @@ def export_(folder: RunArg, to: Annotated[Path, typer.Argument(help="The folder 
 @models_app.command("fetch")
 def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows how to get.")] = "smollm2") -> None:
     """Find or download small weights, check them and convert them once."""
-    from sonde.models.fetch import fetch
+    from sonde.models.files.fetch import fetch
 
     from .progress import stages
     from .terminal import stderr
@@ -280,8 +280,8 @@ def fetch_(name: Annotated[str, typer.Argument(help="A model that sonde knows ho
 @models_app.command("list")
 def models_list() -> None:
     """The models that `sonde models fetch` knows, and the providers whose models are asked by name."""
-    from sonde.models.fetch import KNOWN
-    from sonde.models.shipped import SHIPPED
+    from sonde.models.files.fetch import KNOWN
+    from sonde.models.files.shipped import SHIPPED
 
     rows = [(name, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for name, w in KNOWN.items()]
     rows += [(name, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for name, m in SHIPPED.items()]

@@ -24,7 +24,7 @@ from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded,
 from sonde.core.registry import check_recorded
 from sonde.core.types import Json
 from sonde.evaluation.metrics import Estimate
-from sonde.models.imprint import kept_imprint, served_models, tie
+from sonde.models.remote.served_weights import kept_imprint, served_models, tie
 from sonde.runs.run import assigned, override
 from sonde.runs.store import BY_KEY, Run, TrajectoryDataset
 

@@ -13,8 +13,8 @@ from sonde.core import AGENT, EMPTY, Env, UserError, find, invalid, make, names,
 from sonde.core.errors import near
 from sonde.core.types import Json
 from sonde.evaluation.suites import suite
-from sonde.models.fetch import known
-from sonde.models.providers import provider_config, providers
+from sonde.models.files.fetch import known
+from sonde.models.remote.providers import provider_config, providers
 from sonde.runs.run import RunConfig, assigned, config_from, override, read_config
 
 SERVED = ("http", "sglang", "vllm")

@@ -13,7 +13,7 @@ import typer
 
 from sonde.core import AGENT, EMPTY
 from sonde.core.types import Json
-from sonde.models.shipped import check_plays
+from sonde.models.files.shipped import check_plays
 from sonde.runs.run import Prepared, begin_anew, prepare
 
 from .options import agent_config, config_file, in_role, run_config, with_models

@@ -14,8 +14,8 @@ from sonde._util.escaping import plain
 from sonde._util.extras import need
 from sonde.core import invalid, names
 from sonde.core.registry import describe_reach, recorded_names, trust
-from sonde.models.fetch import known
-from sonde.models.providers import providers
+from sonde.models.files.fetch import known
+from sonde.models.remote.providers import providers
 from sonde.runs.store.folder import CONFIG, DEEP, read_config
 
 

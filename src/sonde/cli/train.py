@@ -15,7 +15,7 @@ from sonde._util.extras import need
 from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import override, read_config
 from sonde.runs.store import Run

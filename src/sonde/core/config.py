@@ -37,6 +37,8 @@ class Configured(Checked):
 
     kind: ClassVar[str]
     """The registry group, one of `KINDS`."""
+    retired: ClassVar[frozenset[str]] = frozenset()
+    """Arguments that this class no longer takes. Configurations in older records may hold them; `build` drops them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Classes are called as the registry finds them: by the file's name with the kind in front (environments

@@ -54,11 +54,10 @@ def names(kind: str = "envs") -> tuple[str, ...]:
         package = importlib.import_module(KINDS[kind])
     except ModuleNotFoundError:
         return ()
-    hidden: tuple[str, ...] = getattr(package, "HELPERS", ())
     files = {m.name for m in pkgutil.iter_modules(package.__path__) if not (m.name.startswith("_") or m.ispkg)}
     plugins = {e.name for e in entry_points(group=f"sonde.{kind}")}
     registered = {name.partition(":")[2] for name in _places() if name.startswith(f"{kind}:")}
-    return tuple(sorted((files - set(hidden)) | registered | plugins))
+    return tuple(sorted(files | registered | plugins))
 
 
 @cache
@@ -179,7 +178,7 @@ def _fields_of_access(name: str) -> frozenset[str]:
         cls = find(name)
     except UserError:
         return frozenset()
-    return frozenset(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
+    return cls.retired.union(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
 
 
 def describe_reach(name: str) -> str | None:
@@ -242,8 +241,8 @@ def build(config: Mapping[str, Json]) -> Any:
     for what stands in a record there is `build_recorded`."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
-    values = {k: _build(v) for k, v in config.items() if k != "name"}
-    return make(config["name"], **values)
+    retired = find(config["name"]).retired
+    return make(config["name"], **{k: _build(v) for k, v in config.items() if k != "name" and k not in retired})
 
 
 def _build(value: Json) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sonde.core import Env, default_policies
 from sonde.core.types import Json
-from sonde.models.weights import short_name
+from sonde.models.files.weights import short_name
 
 
 def label(config: Mapping[str, Json]) -> str:

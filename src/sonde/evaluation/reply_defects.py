@@ -13,8 +13,8 @@ from typing import Protocol
 
 from sonde.core import AGENT, RULES, Completion, Trajectory, Turn
 from sonde.envs._shared.refusals import is_refusal
-from sonde.models.reasoning import split_completion
-from sonde.models.verdicts import LONGEST
+from sonde.models.chat.reasoning import split_completion
+from sonde.models.remote.verdicts import LONGEST
 
 from . import per_turn as curves
 

@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args
 from sonde._util.extras import lacking
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.types import Kind
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 
 from .session import Heard, Session, environment
 from .session import task_of as chosen

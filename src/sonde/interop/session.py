@@ -50,7 +50,7 @@ from sonde.core import (
     thaw,
 )
 from sonde.core.types import Json
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import close, seated
 
 

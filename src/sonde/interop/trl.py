@@ -30,7 +30,7 @@ import torch
 from sonde._util.extras import lacking
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.token_client import TokenEndpoint
 from sonde.train.agreement import Agreement
 from sonde.train.critic import GAE
 from sonde.train.drift import VERSION

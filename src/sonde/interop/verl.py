@@ -31,7 +31,7 @@ from uuid import uuid4
 from sonde._util.extras import lacking
 from sonde.core import Action, Completion, Env
 from sonde.core.episode import CUT
-from sonde.models.reasoning import decode_reply, find_open_mark, special_marks, split_completion
+from sonde.models.chat.reasoning import decode_reply, find_open_mark, special_marks, split_completion
 
 from .session import Heard, Session, places
 

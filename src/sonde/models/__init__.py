@@ -1,9 +1,5 @@
-"""Language model backends: one file each, found by name (`sonde.make("models:hf")`)."""
+"""Language model backends: one file each, found by name (`sonde.make("models:hf")`).
 
-HELPERS = (
-    *("adapting", "address", "attend", "batching", "cache", "chat", "convert", "decode", "draw", "echo", "encoding"),
-    *("endpoint", "fetch", "heads", "hub", "imprint", "keys", "masking", "pool", "providers", "quiet", "reasoning"),
-    *("refusals", "rendering", "reply", "requests", "retry", "saving", "score", "shipped", "slots", "template_check"),
-    *("templates", "tokens", "tree", "verdicts", "weights"),
-)
-"""Files beside the backends that are not backends themselves."""
+What backends share lies in packages: `chat` (templates, token ids, reasoning), `files` (where a model's files are),
+`local` (the inference engine) and `remote` (clients of servers).
+"""

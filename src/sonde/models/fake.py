@@ -23,7 +23,7 @@ from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
-from .retry import Stats
+from .remote.retry import Stats
 
 END = 256
 """The token that ends a message. Tokens below it are bytes of UTF-8, those above it open a message."""

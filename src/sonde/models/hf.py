@@ -34,16 +34,16 @@ from sonde.core.errors import UserError, invalid
 from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
-from . import fetch
-from .hub import load_tokenizer, loading, locate
-from .quiet import no_bars
-from .requests import Generate, Score, Stats, mark
-from .weights import weights_of
+from .files import fetch
+from .files.hub import load_tokenizer, loading, locate
+from .files.saving import no_bars
+from .files.weights import weights_of
+from .local.batching import Generate, Score, Stats, mark
 
 if TYPE_CHECKING:
-    from .chat import Chat, Scored
-    from .decode import Engine, Steer
-    from .requests import Feed, Generated
+    from .chat.chat import Chat, Scored
+    from .local.batching import Feed, Generated
+    from .local.engine import Engine, Steer
 
 _VALUES = ("heads", "heads_weights", "beta", "minus_v", "top_k")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -60,8 +60,7 @@ class HF(Model):
     at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
     holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
     of ours that keeps history (`models.templates`). `threads` sets the number of threads of torch for the whole
-    process; None leaves it alone. `compile` names a backend of `torch.compile`, such as inductor, by which the pass of
-    a decoded token is compiled when the first one is drawn (`docs/scale.md`). `steer(hidden, logits)` returns the
+    process; None leaves it alone. `steer(hidden, logits)` returns the
     logits to draw from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode
     step; recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by
     `heads` alone.
@@ -82,7 +81,6 @@ class HF(Model):
     max_batch: int = field(default=32, metadata=HOW)
     kv_bytes: int = field(default=2 << 30, metadata=HOW)
     threads: int | None = field(default=None, metadata=HOW)
-    compile: str = field(default="", metadata=HOW)
     template: Mapping[str, Json] = EMPTY
     heads: str = ""
     heads_weights: str | None = None
@@ -92,6 +90,7 @@ class HF(Model):
     steer: Steer | None = field(default=None, compare=False, repr=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True)
+    retired: ClassVar[frozenset[str]] = frozenset({"compile"})
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -240,7 +239,7 @@ class HF(Model):
         return loaded
 
     async def _ready(self) -> tuple[_Loaded, Feed]:
-        from .batching import Batcher
+        from .local.batching import Batcher
 
         session, held = self._session, self._session.held
         if held is not None and held.module.training:
@@ -332,7 +331,7 @@ def _checked_weights(name: str, wanted: str | None) -> str | None:
 def _valued(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:
     """How values steer, how they rank whole texts, and the model whose states they are of, where that is another
     one."""
-    from . import heads
+    from .local import heads
 
     _checked_weights(hf.heads, hf.heads_weights)
     own = Path(hf.heads).absolute() == Path(hf.model).absolute()
@@ -354,9 +353,9 @@ def _hold(hf: HF, held: _Held) -> _Loaded:
 
 
 def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool = False) -> _Loaded:
-    from .chat import Chat
-    from .decode import Engine
-    from .slots import layers
+    from .chat.chat import Chat
+    from .local.engine import Engine
+    from .local.kv_cache import layers
 
     steer, rank, beside = _valued(hf, model) if hf.heads else (hf.steer, None, None)
     config = model.config.get_text_config()
@@ -375,7 +374,6 @@ def _engine(hf: HF, model: Any, tokenizer: Any, weights: str, *, lock_step: bool
         rank=rank,
         beside=beside,
         lock_step=lock_step,
-        backend=hf.compile,
     )
     return _Loaded(engine, chat, weights)
 

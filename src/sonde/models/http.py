@@ -30,13 +30,12 @@ from sonde.core import (
 )
 from sonde.core.model import CAPABILITIES
 
-from .adapting import LIMITS, OMITTABLE, Adapted, Form, other_limit
-from .address import names_version
-from .echo import Echo, echo, largest_echo, scores
-from .endpoint import Endpoint, all_of, check_extra
-from .keys import Keys
-from .refusals import Refusal, named_fields, refused_fields
-from .reply import completion, largest
+from .remote.adapting import LIMITS, OMITTABLE, Adapted, Form, Refusal, named_fields, other_limit, refused_fields
+from .remote.addresses import names_version
+from .remote.client import Endpoint, all_of, check_extra
+from .remote.keys import Keys
+from .remote.openai_chat import completion, largest
+from .remote.prompt_logprobs import Echo, echo, largest_echo, scores
 
 T = TypeVar("T")
 

@@ -33,14 +33,13 @@ from typing import Any, ClassVar
 
 from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError, invalid
 
-from .retry import Stats
+from .remote.retry import Stats
 
 _BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 _MOST = 200_000
 _SAME = 1e-9
 _NOISE = "I am not sure what you mean."
 Blocks = Mapping[str, Any]
-Mark = tuple[str, int, str]
 
 
 @dataclass(frozen=True, kw_only=True)

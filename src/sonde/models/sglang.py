@@ -23,8 +23,9 @@ from typing import Any, ClassVar, cast
 
 from sonde.core import Sampling, Usage
 
-from .reply import mapping, usage
-from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .remote.openai_chat import mapping, usage
+from .remote.token_client import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .remote.weights_endpoint import Adapters
 
 ADAPTERS = Adapters("", known="already", needs="adapters are loaded by an SGLang started with --enable-lora")
 DISK = "weights are loaded by an SGLang from a folder that it sees under the same path"

@@ -30,8 +30,9 @@ from typing import Any, ClassVar, Literal
 
 from sonde.core import Sampling, SondeError, UserError
 
-from .reply import mapping, usage
-from .tokens import SEED_BITS, Adapters, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .remote.openai_chat import mapping, usage
+from .remote.token_client import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
+from .remote.weights_endpoint import Adapters
 
 ADAPTERS = Adapters(
     "/v1",

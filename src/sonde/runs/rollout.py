@@ -24,8 +24,7 @@ from sonde.core import AGENT, AnyPolicy, ContentRefused, Env, Episode, Policy, P
 from sonde._util.argument_checks import Checked, checked
 from sonde.core.config import parts_of
 from .limits import Breaker, Meter, silenced
-from sonde.models.adapting import Adapted, keep, recall
-from sonde.models.refusals import Refusal
+from sonde.models.remote.adapting import Adapted, Refusal, keep, recall
 from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]

@@ -32,7 +32,7 @@ from sonde.core.types import Json
 from sonde._util.workers import Local, Workers, divided
 from sonde.evaluation.evaluate import Evaluation, rows_of, summarise
 from sonde.evaluation.display_names import label
-from sonde.models.imprint import kept_imprint, served_models, tie
+from sonde.models.remote.served_weights import kept_imprint, served_models, tie
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard, discard_unplayed, scoring
 from .store.index import WRITERS

@@ -2,7 +2,7 @@
 
 A server may take new weights and play with others: one whose embeddings are tied may keep the old output head (vLLM
 0.32 on a CPU does), an adapter may lie on another base, a name may stand for another model. All of them answer a
-publish with "success". So the tokens of `sonde.models.imprint.probe_of` are scored by both, and their log-probabilities
+publish with "success". So both score the tokens of `served_weights.probe_of`, and their log-probabilities
 have to agree as far as arithmetic lets them. How far that is, the first publish of a training tells, whose weights are
 those that the server began with, or near them: engines in float32 are 1e-5 apart, in bfloat16 some .05, quantised ones
 more.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sonde._util.folders import write_atomically
 from sonde.core import UserError
-from sonde.models.imprint import mean_distance
+from sonde.models.remote.served_weights import mean_distance
 
 from .folder import AGREEMENT
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sonde.models.heads import Heads
+from sonde.models.local.heads import Heads
 
 from .algos._values import in_lines
 from .collate import batch_of, collate, divide

@@ -37,7 +37,7 @@ from sonde.core import (
     content_hash,
     invalid,
 )
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
 
 from .data import chained
 from .tokenise import spoken

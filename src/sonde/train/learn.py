@@ -25,11 +25,11 @@ from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.types import Json
-from sonde.models.chat import Chat
+from sonde.models.chat.chat import Chat
+from sonde.models.files.hub import load_tokenizer, loading, locate
+from sonde.models.files.saving import no_bars
+from sonde.models.files.weights import weights_of
 from sonde.models.hf import HF
-from sonde.models.hub import load_tokenizer, loading, locate
-from sonde.models.quiet import no_bars
-from sonde.models.weights import weights_of
 
 from .algos import found, learning_from
 from .algos import objective as objective_of
@@ -42,7 +42,7 @@ from .trials import by_world, ended, success
 from .types import Item, Learns, Sample
 
 if TYPE_CHECKING:
-    from sonde.models.tokens import TokenEndpoint
+    from sonde.models.remote.token_client import TokenEndpoint
 
     from .gather import Game
     from .presets import Training

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from sonde.core.errors import UserError
-from sonde.models.heads import Heads, hidden_states
+from sonde.models.local.heads import Heads, hidden_states
 
 from .collate import Tensors
 

@@ -16,8 +16,7 @@ from typing import Any
 from sonde._util.extras import need
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
-from sonde.models.quiet import no_bars
-from sonde.models.saving import saving
+from sonde.models.files.saving import no_bars, saving
 
 from .settings import LoraSettings
 

@@ -56,7 +56,7 @@ from transformers import TrainerCallback
 
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, identity, invalid, run_sync
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import close
 
 from .appraise import Critic, appraised, divergences

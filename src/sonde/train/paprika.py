@@ -46,7 +46,7 @@ from sonde.core import (
 from sonde.core.config import difference
 from sonde.core.types import EMPTY, Json
 from sonde.evaluation.evaluate import Comparison, Evaluation, compare
-from sonde.models.weights import weights_of
+from sonde.models.files.weights import weights_of
 from sonde.runs.rollout import OnDone, Plan
 from sonde.runs.run import RunConfig, execute, load_evaluation, missing, prepare
 from sonde.runs.store import Run

@@ -26,8 +26,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
 from sonde.models.hf import HF
-from sonde.models.imprint import probe_of
-from sonde.models.tokens import TokenEndpoint
+from sonde.models.remote.served_weights import probe_of
+from sonde.models.remote.token_client import TokenEndpoint
 
 from . import lora
 from .agreement import Agreement, EngineWarning

@@ -15,8 +15,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from sonde.models.quiet import no_bars
-from sonde.models.saving import saving
+from sonde.models.files.saving import no_bars, saving
 
 _MARK = "sonde_stored_dtype"
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}

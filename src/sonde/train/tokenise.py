@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Episode, Message, Trajectory, Usage, UserError, build_recorded
-from sonde.models.chat import Chat
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.chat import Chat
+from sonde.models.chat.reasoning import split_completion
 
 
 def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:

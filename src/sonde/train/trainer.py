@@ -37,9 +37,8 @@ from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import derive
-from sonde.models.heads import Heads, put_on
-from sonde.models.quiet import no_bars
-from sonde.models.saving import saving
+from sonde.models.files.saving import no_bars, saving
+from sonde.models.local.heads import Heads, put_on
 
 from . import lora
 from .arguments import arguments, own_generators, pad_id

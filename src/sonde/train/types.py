@@ -18,7 +18,7 @@ from sonde.core.types import EMPTY
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from sonde.models.heads import HeadSpec
+    from sonde.models.local.heads import HeadSpec
 
 Floats: TypeAlias = "array[float]"
 Need = Literal["reference", "advantage", "sampled", "proximal", "reward", "return", "old_value"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.core import Completion, Message, Model, Policy, Sampling
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from sonde.core import Completion, Message, Model, Policy, Sampling, View, deriv
 from sonde.core.types import Json
 from sonde.envs._shared.answer import read_answer
 from sonde.envs._shared.frames import parse_frames
-from sonde.models.reasoning import split_completion
+from sonde.models.chat.reasoning import split_completion
 
 T = TypeVar("T")
 Reader = Callable[[str], T | None]

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from sonde.core.errors import UserError, invalid
-from sonde.models.heads import HeadSpec, Trunk
+from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Need, Objective, Unit
 from ._sums import not_negative

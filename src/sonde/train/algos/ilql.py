@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from sonde.core.errors import invalid
-from sonde.models.heads import HeadSpec
+from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum

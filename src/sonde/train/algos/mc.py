@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from sonde.models.heads import HeadSpec
+from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from sonde.core.errors import invalid
-from sonde.models.heads import HeadSpec, Trunk
+from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum

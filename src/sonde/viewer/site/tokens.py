@@ -15,8 +15,8 @@ from typing import Any
 from sonde._util.escaping import plain
 from sonde._util.folders import cache_root
 from sonde.core import Completion, Turn, invalid
-from sonde.models.fetch import KNOWN
-from sonde.models.shipped import SHIPPED
+from sonde.models.files.fetch import KNOWN
+from sonde.models.files.shipped import SHIPPED
 
 from ..text import pieces
 from .library import Library

@@ -1,0 +1,1 @@
+"""Conversations as text and token ids: chat templates, encoding, reasoning marks."""

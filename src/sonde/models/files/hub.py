@@ -1,0 +1,111 @@
+"""Locate and load a model's files: shipped with sonde, in a folder, or on the hub.
+
+The hub's client tries six times for each of several files before it gives up, which takes a minute or more without a
+network. `locate` asks the hub once, for a few seconds; if it does not answer, or `HF_HUB_OFFLINE` forbids asking, the
+model is loaded from the hub's local cache, or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from sonde.core.errors import SondeError, UserError, near
+
+from ..chat.templates import check_template
+from . import fetch
+from .saving import no_bars
+from .shipped import SHIPPED
+
+SECONDS = 5.0
+"""How long to wait for the hub's answer."""
+_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+
+
+class Source(NamedTuple):
+    """What `from_pretrained` takes: a folder, or a name on the hub; and the commit of a folder from the hub's cache."""
+
+    path: str
+    local: bool
+    commit: str = ""
+
+
+def locate(model: str, revision: str | None = None) -> Source:
+    """Locate the files of a model: a name of `files.fetch`, a folder, or a name on the hub. Raises `UserError` if none
+    fits."""
+    if model in fetch.known():
+        return Source(str(fetch.fetch(model)), True)
+    if Path(model).is_dir():
+        return Source(model, True)
+    if not _HUB_NAME.fullmatch(model):
+        raise UserError(f"model: {model!r} is no folder and no name on a hub; allowed: {_ALLOWED}")
+    why = _unreachable()
+    return _cached(model, revision, why) if why else Source(model, False)
+
+
+def unloadable(model: str, error: Exception) -> UserError:
+    """The error for a model whose files cannot be loaded."""
+    kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+    reason = kind + next(iter(str(error).strip().splitlines()), "" if kind else type(error).__name__)
+    return UserError(f"model: {model!r} cannot be loaded: {reason}{near(model, fetch.known())}")
+
+
+@contextmanager
+def loading(model: str) -> Iterator[None]:
+    """Report any failure to read a model's files as one line. The loaders raise many types: errors of pickle, of
+    safetensors, of shapes that do not match."""
+    try:
+        yield
+    except SondeError:
+        raise
+    except Exception as e:
+        raise unloadable(model, e) from e
+
+
+def load_tokenizer(model: str, source: Source, **options: Any) -> Any:
+    """Load the tokenizer of a located model, and check that its chat template, if any, terminates."""
+    from transformers import AutoTokenizer
+
+    with loading(model), no_bars():
+        tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local, **options)
+    if model not in SHIPPED:
+        check_template(model, tokenizer)
+    return tokenizer
+
+
+_ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fetch.known())}"
+
+
+def _cached(model: str, revision: str | None, why: str) -> Source:
+    """The model in the hub's local cache."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(model, "config.json", revision=revision)
+    if not isinstance(found, str):
+        hint = near(model, fetch.known())
+        raise UserError(f"model: {model!r} is not on this machine, and {why}; allowed: {_ALLOWED}{hint}")
+    folder = Path(found).parent
+    return Source(str(folder), True, commit=folder.name)
+
+
+def _unreachable() -> str:
+    """Why the hub cannot be asked; empty if it answers anything."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE forbids to ask the hub"
+    try:
+        with urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=SECONDS):
+            return ""
+    except HTTPError:
+        return ""
+    except OSError as e:
+        why = e.reason if isinstance(e, URLError) else e
+        answered = isinstance(why, ssl.SSLError)  # the hub's client may trust other certificates
+        return "" if answered else f"{constants.ENDPOINT} cannot be reached ({' '.join(str(why).split())})"

@@ -1,0 +1,1 @@
+"""The local inference engine: multi-turn KV cache, sampling, batching and scoring."""

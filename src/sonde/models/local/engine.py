@@ -1,0 +1,405 @@
+"""The inference engine: a multi-turn KV cache with a decode loop in which rows join and leave.
+
+What it is for: conversations that come back. Every turn computes only what is new in it, because keys and values of the
+earlier turns stay in `kv_cache.py` between calls; transformers' `generate` computes the whole history again at every
+turn. Also: a random number per (seed, position) for every token, so a completion does not depend on what else is in the
+batch, and exact scores of given tokens (`scoring.py`).
+
+Measured with `benchmarks/hf_generate.py --turns` and `benchmarks/gpu.py --device cpu` (float32, one thread, CPU time).
+MEASURED
+
+The engine runs on one thread. Every row is a contiguous sequence, right-aligned in the deck (`kv_cache.py`). Rows that
+are prefilled together must be fed the same number of columns: a row with fewer new tokens is fed its last cached tokens
+again (computed anyway, as padding would be), and only a row that is shorter than that gets real padding. Prefixes that
+several waiting rows share and that are not cached yet are computed first, once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from sonde.core.errors import ContextFull, WorldError
+
+from ..chat.chat import common
+from .attention import masks, windows
+from .batching import Feed, Generate, Generated, Score, Stats, Ticket, mark
+from .kv_cache import Beside, Deck, Slots, layers
+from .sampler import draw, put
+from .scoring import Scorer, Steer, out_of_memory
+
+SHARED_MIN = 32
+"""A prefix gets a pass of its own if at least this many of its tokens are shared and not cached."""
+
+PREFILL_TOKENS = 4096
+"""Most tokens of one prefill pass."""
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """Tokens to bring into the deck, of which at most `most` may come from the cache; `tag` is the ticket that they are
+    for."""
+
+    ids: array[int]
+    most: int
+    tag: Any = None
+    kept: int = 0
+
+    @property
+    def missing(self) -> int:
+        return len(self.ids) - self.kept
+
+
+@dataclass(slots=True, eq=False)
+class _Row:
+    """A completion in progress."""
+
+    ticket: Ticket[Any, Any]
+    request: Generate
+    room: int
+    """Tokens that may still be sampled."""
+    out: Generated
+
+
+class Engine:
+    """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
+
+    `context` is the most tokens that the model can hold; `ends` are the ids that end a message; `decode` returns their
+    text; `tokens` are the valid ids: a model may have more, which are never sampled. `lock_step`: requests that wait
+    when serving begins are served together, and nobody joins in between. `beside`: a model with the same tokens that
+    reads along; `steer` then gets its hidden states. `rank`, like `steer`: applied to `Score` requests that are
+    `valued`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        n_layers: int,
+        context: int,
+        ends: frozenset[int],
+        decode: Callable[[Sequence[int]], str],
+        tokens: Collection[int],
+        max_batch: int,
+        kv_bytes: int,
+        steer: Steer | None = None,
+        rank: Steer | None = None,
+        beside: Any | None = None,
+        lock_step: bool = False,
+    ) -> None:
+        self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
+        self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
+        self.tokens = tokens
+        self.stats = Stats()
+        self.steer = steer
+        self.slots = Slots(kv_bytes)
+        every = n_layers if beside is None else n_layers + layers(beside)
+        self.deck = Deck(every)
+        self.windows = windows(self.model)
+        self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
+        valuer = model if beside is None else beside
+        if rank is not None:
+            self.ranker = Scorer(self.model, n_layers=every, stats=self.stats, steer=rank, valuer=valuer)
+        self.rows: list[_Row] = []
+        self._most = max_batch  # rows at once, less where memory did not suffice for more
+        self._again: list[Ticket[Any, Any]] = []  # those that did not fit
+        self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
+        self._absent_V: Tensor | None = None
+        self._all_tokens = False
+        self._hidden: Tensor | None = None
+        if steer is not None:
+            valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
+
+    def serve(self, feed: Feed) -> None:
+        """Serve until no request is in progress. Requests that arrive then are served by the next call.
+
+        When memory runs out, half as many rows start again (what they sample depends on seed and position alone); a row
+        that does not fit alone fails. Every call first tries twice the last number of rows.
+        """
+        self._most, self._again = min(self.max_batch, 2 * self._most), []
+        self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
+        with torch.inference_mode():
+            while True:
+                new = self._newcomers(feed)
+                try:
+                    self._join(new)
+                    if self.rows:
+                        self._step()
+                    if not self.rows and not self._wave and not self._again:
+                        return
+                except RuntimeError as error:
+                    if not out_of_memory(error):
+                        self._forget()
+                        raise
+                    self._shrink(new, error)
+                except BaseException:
+                    self._forget()
+                    raise
+
+    def _shrink(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
+        """Memory ran out for the current rows and these newcomers: put them back, for half as many at once. A last row
+        is tried once more with an empty cache."""
+        held = list(dict.fromkeys([*(row.ticket for row in self.rows), *new]))
+        n_rows, alone = max(len(held), len(self.deck.lengths)), self._most == 1
+        self._forget()
+        self._most = max(1, min(self._most, n_rows) // 2)
+        if self._most == 1:
+            self.slots = Slots(self.slots.budget)
+        if alone:
+            for ticket in held:
+                ticket.fail(WorldError(f"out of memory with one row: {error}"))
+        else:
+            self._again = [ticket for ticket in held if not (ticket.settled or ticket.dropped)] + self._again
+
+    def _newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
+        """The tickets for which there is room. In lock-step nobody joins after serving began: the time of arrival
+        depends on threads, and the shape of a batch decides how its numbers are rounded."""
+        room = max(0, self._most - len(self.rows))
+        again, self._again = self._again[:room], self._again[room:]
+        room -= len(again)
+        if not self.lock_step:
+            return again + feed.take(room)
+        new, self._wave = self._wave[:room], self._wave[room:]
+        return again + new
+
+    def forget(self) -> None:
+        """Drop all cached keys and values and free their memory. Not while rows are in progress."""
+        self._forget()
+        self.slots = Slots(self.slots.budget)
+        self.stats.kept_bytes = 0
+
+    def _forget(self) -> None:
+        """Drop all rows, whatever their state."""
+        self.rows = []
+        self.deck.clear()
+        if self.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    # --- rows join ---------------------------------------------------------------------------------------------------
+
+    def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        self.slots.tick(len(tickets))
+        if scores := [t for t in tickets if isinstance(t.request, Score)]:
+            self._score(scores)
+        jobs: list[_Job] = []
+        for ticket in tickets:
+            request = ticket.request
+            if isinstance(request, Generate) and self._fits(ticket, request.ids):
+                jobs.append(_Job(request.ids, len(request.ids) - 1, ticket))
+                if request.follows is not None:
+                    self.slots.back(request.follows)
+        self._warm(jobs)
+        for chunk in self._chunks(jobs):
+            first = len(self.rows)
+            logits_BTV = self._prefill(chunk)
+            self.rows += [self._row(job) for job in chunk]
+            for row, job in enumerate(chunk, first):
+                self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
+            self._sample(first, logits_BTV[:, -1])
+
+    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        longest = (max((row.ids for row in t.request.rows), key=len, default=()) for t in tickets)
+        fitting = [t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)]
+        for scorer, valued in ((self.scorer, False), (self.ranker, True)):
+            scorer.serve([t for t in fitting if t.request.valued == valued])
+
+    def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
+        fits = len(ids) < self.context
+        if not fits:
+            ticket.fail(ContextFull(f"the prompt has {len(ids)} tokens, the model's context holds {self.context}"))
+        return fits
+
+    def _row(self, job: _Job) -> _Row:
+        request: Generate = job.tag.request
+        room = min(self.context - len(request.ids), request.sampling.max_new_tokens)
+        return _Row(job.tag, request, room, Generated(array("i"), array("f"), cached=job.kept))
+
+    def _warm(self, jobs: Sequence[_Job]) -> None:
+        """Compute, once each, the prefixes that several jobs share and that are not cached; shorter ones first."""
+        while prefixes := self._fitting(self._shared(jobs)):
+            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes]):
+                self._prefill(chunk)
+                self._keep_and_drop([job.ids for job in chunk])
+            if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
+                return  # the budget cannot hold them
+
+    def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
+        """The prefixes for which the cache has room."""
+        room = self.slots.room()
+        found: list[array[int]] = []
+        for ids in prefixes:
+            missing = len(ids) - self.slots.match(ids)[0]
+            if missing <= room:
+                found.append(ids)
+                room -= missing
+        return found
+
+    def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
+        runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
+        found: list[array[int]] = []
+        for a, b in pairwise(runs):
+            prefix = a[: common(a, b)]
+            if len(prefix) - self.slots.match(prefix)[0] >= SHARED_MIN:
+                found.append(prefix)
+        shortest: list[array[int]] = []
+        for ids in sorted(found, key=len):
+            if not any(common(ids, other) == len(other) for other in shortest):
+                shortest.append(ids)
+        return shortest if self.slots.budget else []
+
+    def _keep_and_drop(self, kept: Sequence[array[int]]) -> None:
+        """Cache these first tokens of the deck's last rows, and drop the rows."""
+        first = len(self.deck.lengths) - len(kept)
+        for row, ids in enumerate(kept, first):
+            self._keep(ids, row)
+        del self.deck.lengths[first:]
+
+    def _keep(self, ids: array[int], row: int) -> None:
+        self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
+        self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
+
+    # --- decoding ----------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        """Decode one more token for every row."""
+        deck, n = self.deck, len(self.rows)
+        deck.fit(n, max(deck.lengths) + 1, 1)
+        deck.end += 1
+        deck.lengths = [length + 1 for length in deck.lengths]
+        self.stats.steps += 1
+        self.stats.decoded += n
+        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
+
+    def _sample(self, first: int, logits_BV: Tensor) -> None:
+        """Sample a token for the rows from `first` on; finished rows leave."""
+        rows = self.rows[first:]
+        if self.steer is not None:
+            logits_BV = self.steer(cast("Tensor", self._hidden), logits_BV)
+        samplings, positions = [r.request.sampling for r in rows], [len(r.out.ids) for r in rows]
+        tokens, logprobs = draw(logits_BV, samplings, positions, absent_V=self._absent(logits_BV))
+        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
+            row.out.ids.append(token)
+            row.out.logprobs.append(logprob)
+        for i in reversed(range(first, len(self.rows))):
+            if self._ended(self.rows[i]):
+                self._leave(i)
+
+    def _absent(self, logits_BV: Tensor) -> Tensor | None:
+        """Which ids are no tokens; None if all are."""
+        if self._absent_V is None:
+            self._absent_V = torch.ones(logits_BV.shape[-1], dtype=torch.bool)
+            self._absent_V[[i for i in self.tokens if i < len(self._absent_V)]] = False
+            self._absent_V = self._absent_V.to(logits_BV.device)
+            self._all_tokens = not self._absent_V.any()
+        return None if self._all_tokens else self._absent_V
+
+    def _ended(self, row: _Row) -> bool:
+        """Whether a row is finished; if so, its text and finish reason are set."""
+        out, stops = row.out, row.request.sampling.stop
+        if not math.isfinite(out.logprobs[-1]):
+            self._spoiled(row.ticket)
+            return True
+        ended = out.ids[-1] in self.ends
+        full = len(out.ids) == row.room
+        if not (ended or full or stops or row.ticket.dropped):
+            return False
+        text = self.decode(out.ids[:-1] if ended else out.ids)
+        cut = min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=-1)
+        out.text = text if cut < 0 else text[:cut]
+        out.finish = "length" if full and not ended and cut < 0 else "stop"
+        return ended or full or cut >= 0 or row.ticket.dropped
+
+    def _spoiled(self, ticket: Ticket[Any, Any]) -> None:
+        """Fail a request whose probabilities are not finite. Masked columns must be finite, so all caches are
+        cleaned."""
+        ticket.fail(WorldError("the model's probabilities are not numbers"))
+        self.deck.scrub()
+        self.slots = Slots(self.slots.budget)
+
+    def _leave(self, i: int) -> None:
+        row, last = self.rows[i], self.rows.pop()
+        self.stats.requests += 1
+        self.stats.needed += len(row.request.ids) - row.request.known
+        self.stats.rewritten += row.request.rewritten
+        row.ticket.finish(row.out)
+        if math.isfinite(row.out.logprobs[-1]):
+            self._keep((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+            self.slots.gone(mark(row.out.ids, row.out.logprobs))
+        self.deck.remove(i)
+        if last is not row:
+            self.rows[i] = last
+
+    # --- forward passes ----------------------------------------------------------------------------------------------
+
+    def _chunks(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
+        """Group jobs with a similar number of missing tokens, within the limits of one pass."""
+        for job in jobs:
+            job.kept = min(job.most, self.slots.match(job.ids)[0])
+        most_rows = max(1, self._most - len(self.rows))
+        chunk: list[_Job] = []
+        for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
+            if chunk:
+                fed = chunk[0].missing
+                full = (len(chunk) + 1) * fed > PREFILL_TOKENS or len(chunk) == most_rows
+                if full or 4 * job.missing < 3 * fed - 32:
+                    yield chunk
+                    chunk = []
+            chunk.append(job)
+        if chunk:
+            yield chunk
+
+    def _prefill(self, chunk: Sequence[_Job]) -> Tensor:
+        """Add these jobs to the deck as its last rows; returns the logits of their last token, (B, 1, V)."""
+        paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
+        for job, (kept, _) in zip(chunk, paths, strict=True):
+            job.kept = kept
+        fed = max(job.missing for job in chunk)
+        first, lengths = len(self.deck.lengths), [len(job.ids) for job in chunk]
+        self.deck.fit(first + len(chunk), max(lengths) + 1, 1)
+        self.deck.lengths += lengths
+        for row, (job, (_, path)) in enumerate(zip(chunk, paths, strict=True), first):
+            self.deck.load(row, path, len(job.ids), fed)
+        missing = sum(job.missing for job in chunk)
+        self.stats.prefilled += missing
+        self.stats.padding += fed * len(chunk) - missing
+        tokens = [[0] * (fed - len(job.ids)) + job.ids[-fed:].tolist() for job in chunk]
+        return self._forward(tokens, first)
+
+    def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
+        """Feed `tokens` to the deck's rows from `first` on; returns the logits of the last column, (B, 1, V)."""
+        fed, device = len(tokens[0]), self.model.device
+        lengths = self.deck.lengths[first : first + len(tokens)]
+        lengths_B1, width = put(lengths, device, torch.int64)[:, None], max(fed, *lengths)
+        if fed == 1:
+            width += (
+                1  # a masked column: without any mask, single queries take a path that is 5 times slower in bfloat16
+            )
+        back_S = torch.arange(width - 1, -1, -1, device=device)
+        mask: Any = back_S < lengths_B1
+        if fed == 1 and self.windows is not None:
+            mask = masks(self.model, self.windows, mask[:, None], back_S)
+        out = self.model(
+            input_ids=put(tokens, device, torch.int64),
+            attention_mask=mask,
+            position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
+            past_key_values=self.deck.open(first, first + len(tokens), width, fed),
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return out.logits
+
+    def _catch_hidden(self, module: Any, args: tuple[Tensor, ...]) -> None:
+        self._hidden = args[0][:, -1]
+
+
+def _rank(ticket: Ticket[Any, Any]) -> int:
+    """Sort key that does not depend on the order of arrival: the seed of the call."""
+    return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1

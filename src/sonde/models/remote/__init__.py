@@ -1,0 +1,1 @@
+"""Clients of inference servers: the OpenAI chat protocol, and servers that take token ids."""

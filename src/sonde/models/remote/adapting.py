@@ -1,0 +1,239 @@
+"""A request that an endpoint does not take as it is, and which of its fields are to blame.
+
+Endpoints say that in many ways: `error.param`, pydantic's `loc`, "Unexpected fields: {'min_p'}", "Unrecognized request
+argument supplied: seed", "temperature is deprecated for this model". What they have in common is the name of a field
+that was sent, so that is what is looked for: first where a refusal has a place for it, else in its sentences. Limits
+of a value ("max_tokens must be at most 8192") are no refusal of the field.
+
+Sources: the error types of openai-python, pydantic 2's errors, and public reports of refusals by Azure, Groq, Mistral,
+Gemini, xAI, Anthropic and vLLM.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from sonde._util.folders import write_atomically
+from sonde.core import UserError
+
+_PLACES = ("param", "params", "loc", "field", "fields", "parameter", "parameters", "property")
+"""Where a refusal names fields."""
+_KINDS = ("code", "type")
+_ECHOES = ("input", "ctx", "body", "request", "url")
+"""What repeats the request, in which every field stands."""
+_OF_FIELD = re.compile("unsupported|not_supported|unknown|unrecogni|unexpected|forbidden|extra", re.IGNORECASE)
+_OF_VALUE = re.compile(
+    r"\b(must|should|between|range|at (most|least)|less|greater|larger|smaller|exceed\w*|maximum|minimum|positive"
+    r"|too (large|small|long|high|low|many|big))\b",
+    re.IGNORECASE,
+)
+
+
+class Refusal(UserError):
+    """An endpoint refuses a request; `status` and `reply` are what it said. `remedies` are settings of the model that
+    would help, each with what it does; where `path`, the model's place in a configuration, is known, they are said
+    as they are typed."""
+
+    def __init__(
+        self, message: str, status: int = 0, reply: bytes = b"", remedies: Sequence[tuple[str, str]] = (),
+        path: str = "", asker: object = None,
+    ) -> None:  # fmt: skip
+        self.message, self.status, self.reply, self.remedies, self.asker = message, status, reply, remedies, asker
+        told = (f"-o '{path}.{setting}'" if path else setting for setting, _ in remedies)
+        super().__init__("; ".join((message, *(f"{s} {does}" for s, (_, does) in zip(told, remedies, strict=True)))))
+
+    def __reduce__(self) -> tuple[type[Refusal], tuple[str]]:
+        """For another process: the message, whole."""
+        return Refusal, (str(self),)
+
+    def at(self, path: str) -> Refusal:
+        """The same, of a model at this place of a configuration."""
+        return Refusal(self.message, self.status, self.reply, self.remedies, path, self.asker)
+
+
+def refused_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
+    """The fields of those sent that a refusal says are not taken.
+
+    >>> sorted(refused_fields(b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}', ("min_p", "seed")))
+    ['seed']
+    >>> sorted(refused_fields(b"max_tokens must be at most 8192", ("max_tokens",)))
+    []
+    """
+    return frozenset(
+        name for complaint, names in _complaints(reply, sent) if not _of_value(complaint) for name in names
+    )
+
+
+def named_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
+    """The fields of those sent that a refusal names, for whatever reason."""
+    return frozenset(name for _, names in _complaints(reply, sent) for name in names)
+
+
+def _complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, Any], set[str]]]:
+    """The parts of a refusal with the fields that they name: those that have a place for it, if there are any."""
+    try:
+        data: object = json.loads(reply)
+    except (ValueError, RecursionError):
+        data = reply.decode("utf-8", "replace")
+    parts = list(_parts(data))
+    placed = [(part, _placed(part) & set(sent)) for part in parts]
+    if any(names for _, names in placed):
+        return placed
+    return [(part, _spoken(part) & set(sent)) for part in parts]
+
+
+def _parts(data: object, depth: int = 8) -> Iterator[Mapping[str, Any]]:
+    """The mappings in a refusal; a text alone is one with a message. What repeats the request is left out."""
+    if isinstance(data, str):
+        yield {"message": data}
+    elif isinstance(data, list) and depth:
+        for inner in cast("list[object]", data):
+            yield from _parts(inner, depth - 1)
+    elif isinstance(data, Mapping) and depth:
+        part = cast("Mapping[str, Any]", data)
+        yield part
+        for name, inner in part.items():
+            if isinstance(inner, Mapping | list) and name not in (*_ECHOES, *_PLACES):
+                yield from _parts(inner, depth - 1)
+
+
+def _placed(part: Mapping[str, Any]) -> set[str]:
+    return {word for name in _PLACES for text in _texts(part.get(name)) for word in _words(text)}
+
+
+def _texts(value: object, depth: int = 3) -> Iterator[str]:
+    """A text, or those in a list."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and depth:
+        for inner in cast("list[object]", value):
+            yield from _texts(inner, depth - 1)
+
+
+def _spoken(part: Mapping[str, Any]) -> set[str]:
+    return {
+        word for name, text in part.items() if isinstance(text, str) and name not in _ECHOES for word in _words(text)
+    }
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def _of_value(part: Mapping[str, Any]) -> bool:
+    """Whether a complaint is about the value of a field, which might be another one, and not about the field."""
+    kinds = " ".join(str(part.get(name)) for name in _KINDS)
+    texts = " ".join(text for text in part.values() if isinstance(text, str))
+    return not _OF_FIELD.search(kinds) and bool(_OF_VALUE.search(texts))
+
+
+# --- the form of requests that an endpoint takes ----------------------------------------------------------------------
+
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""The names that endpoints have for the same limit. One of them is always sent."""
+OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
+"""Fields that may be left out by configuration; `logprobs` by nothing else: they are what the caller wants back."""
+_OF_ITSELF = frozenset(OMITTABLE) - {"logprobs"}
+_VERSION = "/v1"
+
+
+@dataclass(frozen=True)
+class Form:
+    """Fields that are left out, the name of the limit of tokens where it is not the configured one, and what stands
+    between the base URL and the path of a request."""
+
+    omitted: frozenset[str] = frozenset()
+    limit: str = ""
+    below: str = ""
+
+    def applied(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request in this form."""
+        named = {self.limit if self.limit and name in LIMITS else name: value for name, value in body.items()}
+        return {name: value for name, value in named.items() if name not in self.omitted}
+
+    def joined(self, other: Form) -> Form:
+        """Both, where they were found at the same time."""
+        return Form(self.omitted | other.omitted, other.limit or self.limit, other.below or self.below)
+
+    def after(self, refusal: Refusal, body: Mapping[str, Any], *, versioned: bool) -> Form | None:
+        """The form to try next, None where there is none. `versioned`: the base URL names a version already."""
+        if refusal.status in (404, 405):
+            return None if versioned or self.below else Form(self.omitted, self.limit, _VERSION)
+        sent = self.applied(body)
+        refused = refused_fields(refusal.reply, sent)
+        if leave := refused & _OF_ITSELF:
+            return Form(self.omitted | leave, self.limit, self.below)
+        other = "" if self.limit else other_limit(refusal, sent)
+        return Form(self.omitted, other, self.below) if other else None
+
+    def notes(self, at: str) -> Iterator[str]:
+        """What is said of it, a line each."""
+        if self.omitted:
+            names = ", ".join(sorted(self.omitted))
+            yield f"{at} does not take {names}: left out, and recorded as such; strict=true (--strict) forbids that"
+        if self.limit:
+            yield f"{at} takes the limit of tokens as {self.limit} only"
+        if self.below:
+            yield f"{at} answers below {self.below}: base_url lacks that"
+
+
+def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:
+    """The other name of the limit of tokens, where the endpoint refuses the one that was sent; "" where it does not."""
+    mine, other = LIMITS if LIMITS[0] in sent else reversed(LIMITS)
+    return other if mine in sent and mine in refused_fields(refusal.reply, sent) else ""
+
+
+@dataclass(slots=True, eq=False)
+class Adapted:
+    """What is known of one endpoint and model; `key` names both."""
+
+    key: str
+    form: Form = field(default_factory=Form)
+
+
+def recall(folder: Path, known: Iterable[Adapted]) -> None:
+    """Take what earlier parts of the run in this folder have learnt of its endpoints. A file that does not read says
+    nothing: the endpoint is asked again."""
+    saved = [_read(file) for file in sorted(folder.glob("endpoints-*.json"))]
+    for adapted in known:
+        for rows in saved:
+            adapted.form = adapted.form.joined(_form(rows.get(adapted.key)))
+
+
+def keep(folder: Path, writer: int, known: Iterable[Adapted]) -> None:
+    """Keep beside a run what is known of its endpoints; each writer of the run has a file of its own."""
+    file = folder / f"endpoints-{writer}.json"
+    learnt = {a.key: _to_json(a.form) for a in known if a.form != Form()}
+    if any(_read(file).get(key) != row for key, row in learnt.items()):
+        write_atomically(file, json.dumps({**_read(file), **learnt}, indent=2) + "\n")
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        found: object = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+
+
+def _to_json(form: Form) -> dict[str, Any]:
+    return {"omitted": sorted(form.omitted), "limit": form.limit, "below": form.below}
+
+
+def _form(row: object) -> Form:
+    """A form as a file has it, as far as it can be one."""
+    saved = cast("Mapping[str, object]", row) if isinstance(row, Mapping) else {}
+    omitted = saved.get("omitted")
+    names = cast("list[object]", omitted) if isinstance(omitted, list) else []
+    limit, below = saved.get("limit"), saved.get("below")
+    return Form(
+        frozenset(name for name in _OF_ITSELF if name in names),
+        str(limit) if limit in LIMITS else "",
+        _VERSION if below == _VERSION else "",
+    )

@@ -1,0 +1,362 @@
+"""Connections to an endpoint: as many calls at once, and as often, as was asked, and no reply beyond its bound."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+
+from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError, WorldError, freeze, invalid
+
+from .adapting import Refusal
+from .addresses import check_query, proxy_for, read_base_url
+from .keys import Keys, check_names, read_keys
+from .openai_chat import ROOM, Filtered, HostError, is_whole
+from .retry import Backoff, Stats, Transient, retry_after, retrying
+from .verdicts import ABOUT_REQUESTS, Experience, Refused, stated_verdict, tested_verdict, tests_of
+
+
+class Pool:
+    """Connections, slots and pace of one event loop. All requests go through the `proxy`, if there is one, and have the
+    `query` in their addresses."""
+
+    def __init__(
+        self,
+        *,
+        slots: int,
+        per_minute: float | None,
+        total: float,
+        connect: float,
+        proxy: str | None,
+        query: Mapping[str, str],
+    ) -> None:
+        self.proxy, self._query = proxy, query
+        self.slots = asyncio.Semaphore(slots)
+        self.interval = 60.0 / per_minute if per_minute else 0.0
+        self.next = 0.0
+        self.answered = False
+        """Whether anything has ever answered at the endpoint's address."""
+        self.session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),  # `slots` is the limit
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # or a few bytes become many
+            timeout=aiohttp.ClientTimeout(total=total, sock_connect=connect),
+        )
+        self.until_the_end = self._until_the_end()
+
+    async def _until_the_end(self) -> AsyncGenerator[None, None]:
+        """Close the connections with the event loop, which ends its generators: a policy that is kept open for the next
+        play may meet another loop there, and sockets can only be closed in their own."""
+        try:
+            yield
+        finally:
+            await self.session.close()
+
+    async def pace(self) -> None:
+        """Wait for this attempt's place in the even spacing of attempts."""
+        if self.interval:
+            now = asyncio.get_running_loop().time()
+            start = max(now, self.next)
+            self.next = start + self.interval
+            await asyncio.sleep(start - now)
+
+    async def post(
+        self, url: str, body: bytes | None, headers: Mapping[str, str], most: int
+    ) -> tuple[int, float | None, bytes]:
+        """Status, seconds asked for by `Retry-After`, and body of the reply to a POST, or to a GET where there is no
+        `body`: of a completion `most` bytes or fewer, of anything else what `ROOM` holds."""
+        method = "GET" if body is None else "POST"
+        async with self.session.request(
+            method, url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
+        ) as response:
+            self.answered, reply = True, bytearray()
+            after = retry_after(response.headers.get("Retry-After"), time.time())
+            limit = most if fine(response.status) else ROOM
+            async for chunk in response.content.iter_any():
+                reply += chunk
+                if len(reply) > limit and fine(response.status):
+                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the most for what was asked")
+                if len(reply) > limit:
+                    break
+            return response.status, after, bytes(reply[:limit])
+
+
+def fine(status: int) -> bool:
+    """Whether a reply says that all is well."""
+    return 200 <= status < 300
+
+
+# --- x ----------------------------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+_MAY_PASS = {408, 409, 425, 429}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint(Model):
+    """The model called `model` behind `base_url`, which may end with the path of a request.
+
+    `api_key_env` names the environment variable with the key; it may be unset where the endpoint is on this machine or
+    network, and "" sends none. `headers` maps names of headers to the environment variables with their values, `query`
+    is added to every address (Azure's `api-key` and `api-version`). Proxies are those of the environment, but not for
+    this machine: `proxy` True takes them there too, False never.
+
+    At most `concurrency` calls are in flight in one event loop, a waiting retry included; attempts are spaced evenly
+    where `requests_per_minute` is given. `timeout` bounds one attempt from connecting to the last byte,
+    `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then twice that and
+    so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than what was asked for can be
+    (`reply.largest`) is not read to its end.
+    """
+
+    base_url: str = field(metadata=HOW)
+    model: str
+    api_key_env: str = field(default="OPENAI_API_KEY", metadata=HOW)
+    headers: Mapping[str, str] = field(default=EMPTY, metadata=HOW)
+    query: Mapping[str, str] = field(default=EMPTY, metadata=HOW)
+    proxy: bool | None = field(default=None, metadata=HOW)
+    concurrency: int = field(default=64, metadata=HOW)
+    requests_per_minute: float | None = field(default=None, metadata=HOW)
+    timeout: float = field(default=120.0, metadata=HOW)
+    connect_timeout: float = field(default=10.0, metadata=HOW)
+    retries: int = field(default=6, metadata=HOW)
+    backoff: float = field(default=0.5, metadata=HOW)
+    max_wait: float = field(default=60.0, metadata=HOW)
+    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    experience: Experience = field(default_factory=Experience, init=False, repr=False, compare=False)
+    _pools: dict[asyncio.AbstractEventLoop, Pool] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, Pool], init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", read_base_url(self.base_url))
+        object.__setattr__(self, "headers", freeze(self.headers))
+        object.__setattr__(self, "query", freeze(self.query))
+        if not self.model:
+            raise invalid("model", self.model, "the name under which the endpoint serves the model")
+        check_names(self.api_key_env, self.headers)
+        check_query(self.query)
+        self._check_request()
+        _check_numbers(self)
+
+    def _check_request(self) -> None:
+        """Raise for fields of a request that cannot be; between address and numbers."""
+
+    def url(self, path: str) -> str:
+        """The address of a path behind `base_url`."""
+        return self.base_url + path
+
+    async def ask(
+        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
+        seed: int = 0,
+    ) -> T:  # fmt: skip
+        """What `read` finds in the reply to this request (a GET where `body` is None), given the keys, which the reply
+        may repeat; a `ValueError` of `read` is a reply that cannot be read. `most` bounds its bytes, given those of the
+        request; `seed` is of the call, for the jitter of waits."""
+        pool = await self._pool()
+
+        async def send(body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], R]) -> R:
+            sent, backoff = None if body is None else _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
+            bound = most(len(sent or b""))
+            return await retrying(lambda: self._attempt(pool, url, sent, bound, read), backoff, seed, self.stats)
+
+        async def takes(body: Mapping[str, Any]) -> bool:
+            try:
+                return await send(body, lambda reply, keys: is_whole(reply))
+            except Refused:
+                return False
+
+        async with pool.slots:
+            try:
+                found = await send(body, read)
+            except Refused as refusal:
+                raise (refusal.error if body is None else await self._judged(refusal, body, takes)) from None
+        self.experience.taken = True
+        return found
+
+    async def _judged(
+        self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
+    ) -> Exception:
+        """The error for a refused request: the conversation's, where it is to blame. Ids are refused for their number
+        alone: what they say, no server that takes ids looks at."""
+        found = stated_verdict(refusal.status, refusal.reply)
+        if found is None and self._blames_fields(refusal.reply, body):
+            return refusal.error
+        if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+            found = await tested_verdict(tests, takes)
+        if found == "length":
+            self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
+            return ContextFull(refusal.line)
+        if found == "content" and "messages" in body:
+            return self._unwanted(refusal.line)
+        return refusal.error
+
+    async def _attempt(
+        self, pool: Pool, url: str, body: bytes | None, most: int, read: Callable[[bytes, Keys], T]
+    ) -> T:
+        """One attempt."""
+        await pool.pace()
+        keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path
+        try:
+            status, after, reply = await pool.post(url, body, {**_HEADERS, **keys.headers}, most)
+        except (aiohttp.ClientError, OSError) as e:
+            raise self._unanswered(e, keys, path, pool) from e
+        if not fine(status):
+            raise self._failure(status, f"{status} from {path}: {_clean(reply, keys)}", after, reply)
+        try:
+            return read(reply, keys)
+        except UserError:
+            raise
+        except ValueError as e:
+            raise self._unplayable(e, f"{status} from {path}: {e}", reply, keys) from e
+
+    def _unanswered(self, error: Exception, keys: Keys, path: str, pool: Pool) -> WorldError | UserError:
+        """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for
+        a wrong one, or for one where no server runs."""
+        said = _clean(str(error), keys)
+        if isinstance(error, aiohttp.ClientHttpProxyError) and error.status < 500:
+            return UserError(f"proxy: {_host(pool.proxy)}, which the environment names, answers {error.status}: {said}")
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return UserError(f"base_url: the endpoint's certificate is not trusted: {said}")
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not pool.answered:
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else said
+            if pool.proxy:
+                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, which the environment names ({why})")
+            return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return Transient(f"no connection for {path} within {self.connect_timeout:g} s")
+        if isinstance(error, TimeoutError):
+            return Transient(f"no whole reply from {path} within {self.timeout:g} s")
+        return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
+
+    def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
+        """Whether a refusal of this request is about fields of it that it can do without."""
+        return False
+
+    def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> Exception:
+        """The error for a reply of status 200 in which nothing was found that could be played: where it reports a
+        failure of the host's own, what its status or its code says."""
+        if isinstance(error, HostError):
+            told = error.reply or reply
+            status = error.status or (400 if stated_verdict(0, told) else 500)
+            return self._failure(status, f"{line}: {_clean(told, keys)}", None, told)
+        line = f"{line}: {_clean(reply, keys)}"
+        return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
+
+    def _unwanted(self, line: str) -> ContentRefused:
+        """The error for what the host's filter does not let pass, which is said once."""
+        self.experience.warn("content", f"the host of {self.model} refuses what a conversation says: {line}")
+        return ContentRefused(line)
+
+    def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
+        """The error for a reply that does not say that all is well; what may be about the conversation is yet to be
+        judged."""
+        error = self._refusal(status, line, after, reply)
+        return Refused(line, error, status, reply) if status in ABOUT_REQUESTS else error
+
+    def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
+        """The error for such a reply as far as its status tells."""
+        if status == 429 and "insufficient_quota" in line:
+            return UserError(f"api_key_env: this account's quota is used up: {line}")
+        if status in _MAY_PASS or status >= 500:
+            return Transient(line, after)
+        if status in (401, 402, 403):
+            return UserError(f"api_key_env: {line}")
+        if status == 407:
+            return UserError(f"proxy: it wants a user and a password, in the environment's address of it: {line}")
+        return Refusal(str(self._wrong(status, line)), status, reply, asker=self)
+
+    def _wrong(self, status: int, line: str) -> UserError:
+        """The error for a request that the endpoint does not understand, or has nobody to answer."""
+        what = "model or extra: the endpoint refuses the request" if status in (400, 422) else "base_url or model"
+        return UserError(f"{what}: {line}")
+
+    async def _pool(self) -> Pool:
+        """The connections of the running event loop; those of loops that have ended are let go."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._pools:
+            await self.close()
+        if loop not in self._pools:  # another task may have been here meanwhile
+            self._pools[loop] = Pool(
+                slots=self.concurrency,
+                per_minute=self.requests_per_minute,
+                total=self.timeout,
+                connect=self.connect_timeout,
+                proxy=proxy_for(self.base_url, self.proxy),
+                query=self.query,
+            )
+            await anext(self._pools[loop].until_the_end)
+        return self._pools[loop]
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop and of those that have ended. A later call opens new ones."""
+        running = asyncio.get_running_loop()
+        for loop in [loop for loop in self._pools if loop is running or loop.is_closed()]:
+            if pool := self._pools.pop(loop, None):  # another task may close at the same time
+                await pool.session.close()
+
+
+def _check_numbers(config: Endpoint) -> None:
+    for name in ("concurrency", "retries"):
+        value: object = getattr(config, name)
+        least = 1 if name == "concurrency" else 0
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise invalid(name, value, f"an integer, {least} or more")
+    for name in ("requests_per_minute", "timeout", "connect_timeout", "backoff", "max_wait"):
+        value = getattr(config, name)
+        if value is None and name == "requests_per_minute":
+            continue
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 < value < math.inf:
+            raise invalid(name, value, "a number above 0")
+
+
+def check_extra(extra: Mapping[str, Any], taken: Collection[str]) -> None:
+    """Raise for fields added to a request that sonde sends itself, or that no JSON can hold."""
+    if wrong := sorted({k for k in extra if k.lower() in taken}):
+        raise UserError(f"extra: {wrong[0]!r} is not set here, allowed: fields that sonde does not send itself")
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UserError(f"extra: not JSON ({e}), allowed: JSON values") from None
+
+
+async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What these calls return, all at once; where one fails, or the asker is gone, none goes on."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _host(proxy: str | None) -> str:
+    """A proxy's address without the user and password that may be in it."""
+    parts = urlsplit(proxy or "")
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _dumps(body: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # a lone surrogate somewhere in the conversation, which only the slower writer escapes
+        return json.dumps(body).encode()
+
+
+def _clean(text: str | bytes, keys: Keys) -> str:
+    """The first 200 characters of what the endpoint said: one printable line, without what is secret."""
+    shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    line = " ".join("".join(c if c.isprintable() else " " for c in keys.hide(shown)[:2000]).split())
+    return line[:200] or "(empty body)"

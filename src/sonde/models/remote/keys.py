@@ -1,0 +1,150 @@
+"""A secret hidden in a text, in whatever common form an endpoint repeats it.
+
+Forms of a secret of `SECRET` characters or more: as it is, as base64 (both alphabets, wherever it begins in what was
+encoded), as hexadecimal, and with any of its characters escaped as in an address (`%73`), in JSON (`\\u0073`) or in
+HTML (`&#115;`, `&#x73;`). A shorter one, such as the `EMPTY` and `x` that local servers are given, is hidden as it is,
+where it stands as a word of `WORD` characters or more: parts of other words are none of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
+
+from sonde.core import Completion, UserError, invalid
+
+from .addresses import is_local
+
+MASK = "***"
+SECRET = 8
+"""Characters of the shortest secret."""
+WORD = 4
+"""Characters of the shortest text that is hidden at all: fewer tell nothing."""
+_ESCAPES = ("%", "\\", "&#")
+
+
+def hide(text: str, secret: str) -> str:
+    """The text with every occurrence of the secret replaced.
+
+    >>> hide("Bearer sk-12345678 is c2stMTIzNDU2Nzg= and sk%2D12345678", "sk-12345678")
+    'Bearer *** is ***g= and ***'
+    """
+    if len(secret) < SECRET:
+        return _hide_word(text, secret)
+    for form in _forms(secret):
+        if form in text:
+            text = text.replace(form, MASK)
+    return _escaped(secret).sub(MASK, text) if any(mark in text for mark in _ESCAPES) else text
+
+
+def _hide_word(text: str, secret: str) -> str:
+    """The text without a short secret, where that stands alone.
+
+    >>> hide("key abcd of abcde", "abcd"), hide("an example", "a")
+    ('key *** of abcde', 'an example')
+    """
+    alone = rf"(?<!\w){re.escape(secret)}(?!\w)"
+    return re.sub(alone, MASK, text) if len(secret) >= WORD else text
+
+
+@lru_cache(maxsize=16)
+def _forms(secret: str) -> tuple[str, ...]:
+    """The secret in the forms that are fixed strings, the longest first."""
+    hexed = secret.encode().hex()
+    coded = [_coded(secret, before) for before in range(3)]
+    websafe = [form.translate(str.maketrans("+/", "-_")) for form in coded]
+    escaped = [form.replace("/", "\\/") for form in coded]
+    return tuple(sorted({secret, hexed, hexed.upper(), *coded, *websafe, *escaped}, key=len, reverse=True))
+
+
+def _coded(secret: str, before: int) -> str:
+    """The characters of base64 that hold nothing but the secret, where it stands behind `before` bytes (modulo 3)."""
+    bits = 8 * (before + len(secret.encode()))
+    return b64encode(b"\0" * before + secret.encode()).decode()[-(-8 * before // 6) : bits // 6]
+
+
+@lru_cache(maxsize=16)
+def _escaped(secret: str) -> re.Pattern[str]:
+    return re.compile("".join(map(_anyhow, secret)))
+
+
+def _anyhow(c: str) -> str:
+    """A pattern for a character as it is or escaped."""
+    n = ord(c)
+    quoted = r"\\{0,4}" if c in '/"\\' else ""  # JSON may escape these, once or in another JSON
+    return rf"(?:{quoted}{re.escape(c)}|%(?i:{n:02x})|\\{{1,4}}u(?i:{n:04x})|&#0{{0,4}}{n};|&#(?i:x0{{0,4}}{n:x});)"
+
+
+# --- keys of a request ------------------------------------------------------------------------------------------------
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OURS = {"content-type", "content-length", "accept-encoding", "transfer-encoding", "host", "connection"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The headers of a request, and the values in them that are secret."""
+
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+
+    def hide(self, text: str) -> str:
+        """The text without the secrets."""
+        for secret in self.secrets:
+            text = hide(text, secret)
+        return text
+
+    def hide_in(self, c: Completion) -> Completion:
+        """The completion without the secrets, should the endpoint have repeated them."""
+        long = [secret for secret in self.secrets if len(secret) >= SECRET]
+        said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
+        hidden = dict(said)
+        for secret in long:
+            hidden = {name: hide(text, secret) for name, text in hidden.items()}
+        return c if hidden == said else replace(c, **hidden)
+
+
+def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:
+    """Raise for what cannot be the name of an environment variable or of a header."""
+    if api_key_env and not _VARIABLE.fullmatch(api_key_env):
+        raise UserError("api_key_env: not the name of an environment variable (the key itself never goes here)")
+    for name, variable in headers.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OURS:
+            raise invalid("headers", name, "names of headers that are not sent anyway")
+        if name.lower() == "authorization" and api_key_env:
+            raise UserError('headers: Authorization comes from api_key_env, allowed: with api_key_env=""')
+        if not _VARIABLE.fullmatch(variable):
+            raise UserError(f"headers: {name}: not the name of an environment variable (the value never goes here)")
+
+
+def read_keys(api_key_env: str, headers: Mapping[str, str], base_url: str, proxy: str | None) -> Keys:
+    """What the environment holds now. The key may be missing where the endpoint is on this machine or network."""
+    key = _value(api_key_env, "api_key_env", "[!-~]+", "a key (printable ASCII without spaces)") if api_key_env else ""
+    if api_key_env and not key and not is_local(urlsplit(base_url).hostname or ""):
+        raise UserError(f'api_key_env: the environment variable {api_key_env} is not set (api_key_env="" sends no key)')
+    own = {name: _value(variable, f"headers: {name}", "[ -~]+", "a header") for name, variable in headers.items()}
+    if unset := next((name for name, value in own.items() if not value), None):
+        raise UserError(f"headers: {unset}: the environment variable {headers[unset]} is not set")
+    sent = {"Authorization": f"Bearer {key}"} if key else {}
+    passwords = _passwords(proxy) if proxy else ()
+    return Keys({**sent, **own}, tuple(secret for secret in (key, *own.values(), *passwords) if secret))
+
+
+def _value(variable: str, field: str, pattern: str, what: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if value and not re.fullmatch(pattern, value):
+        raise UserError(f"{field}: the value of {variable} is not {what}")
+    return value
+
+
+def _passwords(proxy: str) -> Iterable[str]:
+    """The password in a proxy's address, as it is and as it is written there."""
+    password = urlsplit(proxy).password
+    return () if not password else dict.fromkeys((password, unquote(password)))

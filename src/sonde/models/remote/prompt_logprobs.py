@@ -1,0 +1,159 @@
+"""What an endpoint says of the tokens of a prompt, and which of them are those of a probe.
+
+The shape is vLLM's `prompt_logprobs` of chat completions: one entry per token, null for the first, else a mapping from
+the token's id to its log-probability and text. Asked for 0 alternatives (vLLM marks no token as the prompt's own, see
+its issue 10607), each holds the prompt's token alone. Log-probabilities are those of the model, before any temperature.
+
+The prompt is asked for without a generation prompt and with the last message left open, so it stops with the last
+character of that message, and tokens are found by counting back from there. Versions of vLLM differ in how they write
+tokens: as text, in the byte-level alphabet (its issue 16838), and with a token that is part of a character as U+FFFD or
+as nothing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from typing import cast
+
+from sonde.core import Probe, Usage, UserError
+
+from .openai_chat import PER_LOGPROB, ROOM, mapping, usage
+
+BROKEN = "\ufffd"
+TEMPLATE = 4096
+"""Tokens that a template may add to what was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """The tokens of a prompt, with their log-probabilities: not a number for the first, of which nothing is said."""
+
+    texts: tuple[str, ...]
+    logprobs: tuple[float, ...]
+    usage: Usage
+
+
+def largest_echo(request: int) -> int:
+    """The most bytes of a reply about the prompt of a request of so many bytes, each of which may be a token."""
+    return ROOM + PER_LOGPROB * (request + TEMPLATE)
+
+
+def echo(reply: bytes) -> Echo | None:
+    """What a reply says of the prompt, None if nothing. Raises `ValueError` where it cannot be read."""
+    try:
+        data = mapping(json.loads(reply))
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON") from None
+    rows = data.get("prompt_logprobs")
+    if not isinstance(rows, list):
+        if "choices" not in data:
+            raise ValueError("no choices")
+        return None
+    found = [_token(row) for row in cast("list[object]", rows)]
+    return Echo(tuple(text for text, _ in found), tuple(p for _, p in found), usage(mapping(data.get("usage"))))
+
+
+def _token(row: object) -> tuple[str, float]:
+    if row is None:
+        return "", math.nan
+    entries = list(mapping(row).values())
+    if len(entries) != 1:
+        raise ValueError(f"{len(entries)} log-probabilities for one token of the prompt, where 1 was asked for")
+    text, logprob = (mapping(entries[0]).get(name) for name in ("decoded_token", "logprob"))
+    if not isinstance(text, str) or not isinstance(logprob, int | float):
+        raise ValueError("a token of the prompt without text or log-probability")
+    return text, float(logprob)
+
+
+def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
+    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to where the last
+    message stops, and `ended`, for a probe that wants the token there too, the one that goes on."""
+    content = probe.messages[-1].content
+    ways = (said.texts, unbyted(said.texts))
+    places = next((p for texts in ways if (p := places_of(texts, content)) is not None), None)
+    if places is None:
+        raise UserError(
+            f"probe: messages: the endpoint's prompt does not end with the last message, {content!r}; allowed: text "
+            "that its chat template leaves as it is"
+        )
+    a, b = probe.bounds
+    found = [p for p, (x, y) in zip(said.logprobs, places, strict=True) if max(x, a) < min(y, b)]
+    if ended is not None:
+        length = sum(map(len, said.texts))
+        starts = accumulate(map(len, ended.texts), initial=0)
+        after = next((p for p, at in zip(ended.logprobs, starts, strict=False) if at >= length), None)
+        if after is None:
+            raise UserError("probe: ending: got True, but the endpoint's chat template ends no message by a token")
+        found.append(after)
+    return found
+
+
+def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
+    """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for those before it. None
+    if they do not.
+
+    White space of `said` may be missing, since templates trim and some decoders drop the space before a word; a token
+    in parts of characters covers what lies between its neighbours. Some decoders give a character in parts as its last
+    token, and the others as nothing: as many as its bytes may do so.
+
+    >>> places_of(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
+    [(0, 0), (0, 3), (3, 6), (6, 8), (6, 8)]
+    >>> places_of(["<|im_start|>", "", "", "", "🐳", "!"], "🐳!")
+    [(0, 0), (0, 1), (0, 1), (0, 1), (0, 1), (1, 2)]
+    """
+    parts = len(said[:1].encode("utf-8", "surrogatepass")) - 1
+    places: list[tuple[int, int]] = []
+    broken: list[str] = []  # tokens after the one at hand that are parts of characters
+    at = len(said)
+    for text in reversed(texts):
+        if at and BROKEN in text:
+            broken.append(text)
+        elif not text or not at:
+            parts = 0 if text else parts - (not at)
+            within = at or (not text and parts >= 0)
+            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the character that follows
+        else:
+            end = _end(text, said, at, broken)
+            if end is None:
+                return None
+            places += [(end, at)] * len(broken)
+            broken = []
+            at = max(0, end - len(text))
+            places.append((at, end))
+    places += [(0, at)] * len(broken)
+    return places[::-1] if broken or not said[:at].strip() else None
+
+
+def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
+    """Where in `said` this token ends, given what comes after it begins at `at`, or is broken tokens up to there."""
+    least, most = bool(broken), sum(map(len, broken)) or at - len(said[:at].rstrip())
+    for end in range(at - least, max(0, at - most) - 1, -1):
+        n = min(len(text), end)
+        if said[end - n : end] == text[len(text) - n :]:
+            return end
+    return None
+
+
+def unbyted(texts: Sequence[str]) -> list[str]:
+    """Tokens in the byte-level alphabet of GPT-2 as text; a character in parts stands in its last token.
+
+    >>> unbyted(["is", "Ġit", "Ġs", "Ã", "©"])
+    ['is', ' it', ' s', '', 'é']
+    """
+    known = _alphabet()
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return [decoder.decode(bytes(known[c] for c in text)) if all(c in known for c in text) else text for text in texts]
+
+
+@cache
+def _alphabet() -> Mapping[str, int]:
+    """The byte behind every character: printable ones stand for themselves, the others follow from 256 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}

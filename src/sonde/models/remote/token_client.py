@@ -1,0 +1,288 @@
+"""What engines share that are behind an endpoint, take token ids and give token ids back: vLLM, SGLang.
+
+A conversation becomes ids here, by the model's own tokenizer (`chat`): what was sampled is fed back as it was, and what
+comes back is trained on token for token. `score` is of the ids that `models:hf` would score, so beliefs can be elicited
+from a server. What the server draws with is sent whole, penalties included: servers take what is not said from the
+model's own generation settings, and then their log-probabilities are not those of the distribution drawn from.
+
+Weights. `publish` gives the server others, from a folder that it sees under the same path: an adapter, or all weights;
+the server calls either by a name that holds their fingerprint, so two trainings never mean different weights by one
+name. Every completion names the version that sampled it: of adapters the one that was asked for, of whole weights the
+one that the server says; where they changed on the way, the oldest. Servers whose replies name none are asked, after
+what was sampled, whether they still hold what was published (`confirm`). `take_imprint` tells the weights of a server
+that nothing was published to (`imprint`).
+
+Text. A reply's own text has to be what its ids say here: by another model's tokenizer it is not, and the prompts would
+be nonsense that nobody sees. Once enough of it was the same it is not compared any more.
+
+Source: ours, from the servers' own protocol files (vLLM 0.33.0, SGLang 0.5.23), run against vLLM 0.32.0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from abc import abstractmethod
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+from sonde._util.extras import need
+from sonde.core import (
+    EMPTY,
+    HOW,
+    Capabilities,
+    CapabilityError,
+    Completion,
+    Message,
+    Probe,
+    Sampling,
+    Usage,
+    UserError,
+    WorldError,
+    freeze,
+)
+from sonde.core.model import CAPABILITIES
+from sonde.core.types import Json
+
+from ..chat.chat import Chat, Scored
+from ..files.hub import load_tokenizer, locate
+from .client import all_of, check_extra
+from .keys import Keys
+from .openai_chat import largest
+from .prompt_logprobs import largest_echo
+from .retry import TroubleWarning
+from .served_weights import probe_of
+from .weights_endpoint import WeightsEndpoint, parsed
+
+_NO_MODEL = re.compile(r"model .{1,200} does not exist", re.IGNORECASE)
+_NO_SUCH_REQUEST = {404, 405, 422, 501}
+SEED_BITS = (1 << 63) - 1
+"""Servers take seeds as signed 64-bit numbers."""
+
+
+AGREED = 64
+"""Sampled tokens whose text has to be the server's before it is not compared any more."""
+
+
+class Sampled(NamedTuple):
+    """What a server sampled. `limit`: the token limit ended it; `weights`: as the server calls them, "" if it does not
+    say; `text`: as the server decodes it, cut before a stop word, None if it does not say."""
+
+    ids: array[int]
+    logprobs: array[float]
+    limit: bool
+    weights: str
+    usage: Usage
+    text: str | None = None
+
+
+class Echoed(NamedTuple):
+    """What a server says of a prompt: one log-probability per id, not a number where it says nothing."""
+
+    logprobs: Sequence[float]
+    usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenEndpoint(WeightsEndpoint):
+    """`tokenizer`: a folder or a hub name with the model's tokenizer and chat template; "" is `model`. `template` is as
+    in `models:hf`. `extra` adds fields to what is sampled with. `imprint` is what the server's weights were known by
+    when a run was begun (`models.imprint`); nobody gives it. For the rest see `Endpoint`."""
+
+    tokenizer: str = ""
+    template: Mapping[str, Json] = EMPTY
+    extra: Mapping[str, Any] = EMPTY
+    imprint: Mapping[str, Json] = field(default=EMPTY, metadata=HOW)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
+    taken: ClassVar[frozenset[str]]
+    """Fields of a request that are sent anyway."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "template", freeze(self.template))
+        object.__setattr__(self, "extra", freeze(self.extra))
+        object.__setattr__(self, "imprint", freeze(self.imprint))
+        super().__post_init__()
+
+    def _check_request(self) -> None:
+        check_extra(self.extra, self.taken)
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The tokenizer with its template, read when it is first needed."""
+        need(f"models:{self.name}", "transformers")
+        name = self.tokenizer or self.model
+        try:
+            tokenizer = load_tokenizer(name, locate(name))
+        except UserError as e:
+            raise UserError(f"tokenizer: {e}") from e
+        return Chat(tokenizer, label=self.model, template=self.template)
+
+    def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
+        """The same server, with a tokenizer that is at hand already, and these arguments of its template."""
+        made = replace(self, template=template)
+        object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
+        return made
+
+    def _wrong(self, status: int, line: str) -> UserError:
+        error = super()._wrong(status, line)
+        if status not in _NO_SUCH_REQUEST or _NO_MODEL.search(line):
+            return error
+        return UserError(f"{error}; models:http asks servers that take no token ids")
+
+    # --- completions -------------------------------------------------------------------------------------------------
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        chat, adapter, version = self.chat, self.served.adapter, self.served.version
+        prompt = chat.prompt(messages)
+        said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        self._check_text(said, sampling.stop)
+        check_known(chat, said.ids)
+        self.served.named = self.served.named or bool(said.weights)
+        text, stopped = _text(chat, said.ids, sampling.stop)
+        return Completion(
+            text=text,
+            ids=said.ids,
+            logprobs=said.logprobs if self.measures(sampling) else array("f"),
+            temperature=sampling.temperature,
+            truncated=sampling.truncates,
+            prompt_ids=prompt.ids[prompt.shared :],
+            shared=prompt.shared,
+            finish="length" if said.limit and not stopped else "stop",
+            open_mark=prompt.open_mark,
+            model=self.model,
+            weights=version if adapter or not said.weights else self.served.ours.get(said.weights, said.weights),
+            usage=said.usage,
+        )
+
+    def _check_text(self, said: Sampled, stop: Sequence[str]) -> None:
+        """Raise `UserError` where the server reads these ids as another text. White space is left out, and what stands
+        for half a character: engines decode token by token and put them at other places."""
+        if said.text is None or self.served.agreed >= AGREED:
+            return
+        here, there = _visible(_text(self.chat, said.ids, stop)[0]), _visible(said.text)
+        if not (here == there or (stop and here.startswith(there))):
+            raise UserError(
+                f"tokenizer: got {self.tokenizer or self.model!r}, by which the ids that the server sampled say "
+                f"{here[:80]!r}; the server says {there[:80]!r}; allowed: the tokenizer of the model that is served"
+            )
+        self.served.agreed += len(said.ids)
+
+    async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
+        def read(reply: bytes, keys: Keys) -> Sampled:
+            return checked(self.read_sampled(parsed(reply), ids))
+
+        return await self.ask(
+            self.where,
+            self.body(ids, sampling, adapter),
+            read,
+            most=lambda request: largest(request, sampling.max_new_tokens, 1),
+            seed=sampling.seed,
+        )
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
+        return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
+
+    async def _score(self, probe: Probe, seed: int) -> list[float]:
+        return await self.score_ids(self.chat.scored(probe), seed=seed)
+
+    async def score_ids(self, scored: Scored, *, seed: int = 0) -> list[float]:
+        """The log-probabilities of the tokens at these places, as `score` has them. `seed` is for waits (`ask`)."""
+        if not scored.places:
+            return []
+
+        def read(reply: bytes, keys: Keys) -> Echoed:
+            found = self.read_echo(parsed(reply), scored.ids)
+            if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
+                raise ValueError("log-probabilities of the prompt that are no numbers")
+            return found
+
+        body = self.echo_body(scored.ids, min(scored.places), self.served.adapter)
+        found = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
+        return [float(found.logprobs[i]) for i in scored.places]
+
+    # --- weights -----------------------------------------------------------------------------------------------------
+
+    async def take_imprint(self) -> Mapping[str, Json]:
+        """What tells the server's weights from others (`models.imprint`), kept in `imprint` as well. A server that
+        scores no prompts says less."""
+        found: dict[str, Json] = {"version": await self.held()}
+        try:
+            found["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
+        except CapabilityError as e:
+            warnings.warn(f"{self.model}: other weights will not be noticed: {e}", TroubleWarning, stacklevel=2)
+        object.__setattr__(self, "imprint", freeze(found))
+        return self.imprint
+
+    # --- of each server ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def measures(self, sampling: Sampling) -> bool:
+        """Whether the log-probabilities of what is drawn so are those that `Completion` promises: at the temperature of
+        the draw, before anything is cut off."""
+
+    @abstractmethod
+    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+        """The request for a completion of these ids, by this adapter ("": by the model itself)."""
+
+    @abstractmethod
+    def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
+        """The request for the log-probabilities of these ids from the one at place `first` on."""
+
+    @abstractmethod
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
+        """What a reply says. `ValueError` where it cannot be read, an error that says what to change where something
+        is missing."""
+
+    @abstractmethod
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
+
+
+def checked(said: Sampled) -> Sampled:
+    """The same, if there is a finite log-probability for every id, and an id at all."""
+    if not said.ids:
+        raise ValueError("no tokens")
+    if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
+        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or some not finite")
+    return said
+
+
+def numbers(value: object, what: str) -> array[int]:
+    """A list of token ids."""
+    rows = cast("list[object]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
+        raise ValueError(f"{what} that are no token ids")
+    return array("i", cast("list[int]", rows))
+
+
+def lacking(capability: str, what: str, how: str) -> CapabilityError:
+    """The error for a server whose reply lacks something."""
+    return CapabilityError(f"{what}; {how}; backends with {capability}: {', '.join(CAPABILITIES[capability])}")
+
+
+def check_known(chat: Chat, ids: array[int]) -> None:
+    """Raise `WorldError` where a server sampled what the tokenizer has no token for: its vocabulary is padded, and the
+    next prompt, which would hold these ids, would be refused."""
+    if strange := sorted(set(ids) - chat.tokens):
+        raise WorldError(
+            f"token_ids: the server sampled {strange[:3]}, which are no tokens of {chat.label!r}'s tokenizer: the "
+            "model's vocabulary is padded; a logit_bias of -100 in extra forbids them"
+        )
+
+
+def _visible(text: str) -> str:
+    return "".join(text.replace("\ufffd", "").split())
+
+
+def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
+    """The text of sampled ids, as `models:hf` has it, and whether it was ended rather than cut."""
+    ended = ids[-1] in chat.ends
+    text = chat.decode(ids[:-1] if ended else ids)
+    cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
+    return (text if cut < 0 else text[:cut]), ended or cut >= 0

@@ -1,0 +1,138 @@
+"""A scripted model that goes by the records in its prompt: it reads them without a mistake and adds nothing of its own.
+
+It does the sub-calls of `agents:icrl`, `agents:icpi` and `agents:reflexion`, which show a model what has happened and
+leave the rest to it. So what these agents come to on it is their own doing: what they show, what they keep, and how
+chance makes them explore. Steps are read off the fenced JSON blocks `experience` and `examples`, by the call that the
+block `situation` names:
+
+    transition      what followed the same observation and action, drawn from all that did
+    reward          the mean of what they paid
+    rollout_policy  an action that was taken at the same observation, drawn alike
+    policy          the action that is best in a world that does what it did in the records; among equals one is drawn
+    reflection      the records themselves
+
+What no record shows changes nothing and pays nothing, so it is never curious. Draws come from the seed of the call,
+whatever its temperature.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError
+from sonde.models.remote.retry import Stats
+
+_BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
+_ACTIONS = re.compile(r"^The available actions: (.*?)\.?$", re.MULTILINE)
+_SAME = 1e-9
+
+Step = Mapping[str, Any]
+"""A record: `observation`, `action`, and where the call is told them `next` and `reward`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Model):
+    """See the module."""
+
+    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+
+    capabilities: ClassVar[Capabilities] = Capabilities(deterministic=True)
+
+    async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        return await self.stats.counting(self._generate(messages, sampling))
+
+    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        text = reply("\n".join(m.content for m in messages if m.role != "assistant"), Rng(sampling.seed, "records"))
+        asked = sum(len(m.content.encode("utf-8", "replace")) for m in messages)
+        return Completion(text=text, model="records", usage=Usage(prompt=asked, completion=len(text)))
+
+
+def reply(prompt: str, rng: Rng) -> str:
+    """The answer to a sub-call."""
+    situation, steps = read(prompt)
+    call, listed = situation.get("call"), _ACTIONS.findall(prompt)
+    actions: list[str] = listed[-1].split(", ") if listed else []
+    here, action = situation.get("simulated"), situation.get("action")
+    match call:
+        case "transition":
+            return f"Next: {_drawn([s['next'] for s in _at(steps, here, action)] or [here], rng)}"
+        case "reward":
+            return f"Reward: {_mean([s['reward'] for s in _at(steps, here, action)])!r}"
+        case "rollout_policy":
+            return f"Action: {_drawn([s['action'] for s in steps if s['observation'] == here] or actions, rng)}"
+        case "policy":
+            world, left = World(steps, actions), situation.get("horizon", 1) - situation.get("step", 0)
+            worth = {a: world.worth(situation.get("state"), a, left) for a in actions}
+            top = max(worth.values(), default=0.0)
+            return f"Action: {_drawn([a for a, value in worth.items() if value >= top - _SAME], rng)}"
+        case "reflection":
+            kept = [{key: s[key] for key in ("observation", "action", "next", "reward")} for s in steps]
+            return f"Note: ```json\n{json.dumps({'experience': kept}, ensure_ascii=False)}\n```"
+        case _:
+            allowed = "transition, reward, rollout_policy, policy, reflection"
+            raise UserError(f"records: call: got {call!r}, allowed: {allowed}")
+
+
+def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
+    """The situation, and all steps that a prompt shows, in their order; those without an action are left out."""
+    situation: dict[str, Any] = {}
+    steps: list[Step] = []
+    for text in _BLOCK.findall(prompt):
+        value = _object(text)
+        situation |= value.get("situation", {})
+        before: Any = None
+        for row in (*value.get("experience", ()), *value.get("examples", ())):
+            # What was told at length is not repeated as the observation of the next step.
+            steps.append({"observation": before, **row})
+            before = row.get("next")
+    return situation, [step for step in steps if step["action"] is not None]
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The JSON object that a text is; empty if it is none, such as a note that was cut."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class World:
+    """What would come of actions, were the world to do what it did in the records."""
+
+    def __init__(self, steps: Sequence[Step], actions: Sequence[str]) -> None:
+        self._actions = actions
+        self._seen: dict[tuple[Any, str], list[tuple[float, Any]]] = {}
+        self._best: dict[tuple[Any, int], float] = {}
+        for s in steps:
+            self._seen.setdefault((s["observation"], s["action"]), []).append((s["reward"], s["next"]))
+
+    def worth(self, observation: Any, action: str, left: int) -> float:
+        """The return of an action, and of the best ones after it, with so many steps left."""
+        seen = self._seen.get((observation, action), [(0.0, observation)])
+        return _mean([reward + self.best(after, left - 1) for reward, after in seen])
+
+    def best(self, observation: Any, left: int) -> float:
+        """The return of the best actions."""
+        if left <= 0:
+            return 0.0
+        key = (observation, left)
+        if key not in self._best:
+            self._best[key] = max((self.worth(observation, a, left) for a in self._actions), default=0.0)
+        return self._best[key]
+
+
+def _at(steps: Sequence[Step], observation: Any, action: Any) -> list[Step]:
+    return [s for s in steps if s["observation"] == observation and s["action"] == action]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _drawn(values: Sequence[Any], rng: Rng) -> Any:
+    return values[rng.randrange(len(values))] if values else ""
