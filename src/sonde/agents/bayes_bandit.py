@@ -17,7 +17,7 @@ from ._episodes import best_of, explored, finite
 
 @dataclass(frozen=True, kw_only=True)
 class BayesBandit(ProgramPolicy):
-    """See the module. Ties are drawn."""
+    """See the module docstring. Ties are drawn."""
 
     def act_now(self, view: View) -> Action:
         problem, known = finite(view, "bayes_bandit", "bandit"), explored(view, "bayes_bandit")

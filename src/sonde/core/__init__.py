@@ -1,4 +1,4 @@
-"""The protocols and values that everything else is made of. Standard library only."""
+"""The protocols and values that the rest of sonde is built on. Standard library only."""
 
 from .belief import RULES, Belief, Filter, Gain, TabularFilter, by_rules, entropy, gains
 from .config import HOW, Configured

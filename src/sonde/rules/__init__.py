@@ -1,5 +1,5 @@
-"""What the environments' worlds are made of, apart from any protocol: rules, grammars of answers, knowledge, posteriors
-over a small support, and the base of all conversations (`dialogue.py`).
+"""The worlds behind the environments, independent of any protocol: rules, answer grammars, knowledge, posteriors over
+small supports, and the base of all conversations (`dialogue.py`).
 
 Below the environments, so that solvers, simulated users, boards and audits reckon with the same rules as they do.
 """

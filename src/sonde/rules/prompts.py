@@ -1,4 +1,4 @@
-"""Prompts live beside the environments as Markdown, one file each; a line `## name` begins the piece called `name`.
+"""Prompts live beside the environments as Markdown, one file each; a line `## name` starts the piece called `name`.
 
 Pieces are `str.format` templates. They are written for sonde: rules and answer syntax follow the papers, the words do
 not.

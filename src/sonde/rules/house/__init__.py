@@ -1,1 +1,1 @@
-"""Houses of `text_nav`: plans, what commands do, how it is told, generated houses, and the shortest way to the goal."""
+"""Houses of `text_nav`: plans, command semantics, texts, generated houses, and the shortest path to the goal."""
