@@ -1,9 +1,13 @@
-"""Constructor arguments, checked against their annotations before anything is built.
+"""Runtime type checks for constructor arguments, driven by their annotations.
 
-A dataclass derived from `Checked` refuses an argument that it does not have, one that is missing, and one that its
-annotation forbids, each with the house's error; constructors can then rely on types and check only ranges. `checked`
-does the same for functions. What an annotation says is worked out once. Those that only a type checker can resolve
-allow everything.
+A dataclass derived from `Checked` rejects unknown, missing and wrongly typed arguments with an error in the house
+pattern, so constructors rely on types and check ranges only. `checked` does the same for functions. Annotations are
+analysed once per class; those that only a type checker can resolve allow everything.
+
+Why not msgspec or pydantic: `core` is standard library only, and pydantic's default is to coerce and copy what it
+accepts while msgspec checks types when it decodes, not when a constructor is called. Here a value must pass unchanged,
+since constructor arguments are the configuration and its fingerprint, and errors must name the field, the value got and
+the values allowed.
 """
 
 from __future__ import annotations
@@ -37,8 +41,8 @@ T = TypeVar("T")
 
 
 class Checked:
-    """Base of the dataclasses that users construct. `called` is how errors name them, the class's name by default;
-    `words` is what errors call a value of the class where one is wanted."""
+    """Base class of dataclasses that users construct. Errors call the class `called` (default: the class name), and a
+    value of it `words`."""
 
     __slots__ = ()
     called: ClassVar[str] = ""
@@ -49,7 +53,7 @@ class Checked:
         return super().__new__(cls)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Copies and pickles are made of the values, not of arguments."""
+        """Copies and pickles store the values, not the arguments."""
         return _bare, (type(self),), self.__getstate__()
 
 
@@ -58,13 +62,13 @@ def _bare(cls: type[Checked]) -> Checked:
 
 
 def is_field(hint: Any) -> bool:
-    """Whether a class with this annotation on an attribute declares a field by it."""
+    """Whether an attribute with this annotation declares a dataclass field."""
     return "ClassVar" not in str(hint)
 
 
 def fields_of(cls: type) -> tuple[Field[Any], ...]:
-    """The fields of a class, which are its configuration. A plain class has those of its bases; one that declares some
-    of its own, or whose constructor takes arguments, is a `UserError`, since no record would hold them.
+    """The fields of a class, which are its configuration. A plain class has the fields of its bases; one that declares
+    own fields, or whose constructor takes arguments, is a `UserError`, because no record would store them.
 
     >>> class Fixed(Checked): ...
     >>> fields_of(Fixed)
@@ -85,7 +89,7 @@ def fields_of(cls: type) -> tuple[Field[Any], ...]:
 
 
 def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequence[Any] = ()) -> None:
-    """Raise `UserError` for the first argument of a dataclass that is unknown, of a wrong type, or missing."""
+    """Raise `UserError` for the first argument of a dataclass that is unknown, missing or of a wrong type."""
     signature = _signature(cls)
     if args:
         if len(args) > len(signature.ordered):
@@ -100,7 +104,7 @@ def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequ
 
 
 def check_types(owner: str, cls: type, values: Mapping[str, Any]) -> None:
-    """The same for some of the arguments, of which others may come later: none is missed."""
+    """Check the types of some arguments; none is reported as missing."""
     _check_all(owner, _signature(cls), values)
 
 
@@ -116,8 +120,8 @@ def _check_all(owner: str, signature: _Signature, values: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One of the things that an annotation allows: what it is called, alone and in a list, whether a value is one, a
-    check of what is inside, and types of which every value is one."""
+    """One alternative of an annotation: its singular and plural name in errors, a type test, a check of the content,
+    and the types all of whose values pass."""
 
     words: str
     plural: str
@@ -130,7 +134,8 @@ _Kind = tuple[_Option, ...]
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, its arguments checked likewise at every call: for those that users call once per run."""
+    """Decorator that checks a function's arguments against its annotations at every call; for functions called once per
+    run."""
     signature, kinds = inspect.signature(function), dict[str, _Kind]()
     name, namespace = function.__name__, getattr(function, "__globals__", {})
 
@@ -151,8 +156,8 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
 
 class _Signature(NamedTuple):
-    """The arguments of a dataclass, each with its kind and with types of which every value is right, so that most cost
-    one look; those that need no name, in order; those that must be there."""
+    """A dataclass's arguments, each with its alternatives and the types that always pass (one lookup for most values);
+    the positional names in order; the required names."""
 
     known: Mapping[str, tuple[_Kind, frozenset[type]]]
     ordered: tuple[str, ...]
@@ -171,7 +176,7 @@ def _signature(cls: type) -> _Signature:
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """The annotations of a class and its bases, each read where it was written."""
+    """The annotations of a class and its bases, each resolved in the module that wrote it."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         namespace = vars(sys.modules.get(base.__module__, types))
@@ -190,7 +195,7 @@ def _read(hint: Any, namespace: dict[str, Any]) -> Any:
 
 
 def check_value(field: str, hint: Any, value: Any) -> Any:
-    """`value`, if the annotation allows it; else `UserError`."""
+    """Return `value` if the annotation allows it; raise `UserError` otherwise."""
     _check(field, _kind_of(hint), value)
     return value
 
@@ -229,7 +234,7 @@ def _literal(args: tuple[Any, ...]) -> _Option:
 
 
 def _instance(cls: Any) -> _Option:
-    """Values of a class. Everything for what is none: a type variable, a protocol for type checkers only."""
+    """Instances of a class. Type variables and non-runtime protocols allow everything."""
     if not isinstance(cls, type) or getattr(cls, "_is_protocol", False) > getattr(cls, "_is_runtime_protocol", False):
         return _ANYTHING
     words = cast("str", getattr(cls, "words", "")) or cls.__name__
@@ -237,7 +242,7 @@ def _instance(cls: Any) -> _Option:
 
 
 def _list(args: tuple[Any, ...]) -> _Option:
-    """A tuple or list, of any length and one kind, or of a fixed length."""
+    """A tuple or list: of any length with one item type, or of a fixed length."""
     if len(args) < 2 or args[-1] is Ellipsis:
         return _items(args, _is_list)
     kinds = [_kind(arg) for arg in args]
@@ -251,12 +256,12 @@ def _list(args: tuple[Any, ...]) -> _Option:
 
 
 def _sequence(args: tuple[Any, ...]) -> _Option:
-    """Anything with a length and an order but text."""
+    """Anything ordered with a length, except text."""
     return _items(args, lambda value: isinstance(value, Sequence) and not isinstance(value, str))
 
 
 def _items(args: tuple[Any, ...], fits: Callable[[Any], bool]) -> _Option:
-    """Items of one kind. Lists that make their items when asked are not looked into."""
+    """Items of one type. Lazy sequences, which build items on access, are not inspected."""
     kind = _kind(args[0]) if args else (_ANYTHING,)
 
     def within(field: str, value: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Text that others wrote, made safe to look at: every invisible character is shown by its code.
+"""Make untrusted text safe to display: every invisible character is shown by its code.
 
 For what escaping leaves alone: characters that drive a terminal, reverse the reading direction, hide, or cannot be
 written to a file at all. Reports and terminals show the same.
@@ -13,14 +13,14 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 class Piece(NamedTuple):
-    """A stretch of text; `code` names what it stands for where the character itself is not shown."""
+    """A stretch of text; `code` names the character if it cannot be shown itself."""
 
     text: str
     code: str = ""
 
 
 def shown(text: str) -> list[Piece]:
-    """`text` with invisible characters as pieces of their own. Line breaks and tabs are visible.
+    """Split off the invisible characters of `text` as separate pieces. Line breaks and tabs count as visible.
 
     >>> shown("a\\u202eb")
     [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
@@ -42,7 +42,7 @@ def shown(text: str) -> list[Piece]:
 
 
 def plain(text: str) -> str:
-    """`text` in one piece, for terminals, labels and tool tips.
+    """`text` with visible codes, in one string, for terminals, labels and tool tips.
 
     >>> plain("a\\x00b")
     'a<U+0000>b'

@@ -1,4 +1,4 @@
-"""Optional packages: where one is missing, the error names the extra of sonde that brings it."""
+"""Optional packages: the error for a missing one names the extra of sonde that installs it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from importlib.util import find_spec
 from sonde.core.errors import UserError
 
 DISTRIBUTION = "sonde-rl"
-"""What is installed; what is imported is `sonde` (another project has that name on the package index)."""
+"""The name of the distribution; the import name is `sonde` (which another project owns on the package index)."""
 
 _OPTIONAL = re.compile(r"""([\w.-]+)[^;]*;.*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
 def need(what: str, *packages: str) -> None:
-    """Raise `UserError` if one of `packages` is not installed; `what` is what cannot be done without them."""
+    """Raise `UserError` if one of `packages` is not installed; `what` names the feature that needs them."""
     if missing := [name for name in packages if find_spec(name) is None]:
         raise lacking(what, *missing)
 
 
 def lacking(what: str, *packages: str) -> UserError:
-    """The error that says which extra brings `packages`.
+    """The error that names the extra which installs `packages`.
 
     >>> print(lacking("Parquet", "pyarrow"))
     Parquet needs pyarrow, which is not installed: pip install 'sonde-rl[parquet]'
@@ -36,7 +36,8 @@ def lacking(what: str, *packages: str) -> UserError:
 
 @cache
 def extras() -> dict[str, str]:
-    """Every optional package and the smallest extra that brings it, as the installed distribution says."""
+    """Every optional package and the smallest extra that installs it, from the metadata of the installed
+    distribution."""
     matches = [match for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]
     sizes = Counter(match[2] for match in matches)
     return {match[1]: match[2] for match in sorted(matches, key=lambda match: -sizes[match[2]])}

@@ -1,4 +1,4 @@
-"""Files: what ships with sonde, where it keeps what it fetched or made once, writing one whole or not at all."""
+"""Files: data that ships with sonde, the cache, and atomic writes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 
 def data_file(env: str, *name: str) -> Traversable:
-    """A file in the folder `data` of an environment: what it, its solver and its simulated user know. `NOTICE` names
-    the sources."""
+    """The path of a file in an environment's folder `data`: the knowledge of its solver and its simulated user.
+    `NOTICE` lists licences."""
     return files("sonde").joinpath("envs", env, "data", *name)
 
 
 def cache_root() -> Path:
-    """`$SONDE_CACHE`, else `$XDG_CACHE_HOME/sonde`, else `~/.cache/sonde`. Need not exist yet."""
+    """`$SONDE_CACHE`, else `$XDG_CACHE_HOME/sonde`, else `~/.cache/sonde`. It need not exist yet."""
     if own := os.environ.get("SONDE_CACHE"):
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
@@ -26,8 +26,7 @@ def cache_root() -> Path:
 
 @contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Around everything that writes to a file: an error of the system (a full disk) names it, which the system itself
-    does not do for a file that is open."""
+    """Add the file name to operating-system errors while writing (a full disk), which errors on open files lack."""
     try:
         yield
     except OSError as e:
@@ -37,8 +36,8 @@ def writing(path: Path) -> Generator[None]:
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
-    """Write a file so that it is there whole or not at all: what was there before stays until then. `durable`: a loss
-    of power does not undo it, which takes some milliseconds."""
+    """Write a file atomically: until it is complete, the previous content stays. `durable` also survives a power loss
+    and costs some milliseconds."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with writing(path), temporary.open("wb") as f:
@@ -55,7 +54,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, on systems where folders can be."""
+    """Flush a folder's entries to disk, on systems that support it."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

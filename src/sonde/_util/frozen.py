@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Frozen(dict[str, V]):
-    """A dict with string keys that cannot be changed. Hashes by content where its values do.
+    """A read-only dict with string keys. Hashes by content if its values do.
 
     >>> Frozen(length=5) | {"turns": 6}
     {'length': 5, 'turns': 6}
@@ -28,12 +28,12 @@ class Frozen(dict[str, V]):
 
 
 def frozen(mapping: Mapping[str, V]) -> Frozen[V]:
-    """`mapping` itself if it is read-only already, else a read-only copy."""
+    """`mapping` itself if it is read-only already, otherwise a read-only copy."""
     return mapping if type(mapping) is Frozen else Frozen(mapping)  # type: ignore[return-value]
 
 
 def freeze(value: Any) -> Any:
-    """A JSON value with its lists as tuples and its mappings read-only, so that it hashes."""
+    """Make a JSON value immutable and hashable: lists become tuples, mappings read-only."""
     if isinstance(value, Mapping):
         rows = cast("Mapping[object, Any]", value)
         return Frozen({str(k): freeze(v) for k, v in rows.items()})
@@ -43,7 +43,7 @@ def freeze(value: Any) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """The way back: a JSON value that can be changed, with dicts and lists of its own.
+    """The inverse of `freeze`: a mutable JSON value with its own dicts and lists.
 
     >>> thaw(freeze({"marks": ["hit", "miss"]}))
     {'marks': ['hit', 'miss']}

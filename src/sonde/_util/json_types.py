@@ -1,4 +1,4 @@
-"""JSON read as the type that it was written from: a dataclass or named tuple, whose annotations are the schema.
+"""Read JSON back into the type it was written from: a dataclass or named tuple, whose annotations are the schema.
 
     evaluation = read_as(Evaluation, orjson.loads(text), "evaluation")
 
@@ -20,12 +20,12 @@ from .argument_checks import check_value, hints_of
 
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
-"""Makes a value of some JSON, which stands at a place, as it is called in errors."""
+"""A function that builds a value from JSON; errors use the place given."""
 
 
 def read_as(kind: type[T], value: Any, where: str) -> T:
-    """The value of this type that a JSON value describes. Raises `UserError` naming the first place, below `where`,
-    that is missing, unknown or of a wrong type."""
+    """The value of this type described by a JSON value. Raises `UserError` naming the first place, below `where`, that
+    is missing, unknown or of a wrong type."""
     try:
         return _reader(kind)(value, where)
     except RecursionError:
@@ -47,7 +47,7 @@ def _reader(hint: Any) -> Reader:
 
 
 def _read_any_of(options: tuple[Any, ...], hint: Any) -> Reader:
-    """Of a union: none, or the one other thing that it allows; of several others the value as it is."""
+    """For a union: None, or the single other alternative; with several others, the value as it is."""
     others = [option for option in options if option is not type(None)]
     if len(others) > 1:
         return lambda value, where: check_value(where, hint, value)
@@ -77,7 +77,7 @@ def _read_mapping(item: Any, hint: Any) -> Reader:
 
 
 def _read_fields(cls: Any) -> Reader:
-    """Of a dataclass or named tuple; the latter also stands in JSON as a list of its fields."""
+    """For a dataclass or named tuple; JSON may also hold a named tuple as a list of its fields."""
     names: Sequence[str] = getattr(cls, "_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
     hints = {name: hints_of(cls)[name] for name in names}
     required = _required(cls)

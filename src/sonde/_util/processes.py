@@ -1,4 +1,4 @@
-"""A function applied to many things on several processor cores, in order.
+"""An ordered parallel map over several processor cores.
 
 Every process is a new interpreter that imports the function by its name and nothing of the calling script: this works
 from scripts without a `__main__` guard, from notebooks and beside the threads of a model, on every platform.
@@ -30,12 +30,12 @@ _BEGIN = (
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """The number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> Generator[B, None, None]:
-    """`map(function, things)`, computed by this many processes; three things each are taken ahead at most.
+    """`map(function, things)` on this many processes; at most three items per process are read ahead.
 
     The function must stand at the top of a module; arguments and results are pickled. What it raises is raised here.
     """
@@ -69,7 +69,7 @@ def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> G
 
 
 class _Helper:
-    """One process that applies the function to what it is sent."""
+    """A worker process that applies the function to the items it receives."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._process = subprocess.Popen([sys.executable, "-c", _BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -78,7 +78,7 @@ class _Helper:
         self._first: tuple[list[str], Callable[[Any], Any]] | None = (sys.path, function)
 
     def call(self, thing: Any) -> Any:
-        """Raises what the function raised there, or `WorldError` where the process is gone."""
+        """Raises what the function raised there, or `WorldError` if the process died."""
         try:
             if self._first is not None:
                 for sent in self._first:
@@ -104,7 +104,7 @@ class _Helper:
 
 
 def serve() -> None:
-    """What a helper does until its input ends. What the function prints goes to standard error."""
+    """The main loop of a helper process, until its input ends. What the function prints goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

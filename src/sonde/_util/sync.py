@@ -1,4 +1,4 @@
-"""Running a coroutine from synchronous code, inside a running event loop (a notebook) too."""
+"""Run a coroutine from synchronous code, also inside a running event loop (a notebook)."""
 
 from __future__ import annotations
 

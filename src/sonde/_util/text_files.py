@@ -1,4 +1,4 @@
-"""Text that people wrote, as files have it: whatever program saved it, equal texts are read as equal."""
+"""Read hand-written text files: whatever editor saved it, equal texts read as equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work divided between processes: each does its part to the end, and tells what it has done as it goes on.
+"""Long work split over processes: each process completes one part and reports results as it goes.
 
 A process that is gone (killed, out of memory) is begun again with the same part, so a part must be such that it can be
 continued. `Workers` are the places where that happens: `Local` has processes of this machine, `on_ray` a cluster's.
@@ -31,16 +31,16 @@ B = TypeVar("B")
 
 Tell = Callable[[Any], None]
 Work = Callable[[Any, Tell], None]
-"""What is done with a part; it hands what it has to tell to its second argument."""
+"""The function that does a part; it reports through its second argument."""
 
 LAST = ("raised", "done")
-"""Kinds of messages after which a process has no more to say."""
+"""Kinds of messages after which a process is finished."""
 TRIES = 3
-"""A part whose process is gone so often in a row, before anything was told, is given up."""
+"""Maximum number of consecutive process deaths without a result before a part is given up."""
 PAUSE = 0.1
-"""Seconds between two messages of what a process tells."""
+"""Seconds between two result messages of a process."""
 PATIENCE = 10.0
-"""Seconds that a process has to come to an end when it is no longer wanted."""
+"""Seconds that a process gets to stop once it is no longer wanted."""
 
 _BEGIN = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.workers import serve; serve()"
@@ -48,12 +48,12 @@ _BEGIN = (
 
 
 class WorkerWarning(UserWarning):
-    """A process was gone, and its part has been begun again."""
+    """A process died and its part was restarted."""
 
 
 class Message(NamedTuple):
-    """From the process that does a part: what it has `told` since the last time, what it `warned` of, the exception
-    that it `raised` at its end, that it is `done`, or how it is `gone`."""
+    """A message from the process of a part: what it `told` since the last message, a warning (`warned`), the exception
+    it `raised`, that it is `done`, or how it died (`gone`)."""
 
     part: int
     kind: str
@@ -61,26 +61,26 @@ class Message(NamedTuple):
 
 
 class Workers(Protocol):
-    """Where parts are done, each in a process of its own."""
+    """Places where parts run, each in its own process."""
 
     def begin(self, part: int, work: Work, given: Any) -> None:
         """Start a process on a part."""
         ...
 
     def next(self) -> Message:
-        """What comes next from any of them."""
+        """The next message from any process."""
         ...
 
     def close(self) -> None:
-        """End what still runs, so that it can close what it has open, and wait for it."""
+        """Stop what still runs, letting it close its resources, and wait for it."""
         ...
 
 
 def divided(
     work: Callable[[A, Callable[[B], None]], None], parts: Sequence[A], workers: Workers
 ) -> Generator[B, None, None]:
-    """Do all parts at once, and yield what is told as it comes. What `work` raises is raised here, and ends the rest;
-    `WorldError` where the process of a part is gone again and again."""
+    """Run all parts at once and yield their results as they come. An exception in `work` is raised here and stops the
+    rest; `WorldError` if the process of a part keeps dying."""
     gone, lives, running = [0] * len(parts), [1] * len(parts), set(range(len(parts)))
     with closing(workers):
         for part in running:
@@ -107,7 +107,7 @@ def divided(
 
 
 class Local:
-    """Processes of this machine. Those that compute on several threads share its cores evenly."""
+    """Processes on this machine. Multi-threaded ones share its cores evenly."""
 
     def __init__(self, n: int) -> None:
         threads = str(max(1, cores() // n))
@@ -160,7 +160,7 @@ class Local:
 
 
 def serve() -> None:
-    """What a process of `Local` does until its part is done. What the work prints goes to standard error."""
+    """The main loop of a `Local` process until its part is done. What the work prints goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
     signal.signal(signal.SIGTERM, _interrupt)
     out = os.fdopen(os.dup(1), "wb")
@@ -182,14 +182,14 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def _watch() -> None:
-    """Interrupt the work when the caller wants no more of it, or is gone: in both cases there is no more input."""
+    """Interrupt the work if the caller stops it or is gone: either way standard input ends."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def perform(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
-    """Do a part, and say what `Message` has room for."""
+    """Run a part and send its messages."""
 
     def warned(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         say("warned", message if isinstance(message, Warning) else category(message))
@@ -210,7 +210,7 @@ def perform(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
 
 
 class _Told:
-    """What the work tells, sent now and then: a message costs as much as a short episode."""
+    """Buffers results before sending them: a message costs as much as a short episode."""
 
     def __init__(self, say: Callable[[str, Any], None]) -> None:
         self._say, self._sent = say, 0.0
@@ -228,7 +228,7 @@ class _Told:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The exception with the place where it was raised; one that no pickle can hold, in words."""
+    """The exception with its traceback as text; one that cannot be pickled is described in words."""
     error.add_note(f"in a worker:\n{traceback.format_exc()}")
     try:
         pickle.loads(pickle.dumps(error))

@@ -38,8 +38,8 @@ from sonde.core import (
 
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(EpisodePolicy):
-    """See the module. `player` makes the candidates, the first of them as it would alone; `believer` is whose belief is
-    asked (None: the player's own), by `template`. Ties go to the first."""
+    """See the module docstring. `player` proposes the candidates, the first as it would play alone; `believer` is the
+    model whose belief is elicited (None: the player's own) by `template`. Ties go to the first."""
 
     player: Policy
     n: int = 8
@@ -86,7 +86,7 @@ class BestOfN(EpisodePolicy):
         return best(candidates, key=lambda action: worth[action.text])
 
     def _views(self, ep: Episode, seed: int) -> list[View]:
-        """The same view, with other randomness from the second on."""
+        """The same view, with other randomness from the second copy on."""
         return [(ep.fork(sample=derive(seed, "candidate", i) >> 1) if i else ep).view() for i in range(self.n)]
 
     async def _worth(self, ep: Episode, texts: Sequence[str], policies: Mapping[str, Policy]) -> Sequence[float]:
@@ -99,7 +99,8 @@ class BestOfN(EpisodePolicy):
         return [known.expected_gain(text) for text in texts]
 
     async def _beliefs(self, tried: Sequence[Episode]) -> list[float]:
-        """ln b of the truth after each; the games that are won are worth more, and those that end unsaid less."""
+        """ln b of the truth after each candidate; won games rank above all others, games that end without the truth
+        below."""
         prompt: Any = getattr(self.player, "prompt", seen)
         found = [probe(ep, self._how, prompt) for ep in tried]
         scores = iter(await self._asked.score([one for one in found if one is not None]))

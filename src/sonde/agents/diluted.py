@@ -13,8 +13,8 @@ from sonde.core import Action, Policy, Rng, UserError, View, invalid
 
 @dataclass(frozen=True, kw_only=True)
 class Diluted(Policy):
-    """Plays as `policy` does, save that with probability `epsilon` it plays a legal answer at random. None draws
-    epsilon for every episode, uniformly from 0 to 1, and keeps it in memory."""
+    """Plays as `policy` does, but with probability `epsilon` plays a random legal answer. None draws epsilon for every
+    episode, uniformly from 0 to 1, and keeps it in memory."""
 
     policy: Policy
     epsilon: float | None = None

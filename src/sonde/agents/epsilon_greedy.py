@@ -14,7 +14,7 @@ from sonde.envs._shared.sub_episodes import best_of, finite, means, tally
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonGreedy(ProgramPolicy):
-    """See the module. `epsilon` in 0..1."""
+    """See the module docstring. `epsilon` in 0..1."""
 
     epsilon: float = 0.1
 

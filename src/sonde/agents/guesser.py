@@ -14,7 +14,7 @@ from sonde.envs._shared.needs import needs
 
 @dataclass(frozen=True, kw_only=True)
 class Guesser(ProgramPolicy):
-    """See the module. Plays where the hypothesis is an answer."""
+    """See the module docstring. Plays where the hypothesis is an answer."""
 
     def act_now(self, view: View) -> Action:
         belief = needs(view, Filter, "guesser").belief()

@@ -21,8 +21,8 @@ _TAG = re.compile(r"<Answer>\s*|\s*</Answer>")
 
 
 def meant(line: str, legal: Sequence[str], spec: Spec, say: Callable[[str], str]) -> str:
-    """The text of what a person typed: a listed answer as the environment reads it, whose first words may be left out
-    where no other ends so (`2 3` for `reveal 2 3`); other lines with no more than the answer syntax.
+    """Interpret what a person typed: a listed answer as the environment reads it, whose first words may be omitted if
+    unambiguous (`2 3` for `reveal 2 3`); any other line only gets the answer syntax.
 
     In a conversation a line has to be the whole of a listed answer, and any other is what is said.
     """
@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 
 def untagged(told: str) -> str:
-    """What a model is told, for a person: without thinking and tags.
+    """What a model is told, for display to a person: without thinking and tags.
 
     >>> untagged("Make your next guess as <Think> ... </Think> <Answer> word </Answer>.")
     'Make your next guess: word.'
@@ -54,7 +54,7 @@ def bare(said: str) -> str:
 
 
 def unread(ep: Episode) -> str | None:
-    """Why the last line was no answer, as the environment puts it in its first sentence; None if it was one."""
+    """Why the last line was rejected, from the first sentence of the environment's reply; None if it was accepted."""
     result = ep.turns[-1].info.get("result")
     if result == "format":
         return "That is no answer"
@@ -64,7 +64,7 @@ def unread(ep: Episode) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Human(Policy):
-    """Prints what the agent is told and reads a line. End of input ends the episode as a failure of the world."""
+    """Prints what the agent is told and reads a line. End of input ends the episode as a world failure."""
 
     console: Console = field(default_factory=Console, repr=False, compare=False, metadata={"config": False})
     stream: TextIO | None = field(default=None, repr=False, compare=False, metadata={"config": False})
@@ -78,7 +78,7 @@ class Human(Policy):
         return Action(meant(line, view.legal or (), view.spec, view.say))
 
     def _read(self, prompt: str) -> str:
-        """The next line that says something."""
+        """The next non-empty line."""
         while True:
             line = self.console.input(prompt, stream=self.stream)
             if self.stream is not None and not line:

@@ -30,7 +30,7 @@ from ._shared.prompting import Scene, act, scene
 
 @dataclass(frozen=True, kw_only=True)
 class ICPI(Composed):
-    """See the module. A model that is None is `model`."""
+    """See the module docstring. A model that is None is `model`."""
 
     model: Model
     transition_model: Model | None = None
@@ -111,7 +111,7 @@ class _Simulation:
         return found or self.actions[self.rng.randrange(len(self.actions))]
 
     def _drawn(self) -> list[Experience]:
-        """Examples drawn from everything that happened, in their order."""
+        """Examples sampled from all experience, in their order."""
         n = min(self.agent.examples, len(self.seen))
         return [self.seen[i] for i in sorted(self.rng.sample(range(len(self.seen)), n))]
 

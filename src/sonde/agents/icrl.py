@@ -22,7 +22,7 @@ from ._shared.prompting import Cached, Scene, act, choose, listed, rounds, scene
 
 @dataclass(frozen=True, kw_only=True)
 class ICRL(Composed):
-    """See the module. `keep` is the paper's p."""
+    """See the module docstring. `keep` is the paper's p."""
 
     model: Model
     keep: float = 1.0
@@ -49,7 +49,7 @@ class ICRL(Composed):
         return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
 
     def _history(self, at: Scene) -> str:
-        """The past sub-episodes that are shown this time."""
+        """The past sub-episodes to show in this prompt."""
         past = [row for row in experiences(at.view) if row.sub_episode < at.now.sub_episode]
         rng = Rng(at.view.seed, "keep")
         return "\n\n".join(listed(rows) for rows in rounds(past).values() if rng.random() < self.keep)

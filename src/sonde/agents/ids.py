@@ -18,7 +18,7 @@ from ._shared.ratio import minimise
 
 @dataclass(frozen=True, kw_only=True)
 class IDS(ProgramPolicy):
-    """See the module. Needs an exact filter with `expected_regrets` and `expected_gains`."""
+    """See the module docstring. Needs an exact filter with `expected_regrets` and `expected_gains`."""
 
     def act_now(self, view: View) -> Action:
         known, rng = explored(view, "ids"), Rng(view.seed)

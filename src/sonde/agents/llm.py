@@ -22,14 +22,15 @@ from sonde.core.playthrough import recorded
 from sonde.models.chat.reasoning import split_completion
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
-"""Settings that decide what a model is shown."""
+"""Settings that decide what the model is shown."""
 
 _NEW_GAME = "The game is over. Here is a new one."
 
 
 @dataclass(frozen=True, kw_only=True)
 class LLM(Policy):
-    """See the module. Sampling defaults are those of PAPRIKA's evaluation; `max_new_tokens=None` takes the env's."""
+    """See the module docstring. Sampling defaults are those of PAPRIKA's evaluation; `max_new_tokens=None` takes the
+    env's."""
 
     model: Model
     context: str = "full"
@@ -69,7 +70,7 @@ class LLM(Policy):
         return Action(answer, completions=(completion,))
 
     def prompt(self, view: View) -> tuple[Message, ...]:
-        """The messages that the model gets: alternating, starting with a user message after an optional system one."""
+        """The messages for the model: alternating, starting with a user message after an optional system message."""
         history = tuple(map(self._remembered, self._context(view)))
         shown = _examples(view.spec.name, view.spec.preset, self.examples, self.answer_only) if self.examples else ()
         system = (Message("system", self.system),) if self.system else ()
@@ -89,8 +90,8 @@ class LLM(Policy):
         return view.messages if len(view.messages) <= kept + 1 else (view.messages[0], *view.messages[-kept:])
 
     def _remembered(self, message: Message) -> Message:
-        """The message as the model meets it again: with its reasoning, token for token, or as others heard it. The
-        completion stays behind it in either case: it tells the model what its previous call was."""
+        """A past message as the model sees it again: with its reasoning, token for token, or as the others heard it.
+        The completion stays attached in either case, because it holds the previous call's tokens."""
         completion = message.completion
         return message._replace(content=completion.text) if completion and self.keep_thinking else message
 
@@ -99,7 +100,7 @@ class LLM(Policy):
 
 
 def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:
-    """Examples, then the game: the last thing told and the new opening share one user message."""
+    """Examples, then the game: the last message of the examples and the new opening share one user message."""
     if not shown:
         return tuple(history)
     first = history[0]._replace(content=f"{shown[-1].content}\n\n{_NEW_GAME}\n\n{history[0].content}")
@@ -108,7 +109,7 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
 
 @cache
 def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
-    """The first n golden playthroughs that were won, as one chat."""
+    """The first n won golden playthroughs, as one chat."""
     chat: tuple[Message, ...] = ()
     episodes = [told.play() for told in recorded(env, preset)]
     won = [ep for ep in episodes if ep.outcome is not None and ep.outcome.success]
@@ -121,7 +122,7 @@ def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message
 
 
 def _without_thinking(message: Message) -> Message:
-    """What was said, without the `<Think>...</Think>` in front."""
+    """What was said, without a leading `<Think>...</Think>`."""
     if message.role != "assistant":
         return message
     return message._replace(content=message.content.rpartition("</Think>")[2].strip())

@@ -31,7 +31,8 @@ from ._shared.ratio import minimise
 
 @dataclass(frozen=True, kw_only=True)
 class LLMIDS(Composed):
-    """See the module. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid, ..., 1."""
+    """See the module docstring. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid,
+    ..., 1."""
 
     model: Model
     regret_model: Model | None = None
@@ -70,7 +71,7 @@ class LLMIDS(Composed):
             await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
 
     def _regret(self, at: Scene, beliefs: str, action: str) -> Work:
-        """The expected regret of an action, straight or by way of its value."""
+        """The expected regret of an action, estimated directly or by its value."""
         several = at.horizon > 1
         name, marker = ("expected_value", "Expected value:") if several else ("expected_regret", "Expected regret:")
         role = self._role(name, "regret")

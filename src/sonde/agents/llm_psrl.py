@@ -45,7 +45,8 @@ UPDATES = ("trajectory", "step")
 
 @dataclass(frozen=True, kw_only=True)
 class LLMPSRL(Composed):
-    """See the module. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the hypothesis."""
+    """See the module docstring. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the
+    hypothesis."""
 
     model: Model
     sampler_model: Model | None = None
@@ -85,7 +86,7 @@ class LLMPSRL(Composed):
             await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
 
     async def _sample(self, at: Scene, calls: Calls, beliefs: str) -> str:
-        """One hypothesis; empty where none could be read."""
+        """One sampled hypothesis; empty if the reply could not be parsed."""
         say, role = pieces("llm_psrl"), self._role("posterior_sample", "sampler")
         system = say["sample-system"].format(how=say[f"how-{at.kind}"].format(), problem=at.described())
         user = say["sample-user"].format(posterior=beliefs, situation=at.situation(role.name))

@@ -15,7 +15,7 @@ from sonde.core import Action, Policy, Rng, View, invalid
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Policy):
-    """Draws one of `policies` at its first act, uniformly, and keeps its number in memory."""
+    """Draws one of `policies` uniformly at its first act, and keeps its number in memory."""
 
     policies: tuple[Policy, ...]
 

@@ -35,9 +35,9 @@ _MOVE = itemgetter("state", "action", "next", "reward")
 
 @dataclass(frozen=True, kw_only=True)
 class PSRL(ProgramPolicy):
-    """See the module. Memory: the plan of this sub-episode, one action number per step and state, as one text, because
-    a record checks and freezes every value in a memory; where it is missing, because somebody else began the
-    sub-episode, a world is drawn anew."""
+    """See the module docstring. Memory: the plan of this sub-episode, one action number per step and state, as one
+    text, because a record checks and freezes every value in a memory; where it is missing, because somebody else began
+    the sub-episode, a world is drawn anew."""
 
     prior: str = "standard"
     alpha: float | None = None
@@ -57,7 +57,7 @@ class PSRL(ProgramPolicy):
         return Action(view.say(choice), memory=plan if problem.horizon > 1 else None)
 
     def _plan(self, view: View, problem: Problem) -> list[int]:
-        """The optimal policy of a world drawn from the posterior, step by step and state by state."""
+        """The optimal policy of a world sampled from the posterior, step by step and state by state."""
         rng = Rng(view.seed)
         if problem.kind == "tabular" and self.prior == "standard":
             return optimal(posterior(view, problem, self.alpha).sample(rng), problem.horizon, rng).ravel().tolist()
@@ -82,7 +82,7 @@ def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
 
 
 def optimal(world: World, horizon: int, rng: Rng) -> Ints:
-    """The number of an optimal action for every step and state, shape `(H, S)`; equally good ones are drawn."""
+    """The index of an optimal action for every step and state, shape `(H, S)`; ties are broken at random."""
     q_HSA = world.values(horizon)
     good_HSA = q_HSA >= q_HSA.max(axis=2, keepdims=True) - _SAME
     plan_HS = good_HSA.argmax(axis=2)

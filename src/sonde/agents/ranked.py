@@ -1,4 +1,4 @@
-"""A language model that says one of the legal answers: each is ranked whole, and the best is said, or one is drawn.
+"""A language model restricted to the legal answers: all are ranked, and the best is said, or one is sampled.
 
     worth(answer) = sum over its tokens, and the one that ends it, of  log pi + beta (min Q - V)
 
@@ -24,7 +24,7 @@ from .llm import LLM
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked(LLM):
-    """See the module. Settings are those of `agents:llm`; those of sampling that cut something off have no use here."""
+    """See the module docstring. Settings are those of `agents:llm`; truncation settings of sampling have no effect."""
 
     min_p: float = 0.0
 
@@ -45,7 +45,8 @@ class Ranked(LLM):
 
 
 def chosen(worth: Sequence[float], temperature: float, u: float) -> int:
-    """The number of the greatest, the first of equal ones; above temperature 0, of the one that `u`, 0 to 1, falls to.
+    """The index of the largest value, ties going to the first; above temperature 0, the index that `u` in [0, 1)
+    selects.
 
     >>> worth = [math.log(x) for x in (0.1, 0.3, 0.6)]
     >>> chosen(worth, 0.0, 0.05), chosen(worth, 1.0, 0.05), chosen(worth, 1.0, 0.35)

@@ -25,7 +25,7 @@ from ._shared.prompting import Cached, Scene, act, choose, scene, trajectory
 
 @dataclass(frozen=True, kw_only=True)
 class Reflexion(Composed):
-    """See the module. A model that is None is `model`. Memory: the notes."""
+    """See the module docstring. A model that is None is `model`. Memory: the notes."""
 
     model: Model
     reflection_model: Model | None = None
@@ -56,7 +56,7 @@ class Reflexion(Composed):
         return act(view, chosen, calls, notes=notes, **_count(dropped), **cached.after(at, chosen))
 
     async def _reflect(self, at: Scene, calls: Calls) -> list[str]:
-        """The note on the sub-episode that has just ended; none where it could not be read."""
+        """The note on the sub-episode that has just ended; none if the reply could not be parsed."""
         say, rows = pieces("reflexion"), experiences(at.view, at.view.turn - at.horizon)
         role = Role("reflection", self.reflection_model or self.model, self.reflection_temperature, self.max_new_tokens)
         user = say["reflect-user"].format(trajectory=trajectory(rows), situation=at.situation(role.name))

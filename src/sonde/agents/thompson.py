@@ -15,7 +15,7 @@ from sonde.envs._shared.sub_episodes import best_of, finite, tally
 
 @dataclass(frozen=True, kw_only=True)
 class Thompson(ProgramPolicy):
-    """See the module. `wins` and `losses` are the parameters of the Beta prior."""
+    """See the module docstring. `wins` and `losses` are the parameters of the Beta prior."""
 
     wins: float = 1.0
     losses: float = 1.0

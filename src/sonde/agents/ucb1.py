@@ -16,7 +16,7 @@ from sonde.envs._shared.sub_episodes import best_of, finite, means, tally
 
 @dataclass(frozen=True, kw_only=True)
 class UCB1(ProgramPolicy):
-    """See the module. `width` scales the bonus; 1 is the algorithm as published."""
+    """See the module docstring. `width` scales the bonus; 1 is the algorithm as published."""
 
     width: float = 1.0
 

@@ -1,4 +1,4 @@
-"""What a model believes against what can be known: elicited beliefs beside the exact posterior, as pure functions.
+"""Elicited beliefs compared with the exact posterior, as pure functions.
 
 Notation: p_t is the exact posterior over K candidates after t turns and q_t the elicited one over the same, h the true
 hypothesis. A `Course` holds both over one episode. Every number comes with an interval clustered by task
@@ -55,7 +55,7 @@ Floats = npt.NDArray[np.float64]
 BINS = 10
 _LN2 = math.log(2.0)
 _DIGITS = 12
-"""Probabilities that agree so far are the same in `reliability`."""
+"""Decimal digits to which probabilities count as equal in `reliability`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,12 +87,12 @@ class Course:
 
     @property
     def n(self) -> int:
-        """Beliefs that were held while the game went on: b_0 to b_{n-1}."""
+        """The number of beliefs held while the game was running: b_0 to b_{n-1}."""
         return len(self.target) - self.over
 
     @property
     def compared(self) -> tuple[Floats, Floats] | None:
-        """p and ln q over the candidates while the game went on; None where one of them is missing."""
+        """p and ln q over the candidates while the game was running; None if either is missing."""
         if self.elicited is None or self.exact is None:
             return None
         return self.exact[: self.n], self.elicited[: self.n]
@@ -146,8 +146,8 @@ def by_turn(
     *,
     bounds: Bounds = (-math.inf, math.inf),
 ) -> tuple[Estimate, ...]:
-    """The mean of a value after 0, 1, ... turns, over the episodes that were still on; one that has ended is not
-    carried on. `values` gives one number per turn, or None."""
+    """The mean of a value after 0, 1, ... turns, over the episodes still running; ended episodes are not carried
+    forward. `values` gives one number per turn, or None."""
     rows = [(c.task, found) for c in courses if (found := values(c)) is not None]
     most = max((len(found) for _, found in rows), default=0)
     curve: list[Estimate] = []
@@ -164,8 +164,8 @@ def by_turn(
 
 
 class Bin(NamedTuple):
-    """Pairs of a turn and a candidate with beliefs near `believed` (their mean): the share of them that was true, and
-    the mean exact posterior."""
+    """Pairs of a turn and a candidate with beliefs near `believed` (their mean): the share of true ones, and the mean
+    exact posterior."""
 
     believed: float
     true: Estimate
@@ -175,7 +175,7 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Reliability:
-    """A reliability curve, and the expected calibration error against what was true and against the posterior."""
+    """A reliability curve, and the expected calibration error against the truth and against the posterior."""
 
     bins: tuple[Bin, ...]
     ece: Estimate
@@ -183,7 +183,7 @@ class Reliability:
 
 
 def reliability(courses: Sequence[Course], *, bins: int = BINS) -> Reliability | None:
-    """The calibration of all candidates at all turns; None where nothing can be compared."""
+    """The calibration of all candidates at all turns; None if nothing can be compared."""
     rows = [(c.task, c.truth, found) for c in courses if (found := c.compared) is not None and c.n]
     if not rows:
         return None
@@ -202,7 +202,7 @@ def reliability(courses: Sequence[Course], *, bins: int = BINS) -> Reliability |
 
 
 def bin_of(believed: Floats, bins: int) -> npt.NDArray[np.int64]:
-    """The bin of each probability: equal counts as far as equal probabilities, which stay together, allow."""
+    """The bin of each probability: equal counts, except that equal probabilities stay together."""
     _, place, counts = np.unique(believed.round(_DIGITS), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2.0
     wanted = np.minimum(np.floor(bins * middle / len(believed)), bins - 1)
@@ -216,7 +216,7 @@ def _one_hot(shape: tuple[int, ...], column: int) -> Floats:
 
 
 def _binned(place: Any, task: Any, values: Floats) -> Floats:
-    """Sums of each of some values, shape `(tasks, bins, values)`."""
+    """Sums per task and bin of each of some values, shape `(tasks, bins, values)`."""
     sums = np.zeros((int(task.max()) + 1, int(place.max()) + 1, len(values)))
     np.add.at(sums, (task, place), values.T)
     return sums
@@ -230,7 +230,7 @@ def _bin(sums_TS: Floats, whole: Floats) -> Bin:
 
 
 def _ece(sums: Floats, standard: int) -> Estimate:
-    """Against the values numbered `standard`; the bins are those of all tasks."""
+    """The calibration error against the values numbered `standard`; the bins are those of all tasks."""
     n_tasks, n_bins, n_values = sums.shape
 
     def error(flat: Any) -> Any:
@@ -246,8 +246,8 @@ def _ece(sums: Floats, standard: int) -> Estimate:
 
 
 def delta(course: Course, *, among: bool = False) -> Floats | None:
-    """ΔBelief of every turn but the one that ended the game, in nats; `among` the candidates, ln q_t of the truth
-    instead of ln b_t, so without what all of them gained together, and None without candidates."""
+    """ΔBelief of every turn except the one that ended the game, in nats. `among` the candidates: ln q_t of the truth
+    instead of ln b_t, which removes what all of them gained together; None without candidates."""
     if not among:
         return np.diff(course.target[: course.n])
     return None if course.elicited is None else np.diff(course.elicited[: course.n, course.truth])
@@ -261,8 +261,8 @@ def gains(course: Course) -> tuple[Floats, Floats] | None:
 
 
 def correlation(courses: Iterable[Course], *, realised: bool = False, among: bool = False) -> Estimate | None:
-    """Of ΔBelief (nats), as elicited or `among` the candidates, with the truth gain, or with the realised gain (bits);
-    None where one of them never varies."""
+    """Pearson correlation of ΔBelief (nats), as elicited or `among` the candidates, with the truth gain or the realised
+    gain (bits); None if either is constant."""
     rows = [
         (c.task, change, found[realised])
         for c in courses
@@ -280,7 +280,7 @@ def _pearson(s: Any) -> Any:
 
 
 def updating(courses: Iterable[Course], *, pairs: bool = False) -> Estimate | None:
-    """The updating factor, of the truth or of all pairs of candidates; None where no evidence speaks on them."""
+    """The updating factor, for the truth or for all pairs of candidates; None if no evidence bears on them."""
     rows = [(c, found) for c in courses if (found := c.compared) is not None]
     changes = _pairs if pairs else _odds
     sums = _by_task((c.task, changes(p, log_q, c.truth)) for c, (p, log_q) in rows)
@@ -288,7 +288,7 @@ def updating(courses: Iterable[Course], *, pairs: bool = False) -> Estimate | No
 
 
 def _odds(p: Floats, log_q: Floats, truth: int) -> Floats:
-    """Squares of changes of the truth's exact log-odds, and their products with the elicited ones', `(2, turns)`."""
+    """Squared changes of the truth's exact log-odds, and their products with the elicited changes, `(2, turns)`."""
     known = (p[:, truth] > 0.0) & (p[:, truth] < 1.0)
     usable = known[:-1] & known[1:]
     others = np.delete(np.arange(p.shape[1]), truth)
@@ -303,7 +303,7 @@ def _odds(p: Floats, log_q: Floats, truth: int) -> Floats:
 
 
 def _pairs(p: Floats, log_q: Floats, truth: int) -> Floats:
-    """The same, summed over the pairs of candidates that are possible before and after a turn, over their number:
+    """The same sums over the pairs of candidates that are possible before and after a turn, divided by their number:
     sum_{i<j} (x_i - x_j) (y_i - y_j) / n = sum_i (x_i - mean x) (y_i - mean y)."""
     rows: list[tuple[float, float]] = []
     for t in range(len(p) - 1):
@@ -329,13 +329,14 @@ def _by_task(rows: Iterable[tuple[str, Floats]]) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """Everything about some episodes. Curves are over turns and empty, values None, where they cannot be had."""
+    """All figures for some episodes. Curves are over turns; unavailable curves are empty and unavailable values
+    None."""
 
     episodes: int
     reached: tuple[int, ...]
-    """Episodes that were still on after so many turns."""
+    """Number of episodes still running after each number of turns."""
     target: tuple[Estimate, ...]
-    """ln b_t of the truth as elicited, in nats."""
+    """ln b_t of the truth, as elicited, in nats."""
     believed: tuple[Estimate, ...]
     """q_t of the truth among the candidates."""
     exact: tuple[Estimate, ...]
@@ -346,14 +347,14 @@ class Summary:
     reliability: Reliability | None
     correlation_truth: Estimate | None
     correlation_among: Estimate | None
-    """Of ΔBelief among the candidates, with the truth gain."""
+    """ΔBelief among the candidates, correlated with the truth gain."""
     correlation_realised: Estimate | None
     updating_truth: Estimate | None
     updating_pairs: Estimate | None
 
 
 def summarise(courses: Sequence[Course]) -> Summary:
-    """Every number of the module for these episodes."""
+    """Compute every figure of this module for these episodes."""
     share, most = (0.0, 1.0), max((c.n for c in courses), default=0)
     return Summary(
         episodes=len(courses),
@@ -373,13 +374,13 @@ def summarise(courses: Sequence[Course]) -> Summary:
 
 
 def split(courses: Sequence[Course]) -> Mapping[str, Summary]:
-    """`all`, `won` and `lost`."""
+    """Summaries for `all`, `won` and `lost` episodes."""
     parts = {"all": courses, "won": [c for c in courses if c.won], "lost": [c for c in courses if not c.won]}
     return {name: summarise(part) for name, part in parts.items()}
 
 
 def _column(name: str, form: Callable[[Any], Any]) -> Callable[[Course], Any | None]:
-    """The truth's column of the candidates, while the game went on."""
+    """The truth's column of the candidates, while the game was running."""
 
     def values(course: Course) -> Any | None:
         rows = getattr(course, name)

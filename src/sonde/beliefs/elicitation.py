@@ -1,4 +1,4 @@
-"""A model's own belief: the log-probability of a hypothesis given the conversation so far, before every turn.
+"""Elicit a model's belief: the log-probability of a hypothesis given the conversation so far, before every turn.
 
 Source: ΔBelief-RL, section 3: b_t = p(target | history after t turns, elicitation), read off the probabilities of the
 target's tokens at temperature 1 in a message that is put into the assistant's mouth. b_0 comes from the prompt alone,
@@ -39,22 +39,22 @@ TARGET = "<target>"
 TEMPLATES: Mapping[str, str] = Frozen(statement=f"Is the secret {TARGET}", question=f"Is it '{TARGET}'?")
 ANSWER = "answer"
 MOST = 1024
-"""Hypotheses of a support of which `all` are asked for, at most."""
+"""Maximum size of a support whose hypotheses are `all` elicited."""
 BATCH = 1024
-"""Probes that a model is given at a time."""
+"""Number of probes per model call."""
 
 Prompt = Callable[[View], Sequence[Message]]
 
 
 def seen(view: View) -> Sequence[Message]:
-    """The messages as the agent's seat heard them."""
+    """The messages as the agent's seat saw them."""
     return view.messages
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elicitation(Checked):
-    """What to ask a model; see the module. `candidates`: `target` alone, `all`, a number of 2 or more, or texts, to
-    which the true hypothesis is added where it is missing."""
+    """What to ask a model; see the module docstring. `candidates`: `target` only, `all`, a number of 2 or more, or
+    texts, to which the true hypothesis is added if missing."""
 
     called = "elicit"
 
@@ -96,9 +96,9 @@ class Elicitation(Checked):
 
 
 class Elicited(NamedTuple):
-    """One belief. `target` is ln b of the true hypothesis, `candidates` the same for each candidate by its words, as
-    it was read, not normalised; `outside` the probability of saying none of them, under `answer` with sums. `tokens` is
-    the number of tokens that the target has."""
+    """One belief. `target` is ln b of the true hypothesis; `candidates` the same for each candidate by its text, as
+    read, not normalised; `outside` the probability of saying none of them, under `answer` with sums. `tokens` is the
+    length of the target in tokens."""
 
     target: float
     candidates: Mapping[str, float] | None = None
@@ -107,7 +107,7 @@ class Elicited(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a trajectory asks of a model: a probe for each belief and text, the texts of one belief in a row."""
+    """The probes of one trajectory: one per belief and text, those of one belief consecutive."""
 
     trajectory: Trajectory
     texts: tuple[str, ...]
@@ -170,8 +170,8 @@ def ask(env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt 
 
 
 def probe(ep: Episode, how: Elicitation, prompt: Prompt = seen) -> Probe | None:
-    """What the belief in the truth is read off now, in an episode that is being played. None where the agent has been
-    told nothing since it spoke."""
+    """The probe for the belief in the truth at this point of a running episode. None if the agent has been told nothing
+    since it last spoke."""
     history = tuple(prompt(ep.view()))
     if not history or history[-1].role != "user":
         return None
@@ -181,12 +181,12 @@ def probe(ep: Episode, how: Elicitation, prompt: Prompt = seen) -> Probe | None:
 
 
 def value(how: Elicitation, scores: Sequence[float]) -> float:
-    """The log-probability of a text, given those of its tokens."""
+    """The log-probability of a text, from those of its tokens."""
     return math.fsum(scores) / (len(scores) if how.aggregate == "mean" else 1)
 
 
 def _said(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
-    """The message, and the characters in it that count, or None for all of it and its end."""
+    """The elicitation message, and its character span that counts; None for all of it and its end."""
     if how.template == ANSWER:
         legal = env.actions(state)
         if legal is not None and text not in legal:
@@ -219,7 +219,7 @@ def _belief(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -
 
 
 def words(env: Env[Any], hypothesis: Any) -> str:
-    """A hypothesis as text; a `UserError` where it has none."""
+    """A hypothesis as text; a `UserError` if it has none."""
     found = env.in_words(hypothesis)
     if found is None or not found.strip():
         raise UserError(
@@ -243,7 +243,7 @@ def _texts(env: Env[Any], trajectory: Trajectory, how: Elicitation, target: str)
 
 @lru_cache(maxsize=64)
 def _support(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[str, ...]:
-    """What is possible at first, in words."""
+    """The initial support, as texts."""
     prior = env.filter(public)
     if prior is None:
         raise UserError(f"elicit: candidates: {env.name} has no filter that lists them, allowed: target, or texts")
@@ -254,7 +254,7 @@ def _support(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[st
 
 
 def _drawn(support: Sequence[str], target: str, n: int, task: str) -> tuple[str, ...]:
-    """The target and others, in the order of the support."""
+    """The target and random other candidates, in the order of the support."""
     if n > len(support):
         raise invalid("elicit: candidates", n, f"2 to {len(support)}, all that there are")
     at = support.index(target)

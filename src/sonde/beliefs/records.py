@@ -1,4 +1,4 @@
-"""What a model believed in the episodes of a run: elicited once, kept beside the run, paired with exact posteriors.
+"""Records of elicited beliefs: elicited once per run, stored beside the run, paired with exact posteriors.
 
 A run folder keeps annotations called `elicited`. A note of turn t is the belief before turn t, so that of turn 0 is
 b_0, and one at the number of turns is the last: `{"target": ln b, "candidates": {text: ln b} or null, "outside": mass
@@ -30,11 +30,11 @@ from .elicitation import Elicitation, Elicited, Prompt, elicit, seen, words
 
 NAME, PRODUCER, IMPRINT = "elicited", "sonde.beliefs.elicitation", "imprint"
 DURABLE = 5.0
-"""Seconds of work that an interruption may lose."""
+"""Maximum seconds of work lost to an interruption."""
 
 
 class Notes(NamedTuple):
-    """What a folder keeps: the setting, and the beliefs of each trajectory by its id."""
+    """What a folder stores: the elicitation setting, and the beliefs of each trajectory by its id."""
 
     setting: Mapping[str, Json]
     beliefs: Mapping[str, tuple[Elicited, ...]]
@@ -44,7 +44,7 @@ NONE = Notes({}, {})
 
 
 def setting(model: Model, how: Elicitation, shown: Mapping[str, Json]) -> dict[str, Json]:
-    """All that decides what is elicited from recorded episodes. `shown` is how the model sees a game, as JSON."""
+    """Everything that determines elicited beliefs. `shown` is how the model sees a game, as JSON."""
     return {**how.config, "model": identity(model.config), "shown": dict(shown)}
 
 
@@ -58,7 +58,7 @@ async def believed(
     prompt: Prompt = seen,
     shown: Mapping[str, Json],
 ) -> AsyncGenerator[Trajectory, None]:
-    """Elicit what the folder lacks and keep it there, episode by episode; each is handed out when it is done.
+    """Elicit missing beliefs and store them, episode by episode; each result is yielded when done.
 
     Raises `UserError` where the folder keeps beliefs of another setting.
     """
@@ -79,7 +79,7 @@ async def believed(
 
 
 async def _tied(folder: Path, known: Notes, model: Model) -> dict[str, Json]:
-    """What a server's weights are known by, as a part of the note: they have to be those of the beliefs kept so far."""
+    """The identity of a server's weights, as part of the note; it must match the stored beliefs."""
     found: dict[str, Json] = {}
     for _, served in served_models(model):
         await tie(served, known.setting.get(IMPRINT, {}), f"{folder}: eliciting")
@@ -91,7 +91,7 @@ def keep(
     folder: Path, env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, Sequence[Elicited]],
     mine: Mapping[str, Json],
 ) -> None:  # fmt: skip
-    """Write beliefs that were elicited with this setting beside the episodes of a folder."""
+    """Store beliefs elicited with this setting beside the episodes of a folder."""
     with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env, mine)) as notes:
         for trajectory in trajectories:
             _keep(notes, trajectory, beliefs[trajectory.id], mine)
@@ -110,7 +110,7 @@ def _version(env: Env[Any], mine: Mapping[str, Json]) -> str:
 
 
 def check(folder: Path, known: Notes, mine: Mapping[str, Json]) -> None:
-    """Raise `UserError` where the beliefs that are kept are of another setting."""
+    """Raise `UserError` if the stored beliefs are of another setting."""
     if not known.setting:
         return
     for field, got in mine.items():
@@ -122,12 +122,12 @@ def check(folder: Path, known: Notes, mine: Mapping[str, Json]) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Remove the beliefs that a folder keeps, whatever their setting."""
+    """Delete the beliefs that a folder stores, whatever their setting."""
     remove_annotations(folder, NAME)
 
 
 def read(folder: Path) -> Notes:
-    """What a folder keeps; nothing where it keeps none. A trajectory of which a note was lost is left out."""
+    """Load what a folder stores; empty if it stores none. A trajectory with a lost note is skipped."""
     if NAME not in annotation_names(folder):
         return NONE
     notes = read_annotations(folder, NAME)
@@ -156,13 +156,13 @@ def _beliefs(
 def courses(
     env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, tuple[Elicited, ...]]
 ) -> list[Course]:
-    """The beliefs of every trajectory that has some, beside the exact posterior where the environment has a filter for
-    what was played."""
+    """The beliefs of every trajectory that has some, beside the exact posterior if the environment has a filter for
+    it."""
     return [course(env, t, found) for t in trajectories if (found := beliefs.get(t.id))]
 
 
 def course(env: Env[Any], trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Course:
-    """One episode; it is replayed through the exact filter."""
+    """The beliefs of one episode; it is replayed through the exact filter."""
     outcome = trajectory.outcome
     texts = tuple(beliefs[0].candidates or ())
     table = np.array([list(b.candidates.values()) for b in beliefs if b.candidates is not None])
@@ -184,7 +184,7 @@ def course(env: Env[Any], trajectory: Trajectory, beliefs: Sequence[Elicited]) -
 
 
 class _Exact(NamedTuple):
-    """The posterior over some texts, divided by its sum; its entropy and its probability of the truth over all."""
+    """The posterior over some texts, normalised; its entropy and its probability of the truth over all hypotheses."""
 
     posterior: Any
     truth: int
@@ -198,7 +198,7 @@ def _target(env: Env[Any], trajectory: Trajectory) -> str:
 
 
 def _exact(env: Env[Any], trajectory: Trajectory, texts: Sequence[str], n: int) -> _Exact | None:
-    """None without a filter, or where it takes for granted another user than the one who spoke."""
+    """None without a filter, or if the filter assumes another user than the one who spoke."""
     known = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
     if known is None:
         return None

@@ -1,4 +1,4 @@
-"""The protocols and values that everything else is made of. Standard library only."""
+"""The protocols and values that the rest of sonde is built on. Standard library only."""
 
 from sonde._util.frozen import Frozen, freeze, thaw
 from sonde._util.sync import run_sync

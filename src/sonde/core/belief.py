@@ -1,4 +1,4 @@
-"""Exact beliefs: what can be known about the hidden hypothesis, and how many bits each turn gave.
+"""Exact beliefs: the posterior over the hidden hypothesis, and the information in bits that each turn brings.
 
 Notation: b_t is the posterior after t turns, h* the true hypothesis. All information is in bits.
 
@@ -22,7 +22,7 @@ from .types import AGENT, Step, Turn
 
 Hypothesis = Hashable
 KEPT = 256
-"""Most posteriors that a `TabularFilter` remembers to follow from it."""
+"""Maximum number of posteriors that a `TabularFilter` caches for its successors."""
 
 
 def entropy(probs: Iterable[float]) -> float:
@@ -46,22 +46,22 @@ class Belief:
     hypotheses: Sequence[Any]
     probs: Sequence[float]
     bits: float | None = None
-    """Entropy when the filter knows it already."""
+    """The entropy, if the filter has already computed it."""
 
     @property
     def entropy(self) -> float:
-        """In bits."""
+        """Shannon entropy in bits."""
         return entropy(self.probs) if self.bits is None else self.bits
 
     def prob(self, hypothesis: Hypothesis) -> float:
-        """Its probability; 0.0 when it is outside the support."""
+        """The probability of `hypothesis`; 0.0 outside the support."""
         try:
             return float(self.probs[self.hypotheses.index(hypothesis)])
         except ValueError:
             return 0.0
 
     def top(self, n: int) -> list[tuple[Any, float]]:
-        """The n most probable hypotheses, most probable first; ties in the order of the support."""
+        """The n most probable hypotheses, most probable first; ties keep the order of the support."""
         order = sorted(range(len(self.probs)), key=lambda i: -self.probs[i])[:n]
         return [(self.hypotheses[i], float(self.probs[i])) for i in order]
 
@@ -70,7 +70,8 @@ class Belief:
 
 
 class Filter(ABC):
-    """The exact posterior over hypotheses, updated one finished turn at a time. Immutable: `observe` returns another.
+    """The exact posterior over hypotheses, updated one finished turn at a time. Immutable: `observe` returns a new
+    filter.
 
     A filter sees the task's public part and what the agent said and was told (`turn.text`, `turn.told`,
     `turn.info`), nothing else.
@@ -78,11 +79,11 @@ class Filter(ABC):
 
     @abstractmethod
     def observe(self, turn: Turn) -> Filter:
-        """The filter after this turn. A turn that was invalid carries no information and changes nothing."""
+        """The filter after this turn. An invalid turn carries no information and changes nothing."""
 
     @abstractmethod
     def belief(self) -> Belief:
-        """The posterior now."""
+        """The current posterior."""
 
     @abstractmethod
     def expected_gain(self, action: str) -> float:
@@ -94,22 +95,22 @@ class Filter(ABC):
 
     @property
     def searchable(self) -> bool:
-        """Whether there is a `best_question`: not where an environment lists no answers to choose from."""
+        """Whether `best_question` is available; False if the environment cannot list its answers."""
         return True
 
     def prob(self, hypothesis: Hypothesis) -> float:
-        """Posterior probability of one hypothesis; leaves override it where that is cheaper than `belief()`."""
+        """Posterior probability of one hypothesis; subclasses override it where that is cheaper than `belief()`."""
         return self.belief().prob(hypothesis)
 
     @property
     def entropy(self) -> float:
-        """Of the posterior, in bits."""
+        """Entropy of the posterior in bits."""
         return self.belief().entropy
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The information in one turn, in bits; see the formulas at the head of this module."""
+    """The information in one turn, in bits; the formulas are in the module docstring."""
 
     realised: float
     truth: float
@@ -118,19 +119,19 @@ class Gain:
 
     @property
     def efficiency(self) -> float | None:
-        """In [0, 1]; None where there was nothing left to learn, or where expected gains were not asked for."""
+        """In [0, 1]; None if nothing was left to learn or expected gains were not requested."""
         if self.expected is None or self.best is None or self.best <= 1e-9:
             return None
         return min(1.0, max(0.0, self.expected / self.best))
 
 
 RULES = "rules"
-"""Where somebody in a user's seat keeps, in `Action.memory`, what the user that the filter knows would have said."""
+"""Key of `Action.memory` under which a policy in a user's seat records what the filter's own user would have said."""
 
 
 def by_rules(turn: Turn) -> Turn:
-    """The turn as the user that the filter knows would have had it: its reply in the place of one that somebody else
-    gave who has kept it (`users/hybrid.py`)."""
+    """The turn as the filter's own user would have played it: a reply by another policy is replaced by the recorded
+    rule reply (`users/hybrid.py`)."""
     last = turn.acts[-1]
     memory = None if last.seat == AGENT else last.action.memory
     if not isinstance(memory, Mapping) or RULES not in memory or turn.info.get("result") != "answer":
@@ -158,7 +159,7 @@ def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expe
 
 
 class TabularFilter(Filter):
-    """The posterior of any environment whose `outcomes` can be listed, by carrying one state per hidden setup.
+    """The posterior of any environment whose `outcomes` can be listed, with one state per hidden setup.
 
     Exact and general, and as slow as the support is large: small supports use it as it is, large ones bring an array
     filter and are tested against this one. `hypothesis` maps a state to what is to be identified. Hidden setups are

@@ -1,4 +1,4 @@
-"""Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and built again.
+"""Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and rebuilt.
 
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
 saved `config` builds an equal object, and equal configurations have equal fingerprints. A class that takes no arguments
@@ -23,17 +23,17 @@ from .errors import UserError, unknown
 from .types import Json, content_hash
 
 HOW: Mapping[str, bool] = {"identity": False}
-"""Metadata of a field that says how something is got, not what it is."""
+"""Field metadata for settings that say how something is reached, not what it is."""
 KINDS: Mapping[str, str] = {
     "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
     "objectives": "sonde.train.algos",
 }  # fmt: skip
-"""What can be made by name, and the packages whose files are the names. An environment may be a folder, which then may
-bring more names (`REGISTERED` in its `__init__`): its solver, its simulated user."""
+"""The kinds of objects that can be made by name, and the packages whose file names are their names. The folder of an
+environment may register more (`REGISTERED` in its `__init__`): its solver, its simulated user."""
 
 
 class Configured(Checked):
-    """Base of everything that a registry can make. Subclasses are `@dataclass(frozen=True, kw_only=True)`."""
+    """Base class of everything that the registry can make. Subclasses are `@dataclass(frozen=True, kw_only=True)`."""
 
     kind: ClassVar[str]
     """The registry group, one of `KINDS`."""
@@ -41,8 +41,8 @@ class Configured(Checked):
     """Arguments that this class no longer takes. Configurations in older records may hold them; `build` drops them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Classes are called as the registry finds them: by the file's name with the kind in front (environments
-        without) what ships with sonde, `module:Class` the rest."""
+        """Set the name used in errors: the file name with its kind in front (none for environments) for classes that
+        ship with sonde, `module:Class` otherwise."""
         super().__init_subclass__(**kwargs)
         _check_fields(cls)
         if cls.kind not in KINDS:
@@ -63,7 +63,7 @@ class Configured(Checked):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Content hash of `config`, as far as it decides what is played and said."""
+        """Content hash of the part of `config` that decides what is played and said."""
         from .registry import identity  # which imports this file
 
         return content_hash(identity(self.config))
@@ -85,8 +85,8 @@ def _registered_name(cls: type[Configured]) -> str:
 
 
 def _check_fields(cls: type[Configured]) -> None:
-    """Raise `UserError` for a field, or a value, that would hide what every object of its kind has: a method, or a name
-    under which objects are recorded and found again."""
+    """Raise `UserError` for a field, or a value, that would hide a method of all such objects or a name under which
+    objects are recorded and looked up."""
     fields = [name for name, hint in inspect.get_annotations(cls).items() if is_field(hint)]
     values = [name for name, value in vars(cls).items() if name in vars(Configured) and isinstance(value, str)]
     for name in (*fields, *(v for v in values if not v.startswith("_"))):
@@ -99,7 +99,7 @@ def _check_fields(cls: type[Configured]) -> None:
 
 
 def _is_of_all(base: type, name: str) -> bool:
-    """Whether a base has a method, a property or one of the registry's own values of this name (but no field)."""
+    """Whether a base class defines a method, property or registry value (not a field) of this name."""
     if name in getattr(base, "__dataclass_fields__", ()) or name not in (*vars(base), *inspect.get_annotations(base)):
         return False
     value = vars(base).get(name)
@@ -107,8 +107,7 @@ def _is_of_all(base: type, name: str) -> bool:
 
 
 def parts_of(value: object, path: str) -> Iterator[tuple[str, Configured]]:
-    """What an object is made of: every part that is configured itself, however deep, with its place in the object's
-    configuration, which is at `path`."""
+    """Every configured part of a value, at any depth, with its place in the configuration, which is at `path`."""
     if isinstance(value, Configured):
         yield path, value
         for f in fields_of(type(value)):
@@ -138,7 +137,7 @@ _ABSENT = object()
 
 
 def difference(old: Json, new: Json, path: str) -> str:
-    """The first field in which two JSON values differ, and how; empty if they are equal."""
+    """Describe the first field in which two JSON values differ; empty if they are equal."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         before, after = cast("Mapping[str, Json]", old), cast("Mapping[str, Json]", new)
         fields = [(f"{path}.{k}", before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {**before, **after}]

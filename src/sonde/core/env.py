@@ -1,4 +1,4 @@
-"""What an environment is: a pure, synchronous description of a game. It never calls a model, sleeps, or reads a clock.
+"""What an environment is: a pure, synchronous description of a game. It never calls a model, sleeps or reads a clock.
 
 A leaf is one file with one class:
 
@@ -27,14 +27,14 @@ from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
 MOST_TURNS = 1_000_000
-"""What `max_turns` may be at most: records hold every turn."""
+"""Upper bound of `max_turns`, because records hold every turn."""
 S = TypeVar("S", bound=Hashable)
 Split = Literal["train", "test"]
 
 
 @dataclass(frozen=True)
 class TaskList(Sequence[Task]):
-    """A split: knows its length, builds each task when it is asked for."""
+    """The tasks of a split; builds each task on access."""
 
     length: int
     build: Callable[[int], Task]
@@ -64,14 +64,14 @@ class Env(Configured, ABC, Generic[S]):
     """The values that the constructor argument `preset` may take, the default first."""
 
     def __post_init__(self) -> None:
-        """Checks `preset` and `max_turns`, if an environment has them; leaves call it before they check the rest."""
+        """Check `preset` and `max_turns`, if present; subclasses call it before their own checks."""
         preset = vars(self).get("preset")
         if preset is not None and preset not in self.presets:
             raise unknown(f"{self.name}: preset", preset, self.presets)
         self.check_turns()
 
     def check_turns(self) -> None:
-        """Raises `UserError` where `max_turns` makes no episode."""
+        """Raise `UserError` if `max_turns` is out of range."""
         turns = vars(self).get("max_turns")
         if isinstance(turns, int) and not 1 <= turns <= MOST_TURNS:
             raise invalid(f"{self.name}: max_turns", turns, f"1 or more, up to {MOST_TURNS:,}")
@@ -84,11 +84,11 @@ class Env(Configured, ABC, Generic[S]):
     @cached_property
     @abstractmethod
     def spec(self) -> Spec:
-        """Facts about this environment under this configuration. Leaves cache it."""
+        """Facts about this environment in this configuration. Subclasses cache it."""
 
     @abstractmethod
     def split(self, split: str) -> Sequence[Task]:
-        """The tasks of a split, already checked to be one of `splits`. Callers use `tasks`."""
+        """The tasks of a split whose name is already checked. Callers use `tasks`."""
 
     def tasks(self, split: str) -> Sequence[Task]:
         """The tasks of one of `splits`: `len()` and `[i]` without building the rest; the two are disjoint."""
@@ -98,17 +98,17 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def task(self, hidden: Json) -> Task:
-        """A task with this hidden setup; raises `UserError` naming the field when it is not one."""
+        """A task with this hidden setup; raises `UserError` naming the field that is invalid."""
 
     def listed(
         self, split: str, index: int, public: Mapping[str, Json] = EMPTY, hidden: Json = None, **tags: str
     ) -> Task:
-        """The task at a place of a split, in the group of the environment's name unless the tags name another."""
+        """The task at one index of a split; its group is the environment's name unless the tags name another."""
         return Task(self.name, self.spec.preset, split, index, public, hidden, {"group": self.name, **tags})
 
     @abstractmethod
     def reset(self, task: Task, rng: Rng) -> S:
-        """The first state of an episode. Draws what the task leaves open."""
+        """The first state of an episode. Draws whatever the task leaves open."""
 
     @abstractmethod
     def to_act(self, state: S) -> str | None:
@@ -116,19 +116,21 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def intro(self, state: S, seat: str) -> str:
-        """The first message to a seat: rules, answer syntax, the opening position. Empty if told only later."""
+        """The first message to a seat: rules, answer syntax, the opening position. Empty if the seat gets its first
+        message later."""
 
     @abstractmethod
     def step(self, state: S, text: str, rng: Rng) -> Step:
-        """What happens when the seat to act says `text`, whatever it is. Never raises because of it."""
+        """The result of `text`, any text, said by the seat to act. Never raises because of the text."""
 
     @abstractmethod
     def hypothesis(self, state: S) -> Hashable:
-        """What the agent must identify, as a function of the hidden state; fixed over an episode."""
+        """What the agent must identify, as a function of the hidden state; constant over an episode."""
 
     def in_words(self, hypothesis: Hashable) -> str | None:
-        """A hypothesis as text that a model can be asked about: the answer that names it, where there is one (`say`
-        puts that into the answer syntax), else words for it; None where it has none. Text stands for itself."""
+        """A hypothesis as text that a model can be asked about: the answer that names it, if there is one (`say` adds
+        the answer syntax), otherwise a description; None if it has neither. A hypothesis that is text stands for
+        itself."""
         return hypothesis if isinstance(hypothesis, str) else None
 
     def private(self, state: S, seat: str) -> Mapping[str, Any]:
@@ -136,44 +138,44 @@ class Env(Configured, ABC, Generic[S]):
         return EMPTY
 
     def denies(self, state: S, seat: str, text: str) -> bool:
-        """Whether the rules know that what a seat is about to say is untrue."""
+        """Whether the rules know that the text which a seat is about to say is untrue."""
         return False
 
     def actions(self, state: S) -> Sequence[str] | None:
-        """The agent's legal answers (without answer syntax) that depend on nothing hidden, or None."""
+        """The agent's legal answers (without answer syntax), if they depend on nothing hidden; otherwise None."""
         return None
 
     def say(self, answer: str) -> str:
-        """A text that this environment reads as `answer`, one of those that it lists. Any other text is said as it is,
-        with no more than the answer syntax around it."""
+        """A text that this environment reads as `answer`, one of the listed answers. Any other text only gets the
+        answer syntax."""
         return answer
 
     def acts(self, seat: str) -> tuple[int, int]:
-        """How often a seat speaks in an episode that takes all its turns, at most; and how often more at worst, where
-        its words cannot be used and are asked for again."""
+        """How often a seat speaks in an episode of full length, at most; and how many more times at worst, if unusable
+        replies are asked for again."""
         return self.spec.max_turns, 0
 
     def epilogue(self, state: S) -> str:
-        """What a person who played hears of the hidden world when the game is over, and no seat is ever told; empty
-        where there is no more to tell than the hypothesis."""
+        """What a human player learns about the hidden world after the game, which no seat is ever told; empty if the
+        hypothesis says everything."""
         return ""
 
     def render(self, state: S, seat: str) -> str | None:
-        """One message that replaces the history, or None where the history is the only record."""
+        """One message that replaces the history; None if the history is the only record."""
         return None
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        """The prior over hypotheses for tasks with this public part; None when the environment has no filter."""
+        """The prior over hypotheses for tasks with this public part; None if the environment has no filter."""
         return None
 
     def model(self, public: Mapping[str, Json]) -> Any:
         """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
-        (`envs/_shared/finite.py`); None where there is no finite one."""
+        (`envs/_shared/finite.py`); None if there is no finite one."""
         return None
 
 
 class TabularEnv(Env[S]):
-    """An environment that can list what may happen: one outcome model gives simulation, likelihood and solution.
+    """An environment that lists its outcomes: one outcome model gives simulation, likelihood and solution.
 
     A leaf brings `outcomes` and either a finite `prior` or its own `draw` and `filter`.
     """
@@ -184,14 +186,14 @@ class TabularEnv(Env[S]):
 
     @abstractmethod
     def outcomes(self, state: S, text: str) -> Sequence[tuple[float, Step]]:
-        """Every step that may follow `text`, with its probability; the probabilities sum to 1."""
+        """Every step that may follow `text`, with its probability; probabilities sum to 1."""
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         """Every hidden setup that a task with this public part may have, with its probability."""
         raise UserError(f"{self.name}: the prior over hidden setups is not finite; use filter(public)")
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
-        """A hidden setup from the prior, for tasks that leave it open."""
+        """Sample a hidden setup from the prior, for tasks that leave it open."""
         return pick(self.prior(public), rng)
 
     def reset(self, task: Task, rng: Rng) -> S:

@@ -1,4 +1,5 @@
-"""An episode is an immutable value: `ep.step(action)` returns a new one, and the old one can be kept, forked, replayed.
+"""An episode is an immutable value: `ep.step(action)` returns a new one, and the old one can be kept, forked and
+replayed.
 
     ep = Episode.begin(env, task, seed=0)
     while ep.to_act is not None:
@@ -30,8 +31,9 @@ _USER, _ASSISTANT = "user", "assistant"
 CUT: Mapping[str, Outcome] = Frozen(
     context=Outcome("timeout", truncated="context"), filter=Outcome("error", truncated="filter")
 )
-"""How an episode ends whose agent cannot go on, by what cut it short. What filled the agent's context is what was said
-in the episode, so that end counts like running out of turns; a host's filter is the outside world."""
+"""The outcome of an episode that the agent cannot continue, by cause. The agent's context is filled by the
+conversation, so a full context counts like running out of turns; a host's content filter counts as the outside
+world."""
 
 
 class Episode(NamedTuple):
@@ -59,7 +61,7 @@ class Episode(NamedTuple):
 
     @classmethod
     def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:
-        """The episode before its first act. `seed` is the world's, `sample` tells apart episodes in one world."""
+        """The episode before its first act. `seed` is the world seed, `sample` numbers the episodes in one world."""
         if not isinstance(env, Env):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("env", env, Env.words)
         if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -110,7 +112,8 @@ class Episode(NamedTuple):
         return View(seat, self.memory.get(seat), self)
 
     def cut(self, by: Literal["context", "filter"]) -> Episode:
-        """This episode, ended here because the agent cannot go on (`CUT`): no environment ends one so."""
+        """End the episode here because the agent cannot continue; `by` is one of `CUT`. No environment ends an episode
+        this way."""
         if self.to_act != AGENT:
             raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: where the agent is")
         return self._replace(to_act=None, outcome=CUT[by], known=self.known[:])
@@ -129,14 +132,14 @@ class Episode(NamedTuple):
         return value
 
     def fork(self, *, sample: int) -> Episode:
-        """This very point of the episode, with other randomness for the policies from here on. The world is shared."""
+        """The same point of the episode, with new randomness for the policies from here on. The world is shared."""
         check_seeds(self.seed, sample)
         return self._replace(sample=sample, known=self.known[:])
 
     # --- what could be known ---------------------------------------------------------------------------------------
 
     def filter(self) -> Filter | None:
-        """The exact filter after every finished turn, updated one step per turn and kept; None if there is none."""
+        """The exact filter after every finished turn, updated incrementally and cached; None if there is none."""
         finished = self._finished
         n, known = self.known[0] if self.known else (0, self.env.filter(self.task.public))
         for turn in finished[n:]:
@@ -146,21 +149,22 @@ class Episode(NamedTuple):
 
     @property
     def _finished(self) -> tuple[Turn, ...]:
-        """The turns in which nobody will speak again."""
+        """The turns in which no seat will speak again."""
         return self.turns if self.to_act in (AGENT, None) else self.turns[:-1]
 
     def posterior(self) -> Belief | None:
-        """The exact posterior over hypotheses now; None (n/a) where the environment has no filter."""
+        """The exact posterior over hypotheses; None (n/a) if the environment has no filter."""
         known = self.filter()
         return known and known.belief()
 
     def gains(self, *, expected: bool = False) -> tuple[Gain, ...] | None:
-        """The bits that every finished turn gave; `expected` also weighs each action against the best question."""
+        """The information in bits of every finished turn; `expected` also compares each action with the best
+        question."""
         prior = self.env.filter(self.task.public)
         return prior and gains(prior, self._finished, self.env.hypothesis(self.state), expected=expected)
 
     def information_gain(self) -> tuple[float, ...] | None:
-        """Realised bits per turn, H(b_{t-1}) - H(b_t); None (n/a) where the environment has no filter."""
+        """Realised bits per turn, H(b_{t-1}) - H(b_t); None (n/a) if the environment has no filter."""
         rows = self.gains()
         return None if rows is None else tuple(g.realised for g in rows)
 
@@ -174,7 +178,7 @@ class Episode(NamedTuple):
         error: str = "",
         tags: Mapping[str, str] = EMPTY,
     ) -> Trajectory:
-        """The record of this episode; with `error` set it may be unfinished."""
+        """The record of this episode; with `error` set, the episode may be unfinished."""
         _check_recorded(policies, tags)
         return Trajectory(
             id=content_hash([self.id, self.sample]),
@@ -195,13 +199,13 @@ class Episode(NamedTuple):
 
     @classmethod
     def replay(cls, env: Env[Any], trajectory: Trajectory) -> Episode:
-        """The episode that a trajectory records, by feeding its acts to the environment; no policy is called."""
+        """Rebuild the episode of a recorded trajectory by feeding its acts to the environment; no policy is called."""
         *_, last = cls.stages(env, trajectory)
         return last
 
     @classmethod
     def stages(cls, env: Env[Any], trajectory: Trajectory) -> Iterator[Episode]:
-        """The same episode at its beginning and after every act."""
+        """The replayed episode at its beginning and after every act."""
         if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("trajectory", trajectory, "a Trajectory, such as one of Run.load(folder)")
         if trajectory.version != env.spec.version:
@@ -228,7 +232,7 @@ class Episode(NamedTuple):
 
 def _check_public(env: Env[Any], task: Task) -> None:
     """Raise `ReplayError` for a recorded task that this environment cannot have: `public` follows from a hidden setup,
-    and has the same form in all tasks that leave it to chance."""
+    or has the same form in all tasks that draw theirs."""
     try:
         own = (env.tasks(task.split)[0] if task.hidden is None else env.task(task.hidden)).public
     except UserError as e:
@@ -251,12 +255,12 @@ def _check_recorded(policies: Mapping[str, AnyPolicy], tags: Mapping[str, str]) 
 
 
 def _ended(ep: Episode, error: str) -> Outcome | None:
-    """How the record of an episode says that it ended."""
+    """The outcome stored in a record, if any."""
     return Outcome("error") if ep.outcome is None and error else ep.outcome
 
 
 def _replay_act(ep: Episode, n: int, act: Act) -> Episode:
-    """The episode after its n-th recorded act, which has to come out as it did."""
+    """The episode after its n-th recorded act; raises `ReplayError` if the result differs from the record."""
     if ep.to_act != act.seat:
         raise ReplayError(f"act {n}: recorded seat {act.seat!r}, replay expects {ep.to_act!r}")
     ep = ep.step(act.action)
@@ -269,7 +273,7 @@ def _replay_act(ep: Episode, n: int, act: Act) -> Episode:
 
 
 def _cut_as(trajectory: Trajectory, ep: Episode) -> Episode:
-    """The episode after its last recorded act, cut short there if the record says so."""
+    """The episode after its last recorded act, cut short if the record says so."""
     by = trajectory.outcome.truncated if trajectory.outcome else ""
     return ep.cut(by) if by in ("context", "filter") and ep.to_act == AGENT else ep
 
@@ -277,7 +281,7 @@ def _cut_as(trajectory: Trajectory, ep: Episode) -> Episode:
 def _heard(
     messages: Mapping[str, tuple[Message, ...]], seat: str, action: Action, told: Mapping[str, str]
 ) -> Mapping[str, tuple[Message, ...]]:
-    """The messages of all seats after one has said this, and seats were told that."""
+    """The messages of all seats after one seat has spoken and seats were told the result."""
     said, _, completions = action
     after = {**messages}
     after[seat] += (Message(_ASSISTANT, said, completions[-1] if completions else None),)
@@ -288,7 +292,7 @@ def _heard(
 
 
 def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
-    """`messages` with one more thing told; told things in a row become one message, so roles alternate strictly."""
+    """Append text told to a seat; consecutive texts join into one message, so roles alternate strictly."""
     if not text:
         return messages
     if messages and messages[-1].role == _USER:
@@ -297,14 +301,14 @@ def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
 
 
 def _flagged(outcome: Outcome, action: Action) -> Outcome:
-    """A format failure of an answer that the token limit cut is flagged as truncated."""
+    """Mark a format failure as truncated if the token limit cut the answer."""
     if outcome.kind == "format" and action.completions and action.completions[-1].finish == "length":
         return outcome._replace(truncated="tokens")
     return outcome
 
 
 async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
-    """The episode after one act of the seat that is to act."""
+    """The episode after one act of the seat to act."""
     seat = ep.to_act
     if seat is None:
         return ep
@@ -330,20 +334,20 @@ async def advance(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
 
 
 def advance_now(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
-    """The same without waiting: programs answer on the spot, and only for others an event loop is started (or, inside a
-    running one, a thread)."""
+    """The synchronous form: programs answer at once, and an event loop (or, inside a running one, a thread) is started
+    only for other policies."""
     while ep.to_act not in (AGENT, None) and isinstance(policy := policies.get(str(ep.to_act)), ProgramPolicy):
         ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))
     return ep if ep.to_act in (AGENT, None) else run_sync(advance(ep, policies))
 
 
 def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
-    """The policies that `env.spec` names for its other seats."""
+    """The default policies of `env.spec` for the other seats."""
     return {seat: make(name) for seat, name in env.spec.seats.items() if name is not None}
 
 
 class Seated:
-    """One agent's synchronous seat: `reset` and `step` as scripts, notebooks and other protocols expect them.
+    """A synchronous view of one agent's seat: `reset` and `step` for scripts, notebooks and other protocols.
 
     Works inside a running event loop too (a notebook), by running other seats' policies on a thread of its own.
     """
@@ -356,7 +360,7 @@ class Seated:
 
     @property
     def episode(self) -> Episode:
-        """The episode being played."""
+        """The current episode."""
         if self._episode is None:
             raise UserError("call reset() first")
         return self._episode

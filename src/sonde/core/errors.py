@@ -10,19 +10,19 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 LISTED, NEAREST = 30, 8
-"""Up to so many known names an error lists them all; else so many of the nearest."""
+"""Maximum number of names that an error lists in full; beyond it, the number of nearest names shown."""
 
 
 class SondeError(Exception):
-    """Base of all errors raised by sonde."""
+    """Base class of all errors raised by sonde."""
 
 
 class UserError(SondeError, ValueError):
-    """An argument, option or file is wrong; the message names the field, the value got and the values allowed."""
+    """An invalid argument, option or file; the message names the field, the value got and the values allowed."""
 
 
 class UnknownName(UserError):
-    """A name that no registry, split, preset or seat carries; the message suggests the nearest one."""
+    """A name that no registry, split, preset or seat has; the message suggests the nearest one."""
 
 
 class CapabilityError(UserError):
@@ -30,11 +30,11 @@ class CapabilityError(UserError):
 
 
 class UntrustedError(UserError):
-    """A record of somebody else's names code that would be imported, or an address that would be asked, to read it."""
+    """Reading a foreign record would import code, or contact an address, that the record names."""
 
 
 class ContractError(SondeError):
-    """An environment or policy broke the protocol of `core`: a defect in code, never in what a model said."""
+    """An environment or policy violates the protocol of `core`: a defect in code, never in what a model said."""
 
 
 class ReplayError(SondeError):
@@ -42,16 +42,16 @@ class ReplayError(SondeError):
 
 
 class StoreError(SondeError):
-    """A run folder is damaged, locked by another writer, or holds what this version cannot read."""
+    """A run folder is damaged, locked by another writer, or written in a format that this version cannot read."""
 
 
 class WorldError(SondeError):
-    """The outside world failed (network, endpoint, malformed reply). Rollouts keep it as data on the trajectory."""
+    """The outside world failed (network, endpoint, malformed reply). Rollouts store it on the trajectory."""
 
 
 class Unanswerable(WorldError):
     """A model cannot answer this conversation, however often it is asked. In the agent's seat it ends the episode, as
-    `Outcome.truncated` says; `seat` is whose model it was, once that is known."""
+    `Outcome.truncated` says; `seat` names the seat, once known."""
 
     seat: str = ""
 
@@ -61,19 +61,20 @@ class ContextFull(Unanswerable):
 
 
 class ContentRefused(Unanswerable):
-    """The model's host refuses what the conversation says (a safety filter)."""
+    """The model's host refuses the conversation's content (a safety filter)."""
 
 
 class Outage(WorldError):
-    """The other side failed every attempt at a call, or never answered. Many in a row end a run."""
+    """An endpoint failed every attempt at a call, or never answered. Many in a row end a run."""
 
 
 class Halted(SondeError):
-    """A run was ended because the outside world keeps failing; what has finished is kept, and it can be continued."""
+    """A run was stopped because the outside world keeps failing; finished episodes are kept, and the run can be
+    resumed."""
 
 
 def invalid(field: str, got: object, allowed: object) -> UserError:
-    """The house form of an error about a bad value.
+    """The error for an invalid value, in the house pattern.
 
     >>> print(invalid("size", 9, "5 or 6"))
     size: got 9, allowed: 5 or 6
@@ -83,7 +84,7 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
 
 
 def unknown(field: str, got: object, names: Iterable[str], *, see: str = "") -> UnknownName:
-    """An error for a name that is not among `names`, with the nearest one as a suggestion.
+    """The error for a name that is not among `names`, with the nearest one as a suggestion.
 
     Of more names than `LISTED` only the nearest are told, and `see`, the command that lists all of them.
     """
@@ -99,7 +100,7 @@ def _listed(got: str, known: Sequence[str], see: str) -> str:
 
 
 def near(got: str, names: Iterable[str]) -> str:
-    """The nearest of some names as a hint to put behind an error; empty if none is near.
+    """A suggestion of the nearest of some names, to append to an error; empty if none is near.
 
     >>> near("smolm2", ["smollm2", "sonde-tiny-maze"])
     " (did you mean 'smollm2'?)"

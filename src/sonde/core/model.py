@@ -62,7 +62,7 @@ class Sampling(Checked):
 
     @property
     def truncates(self) -> bool:
-        """Whether some tokens can never be drawn."""
+        """Whether some tokens can never be sampled."""
         return self.top_p < 1.0 or self.min_p > 0.0
 
 
@@ -80,7 +80,7 @@ class Capabilities(Checked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe(Checked):
-    """A conversation whose last message is put into the assistant's mouth, to be scored by `Model.score`.
+    """A conversation whose last message is an assistant message, to be scored by `Model.score`.
 
     `span` holds the characters of that message that count, from the first up to but not including the second; None is
     all of it. With `ending` the token that ends the message counts too, as the last one.
@@ -106,18 +106,18 @@ class Probe(Checked):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The span, spelt out."""
+        """The scored span as start and end."""
         return self.span or (0, len(self.messages[-1].content))
 
     @property
     def text(self) -> str:
-        """The characters that count."""
+        """The text of the span."""
         a, b = self.bounds
         return self.messages[-1].content[a:b]
 
 
 class Model(Configured, ABC):
-    """A backend. Async, because a model is the one thing that is slow; safe to call from many episodes at once."""
+    """A language model backend. Async, because models are slow; safe to call from many episodes at once."""
 
     kind: ClassVar[str] = "models"
     words: ClassVar[str] = "a model, such as sonde.make('models:hf', ...)"
@@ -130,23 +130,23 @@ class Model(Configured, ABC):
 
     @abstractmethod
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        """The assistant message that follows. Raises `WorldError` when the backend fails. A class of one's own may
-        return the text alone; anything else is a `UserError`."""
+        """The assistant message that follows. Raises `WorldError` if the backend fails. A custom class may return plain
+        text; anything else is a `UserError`."""
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        """For each probe the natural log-probabilities, at temperature 1, of the tokens that overlap its span.
+        """For each probe, the natural log-probabilities, at temperature 1, of the tokens that overlap its span.
 
         A backend computes what its probes have in common once, so ask for many in one call, and many calls at once.
         """
         raise self.lacks("score")
 
     async def rank(self, probes: Sequence[Probe]) -> list[float]:
-        """How much is to be said for the text of each probe: the sum of its log-probabilities and, where values steer
-        what this model says, of what they add to them."""
+        """A score for the text of each probe: the sum of its log-probabilities, plus the value terms if values steer
+        this model."""
         return [sum(logprobs) for logprobs in await self.score(probes)]
 
     def lacks(self, capability: str) -> CapabilityError:
-        """The error for a capability this backend does not have."""
+        """The error for a missing capability of this backend."""
         have = ", ".join(CAPABILITIES[capability])
         return CapabilityError(f"model {self.name!r} cannot {capability}; backends that can: {have}")
 
@@ -162,7 +162,7 @@ class Model(Configured, ABC):
 
 
 def _completing(generate: Callable[..., Any]) -> Callable[..., Awaitable[Completion]]:
-    """`generate` as a class has it, with text made a completion."""
+    """Wrap a custom class's `generate` so that plain text becomes a completion."""
 
     @wraps(generate)
     async def completed(self: Model, messages: Sequence[Message], sampling: Sampling) -> Completion:

@@ -34,7 +34,7 @@ _MARK = "=== "
 
 @dataclass(frozen=True)
 class Playthrough:
-    """What a playthrough file says: the world, and the words of each act in order."""
+    """The content of a playthrough file: the world, and the text of each act in order."""
 
     env: dict[str, Json]
     task: Task
@@ -43,7 +43,7 @@ class Playthrough:
     """Pairs of seat and text."""
 
     def play(self) -> Episode:
-        """The episode, played again."""
+        """Replay the episode."""
         env: Env[Any] = build(self.env)
         ep = Episode.begin(env, self.task, seed=self.seed)
         for seat, text in self.acts:
@@ -54,8 +54,8 @@ class Playthrough:
 
 
 def write(ep: Episode) -> str:
-    """The text of an episode. Raises `UserError` where `read` would not find the same words in it: after a reply with
-    lines that look like the marks of this format."""
+    """Write an episode as text. Raises `UserError` if `read` would not recover the same words, because a reply contains
+    lines that look like this format's markers."""
     start = Episode.begin(ep.env, ep.task, seed=ep.seed)
     lines = [f"{_MARK}env {_json(ep.env.config)}", f"{_MARK}task {_json(ep.task.to_json())}", f"{_MARK}seed {ep.seed}"]
     for seat, messages in start.messages.items():
@@ -78,7 +78,7 @@ def _act(act: Act) -> Iterable[str]:
 
 
 def read(text: str) -> Playthrough:
-    """What the text of `write` says; whatever was told is left out, because playing tells it again."""
+    """Parse the text that `write` makes; what seats were told is skipped, because replay produces it again."""
     facts: dict[str, str] = {}
     acts: list[tuple[str, str]] = []
     for block in ("\n" + text.removesuffix("\n")).split("\n" + _MARK)[1:]:
@@ -96,7 +96,7 @@ def read(text: str) -> Playthrough:
 
 
 def recorded(env: str, preset: str) -> list[Playthrough]:
-    """The playthroughs that sonde brings for an environment, in order."""
+    """The playthroughs that ship with sonde for an environment, in order."""
     folder = env_folder(env).joinpath("golden")
     names = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
     return [read(folder.joinpath(name).read_text("utf-8")) for name in names]

@@ -1,4 +1,4 @@
-"""The record of an episode: configuration, task, seeds and acts, as an immutable value with a JSON form both ways.
+"""The record of an episode: configuration, task, seeds and acts, as an immutable value that converts to JSON and back.
 
 What can be computed again is not stored: rewards and `info` are, because readers want them without the environment;
 states, views and posteriors are not, because `Episode.replay` restores them.
@@ -76,7 +76,7 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Trajectory:
-        """The trajectory of a record. Raises `ReplayError` for what is none, naming the field."""
+        """The trajectory of a JSON record. Raises `ReplayError`, naming the field, if it is not one."""
         try:
             return cls._read(data)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
@@ -98,7 +98,7 @@ class Trajectory:
         return cls(**values)
 
     def without_timings(self) -> Trajectory:
-        """The canonical form for comparing runs: usage, which depends on caches and batching, set to zero."""
+        """The canonical form for comparing runs: usage, which depends on caches and batching, is set to zero."""
         turns = tuple(Turn(t.index, tuple(map(_plain_act, t.acts))) for t in self.turns)
         return replace(self, turns=turns, opening=tuple(map(_plain_act, self.opening)))
 
@@ -137,8 +137,8 @@ def _check_acts(where: str, acts: Sequence[Any]) -> None:
 
 
 class _Field(NamedTuple):
-    """A field of a row: its type, and whether it must be there. Of a value of an `exact` type, which holds values of
-    `within` types, nothing more is asked."""
+    """A field of a record: its type, and whether it is required. A value of an `exact` type whose items are of `within`
+    types needs no further check."""
 
     hint: Any
     exact: tuple[type, ...] = ()
@@ -212,7 +212,7 @@ def _act_from_json(row: Mapping[str, Any]) -> Act:
 
 
 def _completion_to_json(c: Completion) -> dict[str, Json]:
-    """As JSON; `open_mark` only where there is one, as records of older versions have none."""
+    """A completion as JSON; `open_mark` only if set, because records of older versions lack it."""
     row: dict[str, Json] = {
         "text": c.text,
         "ids": c.ids.tolist(),

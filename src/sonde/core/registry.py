@@ -1,4 +1,4 @@
-"""The file name is the registry. `make("wordle")` finds `sonde/envs/wordle/env.py` and the class `Wordle` in it.
+"""File names are the registry. `make("wordle")` finds `sonde/envs/wordle/env.py` and the class `Wordle` in it.
 
 Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for the
 rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
@@ -39,15 +39,15 @@ SOURCES = {
     "reasoning_gym": "sonde.interop.reasoning_gym",
     "textarena": "sonde.interop.textarena",
 }
-"""Other libraries whose environments can be made here, and the adapters that do it."""
+"""Other libraries whose environments can be made here, and their adapters."""
 _CLASSES: dict[str, type[Configured]] = {}
-"""The classes found so far, by the names under which they were asked for."""
+"""The classes found so far, by the names used to request them."""
 _DOCSTRING = re.compile(r'(?:\s|#.*\n)*+"""\s*(.*?)\s*(?:"""|\n|\Z)')
 
 
 @cache
 def names(kind: str = "envs") -> tuple[str, ...]:
-    """The names of a kind, sorted: files that define a leaf, and entry points. Imports none of them."""
+    """The names of a kind, sorted: files that define a class of that kind, and entry points. Imports none of them."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     try:
@@ -87,7 +87,7 @@ def env_folder(name: str) -> Traversable:
 
 
 def summary(kind: str, name: str) -> str:
-    """The first line of a leaf's docstring, read from its file without importing it; empty for plug-ins."""
+    """The first line of a class's docstring, read without importing the file; empty for plug-ins."""
     spec = importlib.util.find_spec(_place(kind, name)[0])
     if spec is None or spec.origin is None:
         return ""
@@ -97,7 +97,7 @@ def summary(kind: str, name: str) -> str:
 
 
 def find(name: str) -> type[Configured]:
-    """The class behind a name."""
+    """The class registered under a name."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
     if name not in _CLASSES:
@@ -147,7 +147,7 @@ def _checked(cls: Any, name: str) -> type[Configured]:
 
 
 def make(name: str, **config: Any) -> Any:
-    """The object called `name` with these constructor arguments.
+    """The object called `name`, built with these constructor arguments.
 
     >>> make("wordle", preset="paprika").spec.max_turns
     6
@@ -156,7 +156,7 @@ def make(name: str, **config: Any) -> Any:
 
 
 def identity(config: Json) -> Json:
-    """A saved configuration without the fields that are declared `config.HOW`, however deep they are."""
+    """A saved configuration without the fields declared as `config.HOW`, at any depth."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
         left_out = fields_of_access(str(rows.get("name", "")))
@@ -167,8 +167,8 @@ def identity(config: Json) -> Json:
 
 
 def fields_of_access(name: str) -> frozenset[str]:
-    """The fields of this name's class that are declared `config.HOW`: how something is got. None where it is no name of
-    a class with its kind, or of one that would have to be imported first."""
+    """The fields of this name's class that are declared as `config.HOW`: how something is reached. None if the name is
+    not a kind-qualified class, or its class is not imported yet."""
     return _fields_of_access(name) if ":" in name and describe_reach(name) is None else frozenset()
 
 
@@ -182,8 +182,8 @@ def _fields_of_access(name: str) -> frozenset[str]:
 
 
 def describe_reach(name: str) -> str | None:
-    """What building the class of this name would reach beyond what is registered here, in words: the module that it
-    would import, or the address that it would ask. None if nothing.
+    """Describe what building this name's class would reach beyond what is registered here: the module it would import,
+    or the address it would contact. None if nothing.
 
     Nothing is reached for registered names and installed entry points, nor for modules that are imported and addresses
     that were asked already.
@@ -201,8 +201,8 @@ def describe_reach(name: str) -> str | None:
 
 
 def check_recorded(config: Json) -> None:
-    """Raise `UntrustedError` if building a configuration that stands in a record would import a module that it names,
-    or ask an address, however deep that name stands."""
+    """Raise `UntrustedError` if building a recorded configuration would import a module that it names or contact an
+    address, at any depth."""
     for name in recorded_names(config):
         if (reach := describe_reach(name)) is not None:
             raise UntrustedError(
@@ -212,19 +212,19 @@ def check_recorded(config: Json) -> None:
 
 
 def build_recorded(config: Mapping[str, Json]) -> Any:
-    """`build` for a configuration that stands in a record, maybe of somebody else: see `check_recorded`."""
+    """`build` for a configuration from a record, which may come from someone else: see `check_recorded`."""
     check_recorded(config)
     return build(config)
 
 
 def trust(config: Json) -> None:
-    """Find every class that a configuration names, so that records that name it can be built from now on."""
+    """Find every class that a configuration names, so that records naming it can be built from now on."""
     for name in recorded_names(config):
         find(name)
 
 
 def recorded_names(config: Json, top: bool = True) -> Iterator[str]:
-    """The names of classes in a configuration: the one at its top, and those with their kind below it."""
+    """The names of the classes in a configuration: its own, and all kind-qualified ones below it."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
         name = rows.get("name")
@@ -237,8 +237,8 @@ def recorded_names(config: Json, top: bool = True) -> Iterator[str]:
 
 
 def build(config: Mapping[str, Json]) -> Any:
-    """The object that a `config` describes; nested configurations are built first. Names in it may import modules, so
-    for what stands in a record there is `build_recorded`."""
+    """Build the object that `config` describes; nested configurations are built first. Names in it may import modules;
+    for recorded configurations use `build_recorded`."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
     retired = find(config["name"]).retired
@@ -246,7 +246,7 @@ def build(config: Mapping[str, Json]) -> Any:
 
 
 def _build(value: Json) -> Any:
-    """Nested configurations are told by a name with its kind, such as `models:hf`; other mappings stay mappings."""
+    """Nested configurations have a kind-qualified name, such as `models:hf`; other mappings stay mappings."""
     if isinstance(value, Mapping):
         rows = cast("Mapping[str, Json]", value)
         name = rows.get("name")

@@ -1,4 +1,4 @@
-"""All randomness of sonde: seeds derived by hash from a path, and generators that seed on their first draw.
+"""All randomness in sonde: seeds derived by hash from a path, and generators that are seeded at their first draw.
 
 There is no global generator. Whoever needs randomness derives it from a seed and a *path*, a tuple of strings and
 integers that says what the randomness is for. Equal paths give equal streams on every machine and Python version;
@@ -68,7 +68,7 @@ def derive(seed: int, *path: str | int) -> int:
 
 
 def check_seeds(seed: int, sample: int) -> None:
-    """Raise `UserError` unless these can be kept: a world seed of 64 bits, and the number of a sample."""
+    """Raise `UserError` unless the seeds can be stored: a 64-bit world seed and a sample number."""
     for name, got, bits in (("seed", seed, 64), ("sample", sample, 63)):
         if type(got) is not int or not 0 <= got < 1 << bits:
             raise invalid(name, got, f"a whole number from 0 to 2**{bits} - 1")
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 else:
 
     class Rng:
-        """A `random.Random` for one path, created when it is needed.
+        """A `random.Random` for one path, created on demand.
 
         Most steps of most environments draw nothing, the others usually one number; deriving and seeding costs some
         5 us, making this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled to

@@ -1,4 +1,4 @@
-"""The values that everything in sonde passes around. All are immutable; none knows how to act.
+"""The values that all of sonde passes around. All are immutable data without behaviour of their own.
 
 From the outside in: a `Task` is a world to find out about; a `Policy` in a *seat* gets a `View` and answers with an
 `Action`; the environment turns it into a `Step`; the two together are an `Act`; an agent act and everything until the
@@ -28,7 +28,7 @@ AGENT = "agent"
 
 EMPTY: Frozen[Any] = Frozen()
 MEMORY_LIMIT = 64 * 1024
-"""Bytes of JSON that a policy may carry from act to act (`Action.memory`)."""
+"""Maximum size in bytes of the JSON that a policy may carry from act to act (`Action.memory`)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -37,7 +37,7 @@ Json = Any
 
 
 def content_hash(value: Json) -> str:
-    """Twenty hexadecimal digits that identify a JSON value whatever the order of its keys."""
+    """Twenty hexadecimal digits that identify a JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=10).hexdigest()
 
@@ -92,7 +92,7 @@ class Task(Checked):
 
 
 class Usage(NamedTuple):
-    """Tokens of one model call; `cached` of the `prompt` tokens were not computed again."""
+    """Token counts of one model call; `cached` of the `prompt` tokens were not computed again."""
 
     prompt: int = 0
     completion: int = 0
@@ -104,7 +104,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Completion:
-    """What a model call returned, with the tokens it sampled.
+    """The result of a model call, with the tokens it sampled.
 
     `prompt_ids` holds only what is new: this call's prompt is the first `shared` tokens of the same seat's previous
     call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token when sampled.
@@ -151,12 +151,12 @@ class Message(NamedTuple):
     completion: Completion | None = None
 
     def to_json(self) -> dict[str, str]:
-        """The form that chat templates and endpoints take."""
+        """The form that chat templates and endpoints expect."""
         return {"role": self.role, "content": self.content}
 
 
 class Action(NamedTuple):
-    """What a policy does with one act: the text it says, and what it wants to find in `View.memory` next time.
+    """What a policy does in one act: the text it says, and what it will find in `View.memory` next time.
 
     >>> Action("<Answer>toast</Answer>", memory={"plan": "vowels first"}).text
     '<Answer>toast</Answer>'
@@ -184,7 +184,7 @@ class Action(NamedTuple):
 
 
 def _remembered(memory: Json) -> Json:
-    """`memory` as a record gives it back, so that a replayed episode remembers what the first one did."""
+    """`memory` as a record returns it, so that a replayed episode remembers what the first one did."""
     if memory is None:
         return None
     try:
@@ -198,7 +198,7 @@ def _remembered(memory: Json) -> Json:
 
 Kind = Literal["win", "loss", "format", "timeout", "error"]
 Cut = Literal["", "tokens", "turns", "context", "filter"]
-"""What cut an episode short, if anything did."""
+"""What cut an episode short, if anything."""
 _KINDS, _CUTS, _SAID = get_args(Kind), get_args(Cut), (bool, type(None))
 
 
@@ -250,12 +250,12 @@ class Outcome(_Outcome):
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether it ended before the world did: breaking off where every turn costs must not pay."""
+        """Whether the episode ended before the world did: aborting must not pay where every turn costs."""
         return self.kind in ("format", "error") or self.truncated in ("context", "filter")
 
 
 class Step(NamedTuple):
-    """What an environment makes of one act.
+    """What an environment returns for one act.
 
     `told` maps each seat to what it is told; `rewards` likewise; `info` holds structured facts that follow from what
     the agent has been told so far, never more. All three are `Frozen`. `outcome` is set exactly on the last step.
@@ -272,7 +272,7 @@ class Step(NamedTuple):
 
 
 class Act(NamedTuple):
-    """One seat speaking, and what came of it."""
+    """One seat speaking, and the resulting step."""
 
     seat: str
     action: Action
@@ -299,7 +299,7 @@ class Turn(NamedTuple):
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """Structured facts; later acts of the turn win."""
+        """Structured facts of the turn; later acts override earlier ones."""
         if len(self.acts) == 1:
             return self.acts[0].info
         return Frozen({k: v for a in self.acts for k, v in a.info.items()})

@@ -1,4 +1,4 @@
-"""What a policy sees when it acts: a view of an episode, which holds nothing that its seat may not know."""
+"""What a policy sees when it acts: a view of an episode that holds nothing its seat may not know."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Transition(NamedTuple):
-    """One turn as reinforcement learning writes it, from the agent's seat."""
+    """One turn in reinforcement-learning form, from the agent's seat."""
 
     observation: str
     action: str
@@ -26,7 +26,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View:
-    """All that a policy may know when it acts, computed only when asked for.
+    """All that a policy may know when it acts, computed on demand.
 
     `seed` is the only source of randomness a policy may use. What is printed of a view holds nothing hidden.
     """
@@ -42,7 +42,7 @@ class View:
 
     @property
     def turn(self) -> int:
-        """The number of turns begun before."""
+        """The number of earlier turns."""
         return len(self._episode.turns)
 
     @property
@@ -62,18 +62,17 @@ class View:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The finished turns. Agent's seat only: others get none, because they would read what only the agent was
-        told."""
+        """The finished turns. Only for the agent's seat, because they contain what only the agent was told."""
         return self._episode.turns if self.seat == AGENT else ()
 
     @property
     def problem(self) -> Any:
-        """The decision problem that the task's public part describes (`Env.model`); None where there is none."""
+        """The decision problem described by the task's public part (`Env.model`); None if there is none."""
         return self._episode.env.model(self.public)
 
     @property
     def legal(self) -> Sequence[str] | None:
-        """The answers that are legal now, without the answer syntax (see `say`), or None where they have no list."""
+        """The answers that are legal now, without answer syntax (see `say`); None if they cannot be listed."""
         return self._episode.env.actions(self._episode.state)
 
     @property
@@ -83,11 +82,11 @@ class View:
 
     @property
     def intro(self) -> str:
-        """What this seat was told before anybody spoke."""
+        """What this seat was told before anyone spoke."""
         return self._episode.env.intro(self._episode.state, self.seat)
 
     def denies(self, text: str) -> bool:
-        """Whether the rules know that it would be untrue to say this now."""
+        """Whether the rules know that saying this now would be untrue."""
         return self._episode.env.denies(self._episode.state, self.seat, text)
 
     @property
@@ -97,12 +96,12 @@ class View:
 
     @property
     def filter(self) -> Filter | None:
-        """The exact posterior given this history; None where the environment has no filter. Agent's seat only."""
+        """The exact posterior given this history; None if the environment has no filter. Only for the agent's seat."""
         return self._episode.filter() if self.seat == AGENT else None
 
     @property
     def prior(self) -> Filter | None:
-        """The same before anybody spoke: what the task's public part says alone."""
+        """The filter before anyone spoke: what the task's public part alone says."""
         return self._episode.env.filter(self.public) if self.seat == AGENT else None
 
     @property

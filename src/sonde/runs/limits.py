@@ -1,4 +1,4 @@
-"""What ends a run early: a budget that is used up, or an endpoint that keeps failing."""
+"""Early termination of a run: token budget and circuit breaker."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sonde.core import Action, Halted, Outage, Trajectory, UserError
 J = TypeVar("J")
 
 OUTAGES = 8
-"""Episodes in a row that end in an `Outage` before a run is ended."""
+"""Number of consecutive `Outage` episodes that stop a run."""
 
 FIRST = 8
-"""Episodes at a time under a budget until one has ended."""
+"""Number of concurrent episodes under a budget until the first one has ended."""
 
 
 class Breaker:
-    """Ends a run at the last of `OUTAGES` episodes in a row that were ended by an `Outage`."""
+    """Stops a run after `OUTAGES` consecutive episodes that ended with an `Outage`."""
 
     def __init__(self) -> None:
         self._in_a_row = 0
@@ -38,11 +38,11 @@ def silenced(trajectory: Trajectory) -> bool:
 
 
 class BudgetWarning(UserWarning):
-    """The budget is used up, and not all that was planned has been played."""
+    """The budget ran out before all planned episodes were played."""
 
 
 class Meter(Generic[J]):
-    """Hands out jobs until they or the budget are used up.
+    """Hands out jobs until they run out or the budget is spent.
 
     With a budget, an episode begins only if those that run leave something of it, going by the mean of those that have
     ended; until one has, few run. So few are cut off when it is used up, and what they have cost is not lost.
@@ -55,11 +55,11 @@ class Meter(Generic[J]):
 
     @property
     def spent(self) -> bool:
-        """Whether the budget is used up."""
+        """Whether the budget is spent."""
         return self._budget is not None and self._used >= self._budget
 
     def next(self) -> J | None:
-        """What may begin now."""
+        """The next job that may start."""
         if self._refused or (self._budget is not None and self._taken(self._budget)):
             return None
         job = next(self._jobs, None)
@@ -69,7 +69,7 @@ class Meter(Generic[J]):
         return job
 
     def _taken(self, budget: int) -> bool:
-        """Whether what runs is likely to need all that is left."""
+        """Whether the running episodes will probably need the rest of the budget."""
         if not self._running or not self._ended:
             return self._running >= FIRST
         return self._used + self._running * self._earlier / self._ended >= budget
@@ -87,7 +87,7 @@ class Meter(Generic[J]):
             self._used += c.usage.prompt + c.usage.completion
 
     def end(self, tokens: int | None) -> None:
-        """An episode has ended, after so many tokens, or was cut off."""
+        """Record that an episode ended, after this many tokens, or was cut off."""
         self._running -= 1
         if tokens is None:
             self._cut += 1
@@ -96,7 +96,7 @@ class Meter(Generic[J]):
             self._earlier += tokens
 
     def report(self) -> None:
-        """Say what the budget has prevented."""
+        """Report the episodes that the budget prevented."""
         if self._cut or self._refused:
             warnings.warn(
                 f"budget: {self._used:,} of {self._budget:,} tokens are used; not everything was played, and "

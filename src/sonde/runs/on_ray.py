@@ -1,4 +1,4 @@
-"""Parts of long work done by actors on a Ray cluster (Ray 2.60): the `Workers` of `core.workers` on many machines.
+"""Run parts of long work as actors on a Ray cluster (Ray 2.60): the `Workers` of `core.workers` on many machines.
 
     sonde rollout wordle runs/a --on ray                 # a Ray of its own, on this machine
     sonde rollout wordle runs/a --on ray:auto            # the cluster that this machine belongs to
@@ -36,15 +36,15 @@ except ModuleNotFoundError as e:
 
 
 LOOK = 2.0
-"""Seconds between two looks at the cluster while nobody says anything."""
+"""Seconds between two polls of the cluster while it is silent."""
 
 
 class OnRay:
-    """Actors of the cluster at an address, or of a Ray of this machine that ends with this object; a Ray that the
-    program has initialised itself is taken as it is."""
+    """Actors on the cluster at an address, or on a local Ray that stops with this object; a Ray that the program has
+    initialised itself is used as it is."""
 
     def __init__(self, address: str = "", n: int | None = None) -> None:
-        """For n parts at once; without a number for one per CPU of the cluster (`self.n`)."""
+        """For n parts at once; by default one per CPU of the cluster (`self.n`)."""
         self._own = not ray.is_initialized()
         if self._own:
             how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -90,8 +90,8 @@ class OnRay:
         return Message(part, kind, value)
 
     def _first_ready(self) -> Any:
-        """Who has something to say. Raises `Halted` where nobody ever will: an actor without a node waits for one,
-        and Ray says nothing."""
+        """The first actor with a message. Raises `Halted` if none can ever run: an actor without a node waits for one,
+        and Ray does not say so."""
         bare = 0.0
         while True:
             ready, _ = ray.wait(list(self._said), num_returns=1, timeout=LOOK)
@@ -112,14 +112,14 @@ class OnRay:
 
 
 def _knock(address: str) -> None:
-    """Raises `OSError` where nothing listens, which Ray finds out in minutes."""
+    """Raises `OSError` if nothing listens, which Ray itself takes minutes to notice."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), PATIENCE).close()
 
 
 class _Actor:
-    """In a process of the cluster."""
+    """The actor process on the cluster."""
 
     def do(self, folder: str, path: Sequence[str], work: Work, given: Any) -> Iterator[tuple[str, Any]]:
         sys.path.extend(place for place in path if place not in sys.path)

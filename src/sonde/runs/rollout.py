@@ -1,4 +1,4 @@
-"""Playing episodes: one, many at once, groups of k in one world, resumed after an interruption.
+"""Play episodes: one, many at once, k samples per world, resumed after an interruption.
 
     trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
@@ -20,7 +20,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sonde.core import AGENT, AnyPolicy, ContentRefused, Env, Episode, Policy, ProgramPolicy, Task, Trajectory, Unanswerable, UserError, WorldError, default_policies, invalid, play_act, run_sync
+from sonde.core import (
+    AGENT,
+    AnyPolicy,
+    ContentRefused,
+    Env,
+    Episode,
+    Policy,
+    ProgramPolicy,
+    Task,
+    Trajectory,
+    Unanswerable,
+    UserError,
+    WorldError,
+    default_policies,
+    invalid,
+    play_act,
+    run_sync,
+)
 from sonde._util.argument_checks import Checked, checked
 from sonde.core.config import parts_of
 from .limits import Breaker, Meter, silenced
@@ -29,14 +46,14 @@ from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]
 Key = tuple[str, int, int]
-"""What identifies an episode of a run: task id, world seed, sample."""
+"""Identifies an episode of a run: task id, world seed, sample."""
 
 
 STOPS = 2
 """The rank of an episode that stops the run (`_rank`)."""
 FEW = 16
-"""Episodes at a time of programs that share no work: what these have said fits into the processor's cache, which makes
-long episodes a third faster than with hundreds at a time."""
+"""Concurrent episodes of programs that share no work: their data fits into the processor's cache, which makes long
+episodes a third faster than hundreds at a time."""
 
 
 class Job(NamedTuple):
@@ -90,8 +107,8 @@ class Plan(Checked):
             raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
 
     def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
-        """The episodes of this share, task by task, without those already played. A task that is there twice is a
-        `UserError`: its episodes would be the same ones again, played and paid for twice."""
+        """The episodes of this share, task by task, without those already played. A duplicate task is a `UserError`:
+        its episodes would be identical, played and paid for twice."""
         _check_distinct(tasks)
         if self.span is None:
             found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
@@ -111,8 +128,8 @@ def _check_distinct(tasks: Sequence[Task]) -> None:
 
 
 def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
-    """`policies` with the environment's defaults for the seats they leave out; every seat must end up filled, but for
-    one that somebody else plays."""
+    """`policies` completed with the environment's defaults; every seat must be filled, except one that the caller
+    plays."""
     full = {**default_policies(env), **policies}
     missing = [seat for seat in env.spec.seats if seat not in full and seat != but]
     if missing:
@@ -125,7 +142,7 @@ def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPol
 
 @checked
 async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
-    """One episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
+    """Play one episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
     begun = Episode.begin(env, task, seed=seed, sample=sample)
     played = await _play_on(begun, seated(env, policies), Meter[Job](iter(()), None))
     assert played is not None, "there is no budget"
@@ -133,7 +150,7 @@ async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sam
 
 
 async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajectory | None:
-    """The record of an episode, played to its end from wherever it is; None if the budget did not last."""
+    """Play an episode to its end from its current state and return its record; None if the budget ran out."""
     error = ""
     try:
         while ep.to_act is not None:
@@ -148,8 +165,8 @@ async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajector
 
 
 def _broken_off(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
-    """The episode that a failure has ended, and what is recorded as its error: nothing where the agent itself could not
-    go on. A context that is full before the agent has said anything is too small, which is nothing that it did."""
+    """The episode that a failure ended, and the error to record: none if the agent itself could not continue. A context
+    that is full before the agent has spoken is too small, which is not the agent's doing."""
     if isinstance(failure, Unanswerable) and failure.seat == ep.to_act == AGENT:
         if isinstance(failure, ContentRefused):
             return ep.cut("filter"), ""
@@ -196,7 +213,7 @@ def tokens(trajectory: Trajectory) -> int:
 async def _concurrent(
     env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
 ) -> AsyncGenerator[Trajectory, None]:
-    """A fixed number of episodes at a time, each a coroutine of its own."""
+    """Play a fixed number of episodes concurrently, one coroutine each."""
     running: set[asyncio.Task[Trajectory | None]] = set()
     ended: asyncio.Queue[asyncio.Task[Trajectory | None]] = asyncio.Queue()
     try:
@@ -227,7 +244,7 @@ def _begin(env: Env[Any], job: Job) -> Episode:
 
 
 def _rank(task: asyncio.Task[Trajectory | None]) -> int:
-    """Where an episode stands among those that ended together: first what was played, last what stops the run."""
+    """The order of episodes that ended together: played ones first, one that stops the run last."""
     if task.cancelled() or task.exception() is not None:
         return STOPS
     played = task.result()
@@ -235,7 +252,7 @@ def _rank(task: asyncio.Task[Trajectory | None]) -> int:
 
 
 async def _lockstep(env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan) -> AsyncGenerator[Trajectory, None]:
-    """Programs only: all running episodes act together, so that a policy may share work between them."""
+    """For programs only: all running episodes act together, so that a policy may share work between them."""
     running: list[Episode] = []
     at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
     while True:
@@ -258,7 +275,7 @@ def _shares_work(policies: Seats) -> bool:
 
 
 def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episode], list[Episode]]:
-    """The episodes after an act of each, and those that must go on alone, because the world failed them as a group."""
+    """The episodes after one act each, and those that must continue alone because the group call failed."""
     stepped: list[Episode] = []
     alone: list[Episode] = []
     for seat in dict.fromkeys(str(ep.to_act) for ep in episodes):
@@ -286,8 +303,8 @@ def collect(
     on_done: OnDone | None = None,
     keep_open: bool = False,
 ) -> list[Trajectory]:
-    """All trajectories of a plan, in memory, task by task in its order, sorted by sample. Works inside a running event
-    loop too.
+    """All trajectories of a plan, in memory, task by task in its order, sorted by sample. Also works inside a running
+    event loop.
 
     `keep_open` leaves it to the caller to close the policies, so that a local model stays loaded for the next call.
     """
@@ -310,8 +327,8 @@ def record(
     on_done: OnDone | None = None,
     keep_open: bool = False,
 ) -> Run:
-    """Play a plan into a run folder and return it. `config` is what the folder is tied to; by default the environment
-    and its version, the policies and the seed.
+    """Play a plan into a run folder and return it. `config` identifies the run; by default it is the environment and
+    its version, the policies and the seed.
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
     this again after an interruption continues where it stopped, and with endpoints as they were asked until then
@@ -342,7 +359,7 @@ def record(
 
 
 def _endpoints(policies: Seats) -> list[Adapted]:
-    """What is known of the endpoints that the policies ask."""
+    """What is known about the endpoints that the policies use."""
     parts = (part for seat, policy in policies.items() for _, part in parts_of(policy, seat))
     return [known for part in parts if isinstance(known := getattr(part, "adapted", None), Adapted)]
 
@@ -357,7 +374,7 @@ async def _hand_out(
     *,
     keep_open: bool = False,
 ) -> None:
-    """Give every trajectory to all receivers as it comes. However it ends, nothing is left running, nor open."""
+    """Pass every trajectory to all receivers as it comes. However it ends, nothing stays running or open."""
     policies = seated(env, policies)
     try:
         async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
@@ -373,7 +390,7 @@ async def _hand_out(
 
 
 def _located(refusal: Refusal, policies: Seats) -> Refusal:
-    """The refusal with the place of the model that was refused, so that its remedies can be typed."""
+    """The refusal with the path of the refused model, so that its remedies can be typed."""
     parts = (found for seat, policy in policies.items() for found in parts_of(policy, f"seats.{seat}"))
     return refusal.at(next((path for path, part in parts if part is refusal.asker), ""))
 

@@ -25,7 +25,23 @@ from typing import Any
 import orjson
 import yaml
 
-from sonde.core import AGENT, AnyPolicy, Env, EpisodePolicy, Policy, StoreError, Task, Trajectory, UserError, build, build_recorded, content_hash, identity, invalid, run_sync
+from sonde.core import (
+    AGENT,
+    AnyPolicy,
+    Env,
+    EpisodePolicy,
+    Policy,
+    StoreError,
+    Task,
+    Trajectory,
+    UserError,
+    build,
+    build_recorded,
+    content_hash,
+    identity,
+    invalid,
+    run_sync,
+)
 from sonde._util.argument_checks import Checked, checked
 from sonde._util.folders import write_atomically
 from sonde.core.types import Json

@@ -1,4 +1,4 @@
-"""What the users that a language model speaks for share: its settings, by default those of PAPRIKA, appendix E."""
+"""Shared settings of users that a language model plays; the defaults are those of PAPRIKA, appendix E."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sonde.models.chat.reasoning import split_completion
 
 @dataclass(frozen=True, kw_only=True)
 class Modelled(Policy):
-    """Temperature 0 and at most 1,024 tokens; `system` is put in front of the messages."""
+    """Temperature 0 and at most 1,024 tokens; `system` is prepended to the messages."""
 
     kind: ClassVar[str] = "users"
 
@@ -36,7 +36,8 @@ class Modelled(Policy):
         )
 
     async def reply(self, messages: Sequence[Message], seed: int) -> tuple[Completion, str]:
-        """The model's completion after these messages, and its answer: what it thinks, no other seat hears."""
+        """The model's completion after these messages, and its answer without the thinking, which no other seat
+        sees."""
         system = (Message("system", self.system),) if self.system else ()
         return split_completion(await self.model.generate((*system, *messages), self._sampling(seed)))
 

@@ -39,7 +39,7 @@ _Reply = tuple[Completion, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid(Modelled):
-    """See the module. For seats whose own policy is a rule user that answers questions."""
+    """See the module docstring. For seats whose default policy is a rule user that answers questions."""
 
     _kept: dict[str, _Reply] = field(default_factory=dict[str, _Reply], init=False, repr=False, compare=False)
     _asked: dict[_Key, asyncio.Task[_Reply]] = field(
@@ -59,7 +59,7 @@ class Hybrid(Modelled):
         return Action(answer, {**noted, "by": "model"}, (completion,))
 
     async def _kept_reply(self, messages: Sequence[Message]) -> _Reply:
-        """The model's reply to these messages. Who asks while it is being made waits for it."""
+        """The model's reply to these messages. Concurrent callers wait for the same call."""
         key = content_hash([[m.role, m.content] for m in messages])
         if key in self._kept:
             return self._kept[key]
@@ -76,7 +76,7 @@ class Hybrid(Modelled):
             self._kept.setdefault(flight[1], done.result())
 
     async def close(self) -> None:
-        """Give up what is being asked in this event loop, and close the model."""
+        """Cancel pending calls of this event loop, and close the model."""
         here = asyncio.get_running_loop()
         flights = [task for (loop, _), task in self._asked.items() if loop is here]
         for task in flights:
@@ -91,7 +91,7 @@ def _own(name: str) -> Any:
 
 
 def _rules(view: View) -> UserModel:
-    """The rule user whose seat this is. Raises `UserError` where there is none."""
+    """The rule user of this seat. Raises `UserError` if there is none."""
     name = view.spec.seats.get(view.seat)
     own = _own(name) if name else None
     if not (isinstance(own, UserModel) and "question" in view.private):
@@ -103,7 +103,7 @@ def _rules(view: View) -> UserModel:
 
 
 def _begun(view: View) -> int:
-    """Which of the seat's messages holds the question that waits: an unusable reply may have come since."""
+    """The index of the seat's message with the pending question: an unusable reply may have come since."""
     noted = view.memory
     if isinstance(noted, Mapping) and noted.get("turn") == view.turn:
         return int(noted["begun"])
@@ -111,6 +111,6 @@ def _begun(view: View) -> int:
 
 
 def _waiting(view: View, begun: int) -> Sequence[Message]:
-    """What the model is told: its role, the question, and what came of its replies to it."""
+    """What the model is told: its role, the question, and the results of its earlier replies to it."""
     question = view.messages[begun].content.removeprefix(f"{view.intro}\n\n")
     return Message("user", f"{view.intro}\n\n{question}"), *view.messages[begun + 1 :]

@@ -1,4 +1,4 @@
-"""A language model in any seat but the agent's: answerer, customer, narrator, judge. Its role is in its messages.
+"""A language model in any seat but the agent's: answerer, customer, narrator, judge. Its messages define the role.
 
 Source: PAPRIKA, appendix E: temperature 0 and at most 1,024 tokens for simulated users and judges. What a reply may
 look like, how often it is asked for again, and what never reaches the agent is the environment's business
@@ -16,7 +16,7 @@ from ._modelled import Modelled
 
 @dataclass(frozen=True, kw_only=True)
 class LLM(Modelled):
-    """See the module."""
+    """See the module docstring."""
 
     async def act(self, view: View) -> Action:
         completion, answer = await self.reply(view.messages, derive(view.seed, "call", 0))

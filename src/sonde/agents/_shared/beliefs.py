@@ -1,4 +1,4 @@
-"""Beliefs about the world as a text that a language model keeps: where they begin, and how they are updated.
+"""Beliefs about the world as a text that a language model maintains: the prior and its updates.
 
 In the memory: `beliefs`, and `absorbed`, the number of turns they rest on. An update takes every turn since, so one
 that could not be read loses nothing: the next one gets its turns too, as it does those that somebody else played before
@@ -18,15 +18,15 @@ from .priors import well_specified
 from .prompting import Scene, listed, trajectory
 
 UNKNOWN = "Nothing is known."
-"""The prior where a model was asked for one and could not be read."""
+"""The prior if a model was asked for one and its reply could not be parsed."""
 
 
 WRITTEN = ("model", "hinted")
-"""Priors that a model writes, with one call more."""
+"""Priors that a model writes, which costs one more call."""
 
 
 def _hint(at: Scene) -> str:
-    """The truth, as an environment offers it to the writer of a prior."""
+    """The true hypothesis, for environments that offer it to the writer of a prior."""
     hint = at.view.private.get("hint")
     if not isinstance(hint, str):
         raise UserError(f"agents: prior: got 'hinted', allowed: where there is a hint; {at.view.spec.name} gives none")
@@ -34,7 +34,7 @@ def _hint(at: Scene) -> str:
 
 
 class Beliefs(NamedTuple):
-    """A text and the number of turns it rests on."""
+    """A text, and the number of turns that it accounts for."""
 
     text: str
     absorbed: int = 0
@@ -44,14 +44,14 @@ class Beliefs(NamedTuple):
 
 
 class Keeper(NamedTuple):
-    """Who keeps the beliefs, and what they are at first; `prior` and `alpha` are those of `agents:llm_psrl`."""
+    """Maintains the beliefs; `prior` and `alpha` are those of `agents:llm_psrl`."""
 
     role: Role
     prior: str
     alpha: float | None = None
 
     async def beliefs(self, at: Scene, calls: Calls, memory: Mapping[str, Any], *, due: bool) -> Beliefs:
-        """The beliefs that the memory holds, or the prior; updated by what has happened since, where that is `due`."""
+        """The beliefs in memory, or the prior; updated with the turns since, if an update is `due`."""
         if "beliefs" in memory:
             held = Beliefs(memory["beliefs"], memory["absorbed"])
         else:

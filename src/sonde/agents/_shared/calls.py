@@ -1,4 +1,4 @@
-"""What agents made of several language model calls share: named sub-calls, retries that are counted, prompts, readers.
+"""Shared parts of agents that make several language model calls: named sub-calls, counted retries, prompts, parsers.
 
 A *role* is a sub-call with a name, a model and a temperature of its own. A reply that cannot be read is asked for again
 in the same conversation, at most `retries` times; after that the agent does what its docstring says (its fallback).
@@ -34,16 +34,16 @@ T = TypeVar("T")
 Reader = Callable[[str], T | None]
 
 KEPT = 24_000
-"""Bytes of JSON that one text in a memory may take; two of them and what else is kept fit into `MEMORY_LIMIT`."""
+"""Maximum size in bytes of JSON of one text in a memory; two of them and the rest fit into `MEMORY_LIMIT`."""
 
 _BRANCH = 10_000
-"""Call numbers that one branch of an act may use."""
+"""Number of call numbers reserved for one branch of an act."""
 _NUMBER = re.compile(r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?")
 _AROUND = " \t\r\n\"'`*_.,;:!()[]“”‘’"
 
 
 class Role(NamedTuple):
-    """A sub-call: its name in the record, who answers it and how."""
+    """A sub-call: its name in the record, its model and its settings."""
 
     name: str
     model: Model
@@ -52,7 +52,7 @@ class Role(NamedTuple):
 
 
 class Calls:
-    """The calls of one act. `counts` begins with what earlier acts counted; `completions` holds this act's alone."""
+    """The calls of one act. `counts` starts from earlier acts' counts; `completions` holds this act's calls only."""
 
     def __init__(self, seed: int, retries: int, counts: Mapping[str, int] | None = None, first: int = 0) -> None:
         self.completions: list[Completion] = []
@@ -60,7 +60,7 @@ class Calls:
         self._seed, self._retries, self._n = seed, retries, first
 
     async def ask(self, role: Role, system: str, user: str, read: Reader[T]) -> T | None:
-        """What `read` finds in the reply; None, counted as a fallback, when no reply could be read."""
+        """What `read` parses from the reply; None, counted as a fallback, if no reply could be parsed."""
         messages: tuple[Message, ...] = (Message("system", system), Message("user", user))
         for left in reversed(range(self._retries + 1)):
             completion, text = await self._generate(role, messages)
@@ -84,7 +84,7 @@ class Calls:
         self.counts[name] = self.counts.get(name, 0) + n
 
     async def together(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
-        """Independent pieces of work at the same time, each with call numbers of its own, recorded in their order."""
+        """Run independent pieces of work concurrently, each with its own call numbers; recorded in their order."""
         todo = list(works)
         branches = [Calls(self._seed, self._retries, first=_BRANCH * (i + 1)) for i in range(len(todo))]
         found = await asyncio.gather(*(work(branch) for work, branch in zip(todo, branches, strict=True)))
@@ -96,7 +96,7 @@ class Calls:
 
 
 Work = Callable[[Calls], Awaitable[float]]
-"""A piece of work that ends in a number, given its own calls."""
+"""A piece of work that returns a number, given its own calls."""
 
 
 class Composed(Policy):
@@ -104,11 +104,11 @@ class Composed(Policy):
 
     @abstractmethod
     def most_calls(self, view: View) -> int:
-        """Model calls of an episode that takes all its turns, without retries, at its first view."""
+        """The number of model calls of a full-length episode, without retries, from its first view."""
 
 
 def check_calls(owner: str, retries: int, max_new_tokens: int, **temperatures: float) -> None:
-    """Raise `UserError` for the first setting that no sub-call can have."""
+    """Raise `UserError` for the first setting that is invalid for every sub-call."""
     if retries < 0:
         raise invalid(f"{owner}: retries", retries, "0 or more")
     if max_new_tokens < 1:
@@ -119,7 +119,7 @@ def check_calls(owner: str, retries: int, max_new_tokens: int, **temperatures: f
 
 
 async def close_models(*models: Model | None) -> None:
-    """Close each of these once."""
+    """Close each distinct model once."""
     seen: list[Model] = []
     for model in models:
         if model is not None and not any(model is other for other in seen):
@@ -139,7 +139,7 @@ def pieces(name: str) -> Mapping[str, str]:
 
 
 def again() -> str:
-    """What follows a reply that could not be read."""
+    """The message that follows a reply which could not be parsed."""
     return pieces("calls")["again"]
 
 
@@ -158,12 +158,12 @@ def block(**value: Json) -> str:
 
 
 def size(text: str) -> int:
-    """The bytes that a text takes in a memory, which holds JSON: what is not ASCII takes 6 or 12 per character."""
+    """The size of a text in a memory, which is JSON: a non-ASCII character takes 6 or 12 bytes."""
     return len(json.dumps(text))
 
 
 def after(marker: str, limit: int = KEPT) -> Reader[str]:
-    """A reader of what stands behind the last `marker`: some text of at most `limit` bytes (see `size`).
+    """A parser for the text behind the last `marker`, of at most `limit` bytes (see `size`).
 
     >>> after("Hypothesis:")("I think so. HYPOTHESIS: the code is 123")
     'the code is 123'
@@ -177,13 +177,13 @@ def after(marker: str, limit: int = KEPT) -> Reader[str]:
 
 
 def _behind(marker: str, text: str) -> str | None:
-    """The text behind the last `marker`, whatever its case; None where there is none."""
+    """The text behind the last `marker`, ignoring case; None if there is none."""
     ends = [found.end() for found in re.finditer(re.escape(marker), text, re.IGNORECASE)]
     return text[ends[-1] :].strip(" \t\r\n*") if ends else None
 
 
 def action(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:
-    """A reader of an action: behind `Action:`, else in an answer tag, else the whole reply. One of `legal`, if given.
+    """A parser for an action: behind `Action:`, else in an answer tag, else the whole reply. One of `legal`, if given.
 
     >>> action(("A", "B"))("Upstream it is. Action: **b**.")
     'B'
@@ -199,7 +199,7 @@ def action(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:
 
 
 def named(said: str, legal: Sequence[str] | None, limit: int = 4_000) -> str | None:
-    """The legal action that `said` names in its first line; where nothing is listed, any text within the limit."""
+    """The legal action that the first line of `said` names; if none are listed, any text within the limit."""
     said = (read_answer(said) or said).strip()
     if legal is None:
         return said if 0 < len(said) <= limit else None
@@ -216,7 +216,7 @@ def _listed(legal: Sequence[str], said: str) -> str | None:
 
 
 def number(marker: str, low: float = -math.inf, high: float = math.inf) -> Reader[float]:
-    """A reader of the number behind the last `marker`, within bounds.
+    """A parser for the number behind the last `marker`, within bounds.
 
     >>> number("Estimate:", 0.0)("0.5 of 2 is 1. Estimate: 1.25 bits")
     1.25

@@ -27,8 +27,8 @@ from .calls import block, pieces
 
 
 def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
-    """The prior of the problem at the start of an episode; `worlds` lists those of a bandit whatever it pays, and all
-    codes; `alpha` is for tables, by default 1/|S|."""
+    """The prior at the start of an episode; `worlds` lists the worlds of a bandit whatever it pays, and all codes;
+    `alpha` is for tables, by default 1/|S|."""
     problem: Problem | None = view.problem
     if problem is None:
         name = view.spec.name

@@ -1,4 +1,4 @@
-"""The parts that the prompts of all language-model agents have in common: problem, situation, experience, actions.
+"""Shared parts of the prompts of language-model agents: problem, situation, experience, actions.
 
 The problem is described to the sub-calls as it was to the agent: its first message. Where it is a finite problem of
 several sub-episodes, states are shown by their labels and steps as JSON, which costs fewer tokens than the messages of
@@ -29,7 +29,7 @@ from .calls import Calls, Role, action, block, pieces
 
 
 class Scene(NamedTuple):
-    """What an act begins with."""
+    """The context of one act."""
 
     view: View
     problem: Problem | None
@@ -43,29 +43,30 @@ class Scene(NamedTuple):
 
     @property
     def legal(self) -> Sequence[str] | None:
-        """The actions that are listed. In a conversation anything may be said, and a list would tell what to ask."""
+        """The actions that are listed. Conversations list none: anything may be said, and a list would reveal what to
+        ask."""
         return None if self.kind == "case" else self.view.legal
 
     @property
     def shown(self) -> str:
-        """What is observed now, in the form that `Experience` has it."""
+        """The current observation, in the form that `Experience` uses."""
         labelled = self.problem is not None and self.kind in LABELLED
         return state_of(self.view, self.problem) if labelled and self.problem else self.observation
 
     @property
     def state(self) -> str:
-        """The state as it is looked up in a cache."""
+        """The key of the current state in a cache."""
         if self.problem is None:
             return self.observation
         label = state_of(self.view, self.problem)
         return label if self.kind in LABELLED else f"{label}, step {self.now.step}"
 
     def described(self) -> str:
-        """The problem, as it was put to the agent."""
+        """The problem, as it was described to the agent."""
         return pieces("calls")["problem"].format(description=rules_of(self.view))
 
     def situation(self, call: str, **more: Json) -> str:
-        """The JSON block that says which sub-call this is and when."""
+        """The JSON block that identifies this sub-call and its step."""
         problem, at = self.problem, self.now
         facts: dict[str, Json] = {"call": call, "kind": self.kind, "sub_episode": at.sub_episode, "step": at.step}
         if problem is not None:
@@ -77,30 +78,30 @@ class Scene(NamedTuple):
         return block(situation=facts | more)
 
     def sofar(self) -> str:
-        """What has happened in this sub-episode, for prompts that show one observation; empty at its start."""
+        """The history of this sub-episode, for prompts that show one observation; empty at its start."""
         told_by_state = self.now.step == 0 or self.kind in LABELLED
         rows = [] if told_by_state else experiences(self.view, self.view.turn - self.now.step)
         return pieces("calls")["sofar"].format(experience=listed(rows)) + "\n\n" if rows else ""
 
     def available(self) -> str:
-        """The list of actions, where there is one."""
+        """The list of actions, if there is one."""
         legal = self.legal
         return pieces("calls")["available"].format(actions=", ".join(legal)) + "\n\n" if legal else ""
 
     def words(self) -> dict[str, str]:
-        """What the prompts of a policy are filled with."""
+        """The fields that fill in the prompts of a policy."""
         said = {"sofar": self.sofar(), "observation": self.observation, "available": self.available()}
         return said | {"situation": self.situation("policy")}
 
 
 def scene(view: View) -> Scene:
-    """What the agent finds now."""
+    """The context of the next act."""
     problem, horizon = view.problem, horizon_of(view)
     return Scene(view, problem, horizon, now(view, horizon), observation_of(view))
 
 
 def listed(rows: Iterable[Experience]) -> str:
-    """Steps as a fenced JSON list. What was told at length is not repeated as the observation of the next step."""
+    """Steps as a fenced JSON list. A long text is not repeated as the observation of the next step."""
     shown: list[dict[str, Json]] = []
     before = None
     for row in rows:
@@ -113,7 +114,7 @@ def listed(rows: Iterable[Experience]) -> str:
 
 
 def trajectory(rows: Iterable[Experience]) -> str:
-    """Steps with a word of explanation."""
+    """Steps with an introduction."""
     return pieces("calls")["trajectory"].format(experience=listed(rows))
 
 
@@ -126,8 +127,8 @@ def rounds(rows: Sequence[Experience]) -> dict[int, list[Experience]]:
 
 
 async def choose(at: Scene, calls: Calls, role: Role, system: str, user: str) -> str:
-    """The action that a policy call chooses. Fallback: a legal action at random; where none are listed, the last reply
-    as it stands, which the environment then judges."""
+    """The action chosen by a policy call. Fallback: a random legal action; if none are listed, the last reply as it is,
+    which the environment then judges."""
     found = await calls.ask(role, system, user, action(at.legal))
     if found is not None:
         return found
@@ -138,27 +139,27 @@ async def choose(at: Scene, calls: Calls, role: Role, system: str, user: str) ->
 
 
 class Cached(NamedTuple):
-    """Appendix C's cache of policies: one policy call per state and sub-episode. `rows` is kept in the memory."""
+    """Appendix C's policy cache: one policy call per state and sub-episode. `rows` is kept in the memory."""
 
     on: bool
     rows: Mapping[str, str]
 
     @classmethod
     def of(cls, on: bool, memory: Mapping[str, Any], fresh: bool) -> Cached:
-        """The cache at this act, emptied where a sub-episode begins."""
+        """The cache at this act, cleared at the start of a sub-episode."""
         return cls(on, {} if fresh or not on else memory.get("cache", {}))
 
     def found(self, at: Scene) -> str | None:
-        """The action cached for the present state, where it is still legal."""
+        """The action cached for the current state, if still legal."""
         known = self.rows.get(at.state)
         return known if known is not None and (at.legal is None or known in at.legal) else None
 
     def after(self, at: Scene, chosen: str) -> dict[str, Json]:
-        """What the memory keeps of it."""
+        """The memory fields of the cache after this choice."""
         return {"cache": {**self.rows, at.state: chosen}} if self.on else {}
 
 
 def act(view: View, chosen: str, calls: Calls, **memory: Json) -> Action:
-    """The act, with its calls on the record and what was counted in the memory."""
+    """Finish the act: its calls go on the record, the counts into the memory."""
     kept = {**memory, "calls": calls.counts} if calls.counts else memory
     return Action(view.say(chosen), memory=kept or None, completions=tuple(calls.completions))

@@ -21,13 +21,13 @@ from sonde.core import Rng
 
 Floats = npt.NDArray[np.float64]
 _NONE = 1e-12
-"""Regrets and gains below this are none."""
+"""Regrets and gains below this count as zero."""
 _SAME = 1e-9
-"""Ratios that differ by less than this part count as equal."""
+"""Ratios with a smaller relative difference count as equal."""
 
 
 class Mix(NamedTuple):
-    """Action `first` with probability `weight`, else `second`; and the ratio that this has."""
+    """Play action `first` with probability `weight`, else `second`; and the ratio of this mix."""
 
     first: int
     second: int
@@ -35,12 +35,12 @@ class Mix(NamedTuple):
     ratio: float
 
     def draw(self, rng: Rng) -> int:
-        """One action."""
+        """Sample one action."""
         return self.first if rng.random() < self.weight else self.second
 
 
 def minimise(regrets: Sequence[float] | Floats, gains: Sequence[float] | Floats, rng: Rng, grid: int = 0) -> Mix:
-    """The pair of actions and the weight with the smallest ratio; equally good ones are drawn by `rng`.
+    """The pair of actions and the weight with the smallest ratio; ties are broken by `rng`.
 
     Where nothing can be learnt, the action of smallest regret is played. Where something costs nothing, its ratio is 0
     whatever it teaches; of such actions one that teaches most is played, as it would be if all cost a little.
@@ -67,7 +67,7 @@ def _drawn(rows: npt.NDArray[np.intp], rng: Rng) -> int:
 
 
 def _candidates(r: Floats, g: Floats, grid: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats, Floats]:
-    """Pairs, weights and their ratios. Single actions come once each, as pairs of themselves with weight 1."""
+    """Pairs, weights and their ratios. Each single action occurs once, as a pair with itself and weight 1."""
     n = len(r)
     first, second = np.triu_indices(n, 1)
     weights_PQ = _weights(r, g, first, second, grid)
@@ -82,7 +82,7 @@ def _candidates(r: Floats, g: Floats, grid: int) -> tuple[npt.NDArray[np.intp], 
 
 
 def _weights(r: Floats, g: Floats, a: npt.NDArray[np.intp], b: npt.NDArray[np.intp], grid: int) -> Floats:
-    """The weights of the first action to try for each pair, shape `(pairs, weights)`."""
+    """The candidate weights of the first action for each pair, shape `(pairs, weights)`."""
     if grid:
         return np.broadcast_to(np.linspace(0.0, 1.0, grid + 1)[None, 1:-1], (len(a), grid - 1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -91,7 +91,7 @@ def _weights(r: Floats, g: Floats, a: npt.NDArray[np.intp], b: npt.NDArray[np.in
 
 
 def _ratios(regret: Floats, gain: Floats) -> Floats:
-    """Elementwise; infinite where nothing is learnt."""
+    """Elementwise; infinite where nothing is learned."""
     return np.divide(regret**2, gain, out=np.full_like(gain, np.inf), where=gain > _NONE)
 
 

@@ -1,4 +1,4 @@
-"""Reading an answer out of what an agent said, in time linear in its length.
+"""Extract the answer from an agent's reply, in time linear in its length.
 
 The syntax of PAPRIKA (B.4): free thinking in `<Think>...</Think>`, then one `<Answer>...</Answer>`. Tags are read
 whatever their case, and an answer is read as a person would read it:
@@ -34,25 +34,26 @@ _THINK = pattern("<(/?)[Tt][Hh][Ii][Nn][Kk]>")
 _ANSWER = pattern("<(/?)[Aa][Nn][Ss][Ww][Ee][Rr]>")
 _CLOSING = "</answer>"
 _SENTENCE = tuple(f"{end}{after}" for end in ".?!" for after in ("", '"', "'", "”", "’", "*", "**", ")", "`"))
-"""How a sentence ends."""
+"""The characters that end a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerTags:
-    """Base of environments whose answers stand in tags. `which_answer` says which of several in one reply counts:
+    """Base class of environments whose answers stand in tags. `which_answer` says which of several in one reply counts:
     `last`, or `first` as in the published code of PAPRIKA."""
 
     which_answer: Which = "last"
 
     @property
     def paprika_departures(self) -> tuple[str, ...]:
-        """For `Spec.departures` of PAPRIKA's environments: where the reading of answers differs from its code's."""
+        """For `Spec.departures` of PAPRIKA's environments: differences from its code in how answers are read."""
         framed = "answers are read without the frame around them (markdown, quotes, labels)"
         return (framed, "of several answers the last counts") if self.which_answer == "last" else (framed,)
 
 
 def read_answer(text: str, which: Which = "last") -> str | None:
-    """What stands in answer tags outside thinking, stripped; None if nothing does. See the module for which.
+    """The content of the answer tags outside thinking, stripped; None if there is none. The module docstring says which
+    tags count.
 
     >>> read_answer("<Think> <Answer>maybe</Answer> </Think> <answer> toast </answer>")
     'toast'
@@ -69,7 +70,7 @@ def parse_answer(
     which: Which = "last",
     bare: bool = False,
 ) -> T | None:
-    """What `parse` makes of the answer in a reply; None if it makes nothing of it, or there is none.
+    """The result of `parse` on the answer in a reply; None if it rejects the answer, or there is none.
 
     `parse` gets the answer as it stands, then with one frame after another taken off, until it reads something.
     `unfinished` says of what it read whether a longer answer begins with it, which matters where no tag closes it.
@@ -91,7 +92,7 @@ def parse_answer(
 
 
 def begins_another(answers: Collection[str]) -> Callable[[str], bool]:
-    """For `unfinished`: whether an answer is the beginning of another one.
+    """For `unfinished`: whether an answer is a prefix of another one.
 
     >>> begins_another(("M1", "M10"))("M1")
     True
@@ -100,9 +101,9 @@ def begins_another(answers: Collection[str]) -> Callable[[str], bool]:
 
 
 def read_message(text: str) -> str:
-    """A message in free words, for conversations: what stands in the last answer tags, else all that is not thinking;
-    only the frame around the whole of it comes off. Where no tag closes it, it counts if it ends as a sentence does:
-    half a question may ask for something else. Empty where nothing was said.
+    """A free-text message, for conversations: the content of the last answer tags, else everything outside thinking;
+    only the frame around the whole is removed. An unclosed tag counts if its text ends as a sentence does, because half
+    a question may ask something else. Empty if nothing was said.
 
     >>> read_message("<think>a dog?</think> **Is it alive?**"), read_message("<Answer>Is it Lis")
     ('Is it alive?', '')
@@ -126,16 +127,16 @@ _INDEX: dict[str, int] = {"last": -1, "first": 0}
 
 
 class _Reply(NamedTuple):
-    """What a reply holds outside thinking."""
+    """The parts of a reply outside thinking."""
 
     answers: tuple[str, ...]
-    """What stands in answer tags, in order."""
+    """The contents of the answer tags, in order."""
     opened: str | None
-    """What follows the last of them in a tag that nothing closes."""
+    """The text after the last opening tag that nothing closes."""
     aloud: str
-    """All that is no thinking, tags included."""
+    """Everything outside thinking, tags included."""
     after: str
-    """What follows the last thinking; empty while it goes on."""
+    """The text after the last thinking; empty while the thinking continues."""
 
 
 @lru_cache(maxsize=32)  # rules, filters and solvers ask for the same reply one after the other
@@ -153,7 +154,7 @@ def _read(text: str) -> _Reply:
 
 
 def _split_thinking(text: str) -> tuple[list[str], str | None]:
-    """What is said aloud, in pieces; and the thinking that the end of the text cuts, if it does."""
+    """The spoken text, in pieces; and the thinking cut off by the end of the text, if any."""
     pieces: list[str] = []
     position, thinking, first = 0, False, True
     for tag in _THINK.finditer(text):
@@ -167,7 +168,7 @@ def _split_thinking(text: str) -> tuple[list[str], str | None]:
 
 
 def _split_answers(aloud: str) -> tuple[list[str], str | None]:
-    """What stands in answer tags; and what follows the last opening that nothing closes."""
+    """The contents of the answer tags; and the text after the last unclosed opening tag."""
     answers: list[str] = []
     start = -1
     for tag in _ANSWER.finditer(aloud):

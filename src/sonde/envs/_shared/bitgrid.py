@@ -18,7 +18,7 @@ _MARKS = "*12345678"
 
 @dataclass(frozen=True)
 class Grid:
-    """The geometry of a board of `rows` times `cols` cells. Use `grid(rows, cols)`, which keeps them."""
+    """The geometry of a board of `rows` times `cols` cells. Use `grid(rows, cols)`, which caches instances."""
 
     rows: int
     cols: int
@@ -45,12 +45,12 @@ class Grid:
 
     @cached_property
     def around(self) -> tuple[int, ...]:
-        """For every cell its up to eight neighbours."""
+        """The up to eight neighbours of every cell."""
         return tuple(self.spread(1 << i) ^ 1 << i for i in range(self.size))
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """Every cell as a board of its own, with its neighbours."""
+        """Every cell as its own board, with its neighbours."""
         return tuple((1 << i, around) for i, around in enumerate(self.around))
 
     def spread(self, board: Board) -> Board:
@@ -59,7 +59,7 @@ class Grid:
         return (wide | wide << self.cols | wide >> self.cols) & self.full
 
     def counts(self, board: Board) -> tuple[Board, Board, Board, Board]:
-        """How many neighbours of each cell are set, as four boards: the binary digits, ones first."""
+        """The number of set neighbours of each cell, as four boards: the binary digits, ones first."""
         left, right = board << 1 & self.not_left, board >> 1 & self.not_right
         beside0, beside1 = left ^ right, left & right
         row0, row1 = beside0 ^ board, beside1 | beside0 & board
@@ -70,7 +70,7 @@ class Grid:
         return ones & self.full, (twos ^ carry) & self.full, (fours ^ more) & self.full, fours & more & self.full
 
     def shown(self, mines: int, opened: int) -> tuple[str, ...]:
-        """Minesweeper as rows: `#` where a cell is closed, else how many mines are around it (`*`: none).
+        """A Minesweeper board as rows: `#` for a closed cell, else the number of adjacent mines (`*` for none).
 
         >>> grid(2, 3).shown(mines=0b000001, opened=0b110110)
         ('#1*', '#1*')
@@ -89,7 +89,7 @@ class Grid:
         return tuple(found)
 
     def board(self, cells: Iterable[tuple[int, int]]) -> int:
-        """The board with these cells set, which must lie on it."""
+        """The board with these cells set; all must lie on it."""
         board = 0
         for row, col in cells:
             board |= 1 << row * self.cols + col
@@ -98,7 +98,7 @@ class Grid:
 
 @cache
 def grid(rows: int, cols: int) -> Grid:
-    """The one `Grid` of this size."""
+    """The shared `Grid` of this size."""
     return Grid(rows, cols)
 
 

@@ -1,4 +1,4 @@
-"""Finite problems that last several sub-episodes in one unknown world: what is public, what is true, exact values.
+"""Finite problems over several sub-episodes in one unknown world: public description, true world, exact values.
 
 A `Problem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find out, and
 what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL with
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Problem(NamedTuple):
-    """What is known from the start. All JSON.
+    """The public description of the problem. All JSON.
 
     `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
     (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
@@ -97,8 +97,8 @@ def bandit(means: npt.ArrayLike) -> World:
 
 
 class Explored(Protocol):
-    """What agents ask of the exact filters of these environments, beyond `core.Filter`. Arrays follow
-    `problem.actions` and are about the state that the agent is in now."""
+    """What agents require of the exact filters of these environments, beyond `core.Filter`. Arrays follow
+    `problem.actions` and refer to the agent's current state."""
 
     @property
     def problem(self) -> Problem: ...
@@ -123,7 +123,7 @@ class Explored(Protocol):
 
 
 class FiniteEnv(Protocol):
-    """What these environments offer to agents (`model`) and, hidden from them, to regret (`world`)."""
+    """What these environments offer to agents (`model`) and, hidden from agents, to regret (`world`)."""
 
     def model(self, public: Mapping[str, Json]) -> Problem:
         """The decision problem of tasks with this public part."""
@@ -149,7 +149,7 @@ class Conjugate(NamedTuple):
     problem: Problem
     counts_SAS: npt.NDArray[np.int64]
     paid_SAN: Floats
-    """The reward seen, or NaN. The last axis is the next state, of length 1 where it does not matter."""
+    """The observed reward, or NaN. The last axis is the next state, of length 1 if it does not matter."""
     alpha: float
 
     @classmethod
@@ -181,13 +181,14 @@ class Conjugate(NamedTuple):
         return self._world(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True), paid)
 
     def mean(self) -> World:
-        """The world of the posterior means."""
+        """The world of posterior means."""
         expected = float(np.mean(self.problem.rewards))
         paid = np.where(np.isnan(self.paid_SAN), expected, self.paid_SAN)
         return self._world(self._alphas / self._alphas.sum(axis=2, keepdims=True), paid)
 
     def _world(self, transition_SAS: Floats, paid_SAN: Floats) -> World:
-        """These tables, with what is known for certain; the expected reward follows from where a step may lead."""
+        """A world with these tables and all certain knowledge; the expected reward follows from the possible next
+        states."""
         transition = self._certain(transition_SAS)
         return World(transition, (transition * paid_SAN).sum(axis=2) if self.problem.by_next else paid_SAN[:, :, 0])
 
@@ -204,5 +205,5 @@ class Conjugate(NamedTuple):
 
 
 def _log_gamma(alpha: float, gamma: Callable[[float, float], float], uniform: Callable[[], float]) -> float:
-    """The logarithm of a draw from Gamma(alpha, 1), which itself may be too small for a float where alpha is small."""
+    """The logarithm of a sample from Gamma(alpha, 1), which itself may underflow if alpha is small."""
     return math.log(gamma(alpha + 1.0, 1.0)) + math.log(1.0 - uniform()) / alpha

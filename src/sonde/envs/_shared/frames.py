@@ -1,4 +1,4 @@
-r"""Taking the frame off an answer: what a person reads past when somebody writes `**Answer:** "crane".` for `crane`.
+r"""Strip the frame around an answer: `**Answer:** "crane".` means `crane`.
 
 Frames are markdown (bold, italics, code, fences, headings, one bullet), quotes, LaTeX (`\boxed{}`, `\text{}`, dollar
 signs), brackets, a label ("Final answer:"), and the punctuation at the end. They come off one by one, from the outside,
@@ -19,11 +19,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LONGEST = 4_000
-"""Characters of the longest text that is taken out of its frame."""
+"""Maximum length in characters of a text whose frame is stripped."""
 _LAYERS = 20
-"""Frames that come off one text."""
+"""Maximum number of frames stripped from one text."""
 _MARKS = "*_`\"'$"
-"""What stands on both sides of a text, any number of times."""
+"""Characters that may stand on both sides of a text, any number of times."""
 _PAIRS = {"“": "”", "„": "“", "‘": "’", "«": "»", "‹": "›", "「": "」", r"\(": r"\)", r"\[": r"\]"}
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _FENCE = pattern(r"(`{3,}|~{3,})(?:[A-Za-z][\w+-]*)?\n(?P<inner>.+)\1", re.DOTALL)
@@ -32,7 +32,7 @@ _LATEX = pattern(r"\\(?:boxed|fbox|emph|text(?:bf|it|rm|sf|tt)?|math(?:bf|it|rm|
 _LINE = pattern(r"(?:#{1,6}|[-+*>•])\s+(?=\S)")
 _PUNCTUATION = " \t\r\n.,;:!"
 _AROUND = f"{_PUNCTUATION}{_MARKS}“”„‘’«»"
-"""What goes from either end of an answer, though it may not stand at the other."""
+"""Characters stripped from either end of an answer even if missing at the other."""
 _LABEL = pattern(
     r"""[\s*_#"']{0,8}
     (?:(?:my|the|your|our|final|first|second|third|next|best|new|chosen)\s+){0,4}
@@ -45,7 +45,7 @@ _HEADING = pattern(
     r"[*_#]{1,6}\s?(?:(?:my|next|final|first)\s)?(?:question|message)(?:\s?\#?\d{1,3})?[:*_]{0,4}\s{0,8}\n\s*(?=\S)",
     IGNORECASE,
 )
-"""A title of its own line over a message."""
+"""A title on its own line above a message."""
 
 
 # --- letters ---------------------------------------------------------------------------------------------------------
@@ -56,9 +56,9 @@ _UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 
 
 def plain_letters(text: str) -> str:
-    """`text` with letters, digits, spaces and dashes in their usual form: full-width and mathematical ones are those
-    that they stand for, every kind of space is a space, what is not seen is left out. Superscripts, fractions and
-    circled numbers say something else, and stay.
+    """`text` with letters, digits, spaces and dashes in their usual form: full-width and mathematical ones become the
+    plain ones, every kind of space a space, invisible characters disappear. Superscripts, fractions and circled numbers
+    have a meaning of their own, and stay.
 
     >>> plain_letters("１２３４\u00a0５"), plain_letters("𝐜rane\u200b"), plain_letters("B\u20133"), plain_letters("1²")
     ('1234 5', 'crane', 'B-3', '1²')
@@ -81,7 +81,7 @@ def _plain_letter(letter: str) -> str:
 
 
 def peel_frames(text: str) -> Iterator[str]:
-    r"""An answer as it stands, then with one frame after another taken off.
+    r"""The answer as it is, then with its frames removed one after another.
 
     >>> list(peel_frames('**Answer:** "crane".'))
     ['**Answer:** "crane".', '"crane".', '"crane"', 'crane']
@@ -98,7 +98,7 @@ def peel_frames(text: str) -> Iterator[str]:
 
 
 def parse_frames(text: str, parse: Callable[[str], T | None]) -> T | None:
-    """What `parse` reads in the outermost form of an answer in which it reads anything.
+    """The result of `parse` on the outermost form of an answer that it accepts.
 
     >>> parse_frames("`7`", {"7": 7}.get), parse_frames("not 7", {"7": 7}.get)
     (7, None)
@@ -107,8 +107,8 @@ def parse_frames(text: str, parse: Callable[[str], T | None]) -> T | None:
 
 
 def plain_message(text: str) -> str:
-    r"""A message to somebody without the frame around the whole of it. What it says stays as it is: its own quotes,
-    marks, brackets and punctuation.
+    r"""A message without the frame around the whole of it. Its content stays as it is: its own quotes, marks, brackets
+    and punctuation.
 
     >>> plain_message("**Is it alive?**"), plain_message("### Question 1\n\nIs it a *living* thing?")
     ('Is it alive?', 'Is it a *living* thing?')
@@ -135,7 +135,7 @@ def _peel_message(text: str) -> str:
 
 
 def _peel_answer(text: str) -> str:
-    """One frame less, or none; punctuation comes off where there is no other frame."""
+    """Remove one frame, if any; punctuation is removed if there is no other frame."""
     inner = _unwrapped(text)
     if inner is None:
         inner = _between(text, _BRACKETS)
@@ -145,8 +145,8 @@ def _peel_answer(text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """A text without punctuation at its ends; where there is none, without the marks that stand there, backticks last:
-    a fence may be within."""
+    """A text without punctuation at its ends; if it has none, without the marks there, backticks last, because a fence
+    may be inside."""
     bare = text.strip(_PUNCTUATION)
     if bare != text:
         return bare
@@ -157,7 +157,7 @@ def _trimmed(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str | None:
-    """What stands inside marks, quotes, a fence, an element or LaTeX; None where none is around the whole text."""
+    """The content of marks, quotes, a fence, an element or LaTeX; None unless they surround the whole text."""
     if found := _FENCE.fullmatch(text) or _ELEMENT.fullmatch(text):
         return found["inner"]
     if found := _LATEX.match(text):
@@ -182,7 +182,7 @@ def _between(text: str, pairs: dict[str, str]) -> str | None:
 
 
 def _encloses(text: str, opening: str, closing: str) -> bool:
-    """Whether the bracket that opens a text is closed by its end and no sooner."""
+    """Whether the opening bracket of a text is closed at its end and not before."""
     if not text.endswith(closing):
         return False
     depth = 0
@@ -209,7 +209,7 @@ _CELLS = tuple(
 
 
 def split_words(text: str) -> list[str]:
-    """The words of an answer, without the brackets, quotes and marks around them.
+    """The words of an answer, without surrounding brackets, quotes and marks.
 
     >>> split_words("reveal (2, `3`)")
     ['reveal', '2,', '3']
@@ -218,7 +218,7 @@ def split_words(text: str) -> list[str]:
 
 
 def join_symbols(text: str) -> str:
-    """A code or word that is spelt symbol by symbol, in one piece; any other text as it stands.
+    """A code or word that is spelt symbol by symbol, joined; any other text as it is.
 
     >>> join_symbols("1, 2, 3, 4"), join_symbols("c-r-a-n-e"), join_symbols("'1' '2'"), join_symbols("12, 34")
     ('1234', 'crane', '12', '12, 34')
@@ -230,7 +230,7 @@ def join_symbols(text: str) -> str:
 
 
 def split_cell(text: str) -> tuple[str, str] | None:
-    """Row and column of a cell as people write one; None if it is none.
+    """Row and column of a cell in common notations; None if it is no cell.
 
     >>> split_cell("B-3"), split_cell("B, 3"), split_cell("row 2, column 3"), split_cell("23"), split_cell("B3 or C3")
     (('B', '3'), ('B', '3'), ('2', '3'), None, None)

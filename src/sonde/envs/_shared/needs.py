@@ -1,4 +1,4 @@
-"""What an agent asks of the exact filter, as a protocol or a class: one way to have it, one way to say it lacks."""
+"""Access to the exact filter for agents that require certain members, with one error for all that lack them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ F = TypeVar("F")
 
 
 def needs(view: View, face: type[F], agent: str, what: str = "") -> F:
-    """The filter of a view, which must be a `face`, or have what that asks for if it is a protocol; `what` says in
-    words what it is a filter over."""
+    """The filter of a view, which must be an instance of `face`, or have its members if it is a protocol; `what`
+    describes the filter in errors."""
     known, protocol = view.filter, getattr(face, "_is_protocol", False)
     if known is None or not (_offers(known, face) if protocol else isinstance(known, face)):
         raise UserError(" ".join(f"agents:{agent}: {view.spec.name} has no filter {what}".split()))
@@ -20,5 +20,5 @@ def needs(view: View, face: type[F], agent: str, what: str = "") -> F:
 
 
 def _offers(known: object, face: type) -> bool:
-    """Looked up without asking, since asking would compute what is a property."""
+    """Checks members on the class, because access on the instance would compute properties."""
     return all(getattr_static(known, name, None) is not None for name in vars(face) if not name.startswith("_"))

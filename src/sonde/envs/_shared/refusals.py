@@ -1,4 +1,4 @@
-"""Whether a reply refuses to play: a heuristic over the phrases with which models decline, in English.
+"""Detect refusals to play: a heuristic over the English phrases with which models decline.
 
 A refusal says in its first 200 characters that the speaker cannot, will not or may not help, comply, take part or the
 like, and holds no answer tag. What refuses in other words or languages is not found, and a speaker who says these words
@@ -30,7 +30,7 @@ _REFUSAL = pattern(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply declines to play; see the module.
+    """Whether a reply declines to play; see the module docstring.
 
     >>> is_refusal("I'm sorry, but I can't help with that."), is_refusal("I can't tell yet. Is it alive?")
     (True, False)

@@ -1,4 +1,4 @@
-"""What environments of several sub-episodes write into `info`, and how their clock runs.
+"""The `info` keys and the clock shared by environments with several sub-episodes.
 
 The clock is the number of agent acts: sub-episode and step follow from it and the horizon alone, so an answer that
 cannot be read uses up its step like any other.
@@ -11,13 +11,13 @@ from typing import Any
 from sonde.core import Frozen, invalid
 
 LONGEST = 10_000
-"""Most acts of one episode."""
+"""Maximum number of acts of one episode."""
 
 
 def fact(
     result: str, turn: int, horizon: int, state: str, action: str | None, reward: float, after: str
 ) -> Frozen[Any]:
-    """The keys that `info` has in every such environment.
+    """The `info` keys common to all such environments.
 
     `state` is the state acted in and `next` the one it led to, before any return to the start; `action` is canonical,
     None where none could be read. `sub_episode` and `step` count from 0.
@@ -40,7 +40,7 @@ def fact(
 
 
 def checked_turns(env: str, max_turns: int | None, horizon: int, sub_episodes: int) -> int:
-    """The acts of one episode: all sub-episodes, or `max_turns` if that is set, which may cut the last one short."""
+    """The number of acts of one episode: all sub-episodes, or `max_turns` if set, which may cut the last one short."""
     if horizon < 1:
         raise invalid(f"{env}: horizon", horizon, "1 or more")
     if sub_episodes < 1 or horizon * sub_episodes > LONGEST:

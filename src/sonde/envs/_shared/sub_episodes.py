@@ -1,4 +1,4 @@
-"""What agents that explore over several sub-episodes read off their view: the problem, where they are, the past.
+"""What agents that explore over several sub-episodes read from their view: problem, position and past.
 
 Everything here follows from what the agent has been told: `model` sees the task's public part only, and `info` never
 says more than the messages do.
@@ -27,7 +27,7 @@ _CLOCK = ("sub_episode", "step", "state", "action", "reward", "next", "result")
 
 
 class Experience(NamedTuple):
-    """One finished step: what was observed, the action as it was read (None if it could not be), what came of it.
+    """One finished step: the observation, the action as parsed (None if it could not be), and its result.
 
     Observations are labels of states in bandits and tabular problems, else what the agent was told. `facts` is what the
     environment says in short form beyond that."""
@@ -48,14 +48,14 @@ class Experience(NamedTuple):
 
 
 class Now(NamedTuple):
-    """Where the agent is: both counted from 0."""
+    """The agent's position: sub-episode and step, both counted from 0."""
 
     sub_episode: int
     step: int
 
 
 def finite(view: View, agent: str, *kinds: str) -> Problem:
-    """The problem, which must be of one of these kinds (any, if none is given)."""
+    """The finite problem; raises `UserError` unless it is of one of these kinds (any, if none is given)."""
     problem: Problem | None = view.problem
     if problem is None:
         raise UserError(f"agents:{agent}: {view.spec.name} describes no finite problem of several sub-episodes")
@@ -70,29 +70,29 @@ def explored(view: View, agent: str) -> Explored:
 
 
 def possible(view: View) -> Sequence[Any]:
-    """Every hypothesis of the environment's prior, whatever has been observed since; none where it has no filter."""
+    """The support of the environment's prior, whatever has been observed since; empty without a filter."""
     return () if view.prior is None else view.prior.belief().hypotheses
 
 
 def horizon_of(view: View) -> int:
-    """The steps of a sub-episode. Without a finite problem every turn is a sub-episode of its own, as in a bandit."""
+    """The length of a sub-episode. Without a finite problem every turn is its own sub-episode, as in a bandit."""
     problem: Problem | None = view.problem
     return 1 if problem is None else problem.horizon
 
 
 def length_of(view: View) -> tuple[int, int]:
-    """Sub-episodes and steps in all, where every turn is taken."""
+    """Total sub-episodes and steps of a full-length episode."""
     steps = view.spec.max_turns
     return -(-steps // horizon_of(view)), steps
 
 
 def now(view: View, horizon: int) -> Now:
-    """The sub-episode and step of the act that is due."""
+    """The sub-episode and step of the next act."""
     return Now(*divmod(view.turn, horizon))
 
 
 def state_of(view: View, problem: Problem) -> str:
-    """The state that the agent is in."""
+    """The agent's current state."""
     turns = view.turns
     if view.turn % problem.horizon == 0 or not turns:
         return problem.start
@@ -100,7 +100,7 @@ def state_of(view: View, problem: Problem) -> str:
 
 
 def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
-    """How often every action was taken, and the sum of its rewards."""
+    """How often each action was taken, and the sum of its rewards."""
     pulls, paid = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0.0)
     for turn in view.turns:
         info = turn.info
@@ -112,12 +112,12 @@ def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
 
 
 def means(counts: Sequence[tuple[int, float]]) -> list[float]:
-    """The mean reward of every action; what was never tried is worth more than all else."""
+    """The mean reward of each action; infinite for an untried one."""
     return [total / n if n else math.inf for n, total in counts]
 
 
 def best_of(values: Sequence[float], rng: Rng) -> int:
-    """The index of the largest value; ties are drawn."""
+    """The index of the largest value; ties are broken at random."""
     top = max(values)
     best = [i for i, value in enumerate(values) if value == top]
     return best[0] if len(best) == 1 else best[rng.randrange(len(best))]
@@ -143,18 +143,19 @@ def _experience(turn: Turn, told: Sequence[str], labelled: bool, is_finite: bool
 
 
 def first_told(view: View) -> str:
-    """What the agent was told last before its first act: the end of the first message, where the rules come before."""
+    """The last thing the agent was told before its first act: the end of the first message, if the rules come before
+    it."""
     return view.messages[0].content.rpartition("\n\n")[2]
 
 
 def observation_of(view: View) -> str:
-    """What the agent has been told last."""
+    """What the agent was told last."""
     return without_syntax(view.turns[-1].told if view.turn else first_told(view))
 
 
 def rules_of(view: View) -> str:
-    """The first message without its end, the opening position, and without the paragraphs about the answer syntax:
-    sub-calls answer in a form of their own."""
+    """The first message without its end (the opening position) and without the paragraphs about the answer syntax,
+    because sub-calls have their own."""
     paragraphs = view.messages[0].content.split("\n\n")
     kept = [p for p in paragraphs[:-1] if "<answer>" not in p.lower()]
     return "\n\n".join(kept) or view.messages[0].content
@@ -170,13 +171,13 @@ def without_syntax(text: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """The answer in a text, or the whole text where it has no answer tag."""
+    """The answer in a text; the whole text if it has no answer tag."""
     found = read_answer(text)
     return text if found is None else found
 
 
 def legal_of(view: View, agent: str) -> Sequence[str]:
-    """The actions that may be taken now, for agents that weigh each of them."""
+    """The actions that may be taken now, for agents that evaluate each of them."""
     found = view.legal
     if not found:
         raise UserError(f"agents:{agent}: {view.spec.name} lists no legal answers")

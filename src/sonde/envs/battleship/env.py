@@ -1,4 +1,4 @@
-"""Battleship for one: sink three hidden ships, told after every shot whether it missed or which ship it hit.
+"""Battleship for one: sink three hidden ships; every shot is answered with a miss or the name of the ship hit.
 
 Source: PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8: a square board, a carrier of 5 cells, a battleship of 4
 and a destroyer of 2, straight, without overlap (they may touch), 20 turns, 1000 training and 200 test boards. Sizes 5
@@ -37,7 +37,7 @@ _WIN = Frozen({AGENT: 1.0})
 
 
 class State(NamedTuple):
-    """Where the ships are, the cells shot at (a bitboard), and the number of turns used."""
+    """The ships, the cells shot at (a bitboard), and the number of turns used."""
 
     size: int
     ships: Layout
@@ -62,7 +62,7 @@ def parse_cell(answer: str) -> str | None:
 
 
 def board(state: State) -> str:
-    """What the agent knows of the board: `.` not shot at, `X` hit, `M` miss, with row letters and column numbers."""
+    """The agent's view of the board: `.` not shot at, `X` hit, `M` miss, with row letters and column numbers."""
     size, row_mask = state.size, (1 << state.size) - 1
     hits, misses = state.shots & state.fleet, state.shots & ~state.fleet
     rows = ["  " + " ".join("123456"[:size])]
@@ -81,7 +81,7 @@ def _row(row: int, size: int, hits: int, misses: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Battleship(CertainEnv[State], AnswerTags):
-    """See the module. The size of the board (5 or 6) comes with the task."""
+    """See the module docstring. The task sets the size of the board (5 or 6)."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
 
@@ -172,7 +172,7 @@ class Battleship(CertainEnv[State], AnswerTags):
         return self._next(after, "miss", cell)
 
     def _next(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
-        """The step that ends this turn; `state` has the shot on its board but not yet the turn."""
+        """The step that ends this turn; `state` already has the shot on its board, but not the turn."""
         say, size, seen = pieces("battleship"), state.size, board(state)
         length = SHIPS[ship] if ship else None
         what = say[result].format(cell=cell, ship=ship, length=length, size=size, last="ABCDEF"[size - 1])
@@ -203,7 +203,7 @@ class Battleship(CertainEnv[State], AnswerTags):
 
 
 def _hits(state: State) -> list[str]:
-    """What has been hit of every ship: `carrier (5 cells) at A1 A2`."""
+    """The hit cells of every ship: `carrier (5 cells) at A1 A2`."""
     hit = {ship: _named(state.size, mask & state.shots) for ship, mask in zip(SHIPS, state.ships, strict=True)}
     return [f"{ship} ({SHIPS[ship]} cells) at {' '.join(found)}" for ship, found in hit.items() if found]
 
@@ -222,7 +222,7 @@ def _named(size: int, mask: int) -> tuple[str, ...]:
 
 
 def describe(size: int, layout: Layout) -> str:
-    """A placement in words, each ship by its two ends."""
+    """A placement in words: each ship by its two end cells."""
     ends = (_span(size, mask) for mask in layout)
     return ", ".join(f"{ship} {span}" for ship, span in zip(SHIPS, ends, strict=True))
 
@@ -235,7 +235,7 @@ def _span(size: int, mask: int) -> str:
 
 @cache
 def _positions(size: int, length: int) -> tuple[int, ...]:
-    """Every straight line of `length` cells: those across, then those down."""
+    """Every straight line of `length` cells: horizontal ones, then vertical ones."""
     across = sum(1 << i for i in range(length))
     down = sum(1 << i * size for i in range(length))
     starts, ends = range(size), range(size - length + 1)
@@ -309,5 +309,5 @@ def _fleets(size: int, which: Which) -> Fleets:
 
 
 def _aim(which: Which, size: int, text: str) -> int | None:
-    """The cell that a text shoots at, as a bit number; None if there is none on the board."""
+    """The cell that a text shoots at, as a bit number; None if it names none on the board."""
     return _indices(size).get(parse_answer(text, parse_cell, which=which) or "")

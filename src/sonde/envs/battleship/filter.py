@@ -72,7 +72,7 @@ class Fleets:
         return np.stack([marginal_P @ cover for marginal_P, cover in zip(marginals, self.covers, strict=True)])
 
     def survivors(self, alive: Rows, cell: int, ship: str | None) -> Rows:
-        """Those of `alive` in which a shot at `cell` hits `ship`, or nothing if that is None."""
+        """The placements of `alive` in which a shot at `cell` hits `ship`, or nothing if that is None."""
         if ship is not None:
             s = self.ships.index(ship)
             return alive[self.covers[s][self.at_SN[s, alive], cell] > 0]
@@ -83,7 +83,7 @@ class Fleets:
 
 
 class _Placements(Sequence[str]):
-    """The hypotheses at some rows, put into words when asked for."""
+    """The hypotheses at some rows, formatted on demand."""
 
     def __init__(self, fleets: Fleets, alive: Rows) -> None:
         self._fleets, self._alive = fleets, alive
@@ -139,7 +139,7 @@ class ShipFilter(Filter):
         return 0.0 if cell is None else float(self._gains_C[cell])
 
     def best_question(self) -> tuple[str, float]:
-        """The shot of highest expected gain; among equals the likelier hit, then the first in reading order."""
+        """The shot of highest expected gain; ties prefer the likelier hit, then reading order."""
         gains, hits = self.expected_gains, self.hit_probabilities()
         best = max(gains, key=lambda cell: (round(gains[cell], 9), hits[cell]))
         return best, gains[best]

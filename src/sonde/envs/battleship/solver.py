@@ -22,7 +22,7 @@ from .._shared.needs import needs
 
 
 class Shots(Protocol):
-    """What a filter must offer: two numbers for every cell that may still be shot at."""
+    """What this agent requires of a filter: two numbers for every cell that can still be shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
     @property
@@ -31,7 +31,7 @@ class Shots(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BattleshipSolver(ProgramPolicy):
-    """See the module."""
+    """See the module docstring."""
 
     def act_now(self, view: View) -> Action:
         return Action(view.say(best_shot(needs(view, Shots, "battleship", "with hit probabilities"))))

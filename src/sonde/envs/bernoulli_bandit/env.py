@@ -64,7 +64,8 @@ _ONLY = "pull"
 
 
 class State(NamedTuple):
-    """The labels and mean rewards of the arms, and the pulls so far as `(arm, reward)`; arm None was unreadable."""
+    """The labels and mean rewards of the arms, and the pulls so far as `(arm, reward)`; arm None marks an unreadable
+    reply."""
 
     arms: tuple[str, ...]
     means: tuple[float, ...]
@@ -73,8 +74,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BernoulliBandit(TabularEnv[State], AnswerTags):
-    """See the module. None takes the preset's value; `max_turns` is the number of pulls T. `best` and `gap` (0.6 and
-    0.2) belong to the presets of random rewards. `history` is `messages`, `raw` or `summary`; see `render`."""
+    """See the module docstring. None takes the preset's value; `max_turns` is the number of pulls T. `best` and `gap`
+    (0.6 and 0.2) belong to the presets of random rewards. `history` is `messages`, `raw` or `summary`; see `render`."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -103,7 +104,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
 
     @cached_property
     def n(self) -> int:
-        """Number of arms, with arm 0 of `informative`."""
+        """Number of arms, including arm 0 of `informative`."""
         return _PRESETS[self.preset].arms if self.arms is None else self.arms
 
     @cached_property
@@ -157,7 +158,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return tuple(rng.sample(ascii_uppercase, self.n))
 
     def task(self, hidden: Json) -> Task:
-        """`{"arms": ["K", "Q", ...], "best": "Q"}`: labels in the order shown, and the best one. Without `arms`, the
+        """`{"arms": ["K", "Q", ...], "best": "Q"}`: labels in display order, and the best one. Without `arms`, the
         labels are those of the preset, or the first letters."""
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if not {"best"} <= set(setup) <= {"arms", "best"}:
@@ -211,7 +212,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return [(mean, self._pulled(state, arm, 1.0)), (1.0 - mean, self._pulled(state, arm, 0.0))]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        """One draw from `outcomes`, building only the one that happens."""
+        """Sample one step, without building the other outcomes."""
         arm = _named(state.arms, text, self.which_answer)
         if arm is None:
             return self._unread(state, text)
@@ -225,7 +226,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return self._next(State(arms, means, (*pulls, (arm, reward))), told, info, _paid(reward))
 
     def _unread(self, state: State, text: str) -> Step:
-        """An answer that names no arm costs the pull; none at all ends the episode."""
+        """An answer that names no arm wastes the pull; a reply without an answer ends the episode."""
         say, turn = pieces("bernoulli_bandit"), len(state.pulls)
         if read_answer(text) is None:
             over = state._replace(pulls=state.pulls + ((None, 0.0),) * (self.turns - turn))
@@ -243,7 +244,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return Step(after, Frozen({AGENT: f"{told}\n{_ask(self.preset, 'next', n + 1, self.turns)}"}), rewards, info)
 
     def render(self, state: State, seat: str) -> str | None:
-        """Rules, history and question in one message; None under `history="messages"`."""
+        """Rules, history and question in one message; None if `history="messages"`."""
         if self.shown == "messages":
             return None
         say, n = pieces("bernoulli_bandit"), len(state.pulls)
@@ -323,7 +324,7 @@ def _paid(reward: float) -> Frozen[float]:
 
 
 def _checked_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: bool) -> tuple[str, ...]:
-    """The labels of a custom setup: any different letters under `psrl`, else those of the preset."""
+    """The labels of a custom setup: any distinct letters under `psrl`, otherwise those of the preset."""
     allowed = f"{n} different letters from A to Z" if letters else ", ".join(preset_arms)
     rows = tuple(cast("Sequence[object]", arms)) if isinstance(arms, list | tuple) else ()
     names = tuple(a for a in rows if isinstance(a, str))
@@ -351,7 +352,7 @@ def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
 
 
 def _number(reward: float) -> str:
-    """A reward as it is told; 1/(2 i) to four digits tells i apart up to 100.
+    """A reward as text; four digits of 1/(2 i) distinguish i up to 100.
 
     >>> _number(1.0), _number(1 / 6)
     ('1', '0.1667')

@@ -26,7 +26,7 @@ Counts = tuple[tuple[int, float], ...]
 
 
 class Game(NamedTuple):
-    """What stays the same over an episode. `parse(text)` is the arm that an agent's text names."""
+    """The constants of an episode. `parse(text)` is the arm that an agent's text names."""
 
     problem: Problem
     best: float
@@ -72,7 +72,7 @@ class BanditFilter(Filter):
         return 0.0 if arm is None else float(self.expected_gains[self.problem.actions.index(arm)])
 
     def best_question(self) -> tuple[str, float]:
-        """The arm of highest expected gain; once there is none, the first most likely to be the best."""
+        """The arm of highest expected gain; if all gains are zero, the first arm most likely to be the best."""
         gains = self.expected_gains
         arm = int(gains.argmax() if gains.max() > 0.0 else self.probs.argmax())
         return self.problem.actions[arm], float(gains[arm])
@@ -83,7 +83,7 @@ class BanditFilter(Filter):
 
     @abstractmethod
     def world(self, hypothesis: str) -> World:
-        """The mean rewards where this arm is the best."""
+        """The mean rewards if this arm is the best."""
 
     @cached_property
     @abstractmethod

@@ -17,7 +17,7 @@ from .._shared.sub_episodes import best_of, explored, finite
 
 @dataclass(frozen=True, kw_only=True)
 class BernoulliBanditSolver(ProgramPolicy):
-    """See the module. Ties are drawn."""
+    """See the module docstring. Ties are drawn."""
 
     def act_now(self, view: View) -> Action:
         problem, known = finite(view, "bernoulli_bandit", "bandit"), explored(view, "bernoulli_bandit")

@@ -39,7 +39,7 @@ _WIN = Frozen({AGENT: 1.0})
 
 
 class Scenario(NamedTuple):
-    """A story around some arms: what an arm is called, what pulling one means and when it pays."""
+    """A story around some arms: the name of an arm, what a pull means and when it pays."""
 
     name: str
     split: str
@@ -51,7 +51,7 @@ class Scenario(NamedTuple):
 
 
 class State(NamedTuple):
-    """The world (scenario, arms, chance of each to pay), `(pulls, successes)` of each arm, and the turns taken."""
+    """The world (scenario, arms, payout probability of each), `(pulls, successes)` of each arm, and the turns taken."""
 
     scenario: str
     arms: tuple[str, ...]
@@ -62,7 +62,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BestArm(TabularEnv[State], AnswerTags):
-    """See the module. `max_turns` in 2..201, None takes the preset's: so many pulls but one, then the decision."""
+    """See the module docstring. `max_turns` in 2..201, None takes the preset's: all turns but the last are pulls, the
+    last is the decision."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika", "small")
 
@@ -80,7 +81,7 @@ class BestArm(TabularEnv[State], AnswerTags):
 
     @property
     def n_pulls(self) -> int:
-        """All turns but the last, in which is decided."""
+        """The number of pulls: all turns but the last, which is the decision."""
         return cast("int", self.max_turns) - 1
 
     @cached_property
@@ -120,7 +121,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return self._task(name, arms, ordered, "custom", 0)
 
     def _named_home(self, arms: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        """The scenario that these arms belong to, and its arms in order."""
+        """The scenario of these arms, and its arms in order."""
         if self.preset == _SMALL:
             return _SMALL, _SMALL_ARMS if set(arms) == set(_SMALL_ARMS) else arms
         scenario = _home(frozenset(arms))
@@ -154,7 +155,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return pieces("best_arm")["intro"].format(pulls=self.n_pulls, **story.words)
 
     def render(self, state: State, seat: str) -> str | None:
-        """Rules, tallies and tries left in preset `small`; the stories of `paprika` have no summary."""
+        """Rules, tallies and remaining tries under preset `small`; the stories of `paprika` have no summary."""
         return self._shown(state) if state.scenario == _SMALL else None
 
     def _shown(self, state: State) -> str:
@@ -162,7 +163,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return f"{rules}\n{self._tallies(state)}"
 
     def _tallies(self, state: State) -> str:
-        """Tries and wins of every arm, then the tries left or the call to decide."""
+        """Tries and wins of every arm, then the tries left or the request to decide."""
         say, left = pieces("best_arm"), self.n_pulls - state.turn
         rows = zip(state.arms, state.counts, strict=True)
         tallies = [say["small-tally"].format(arm=arm, tries=n, wins=wins) for arm, (n, wins) in rows]
@@ -176,7 +177,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return [(mean, self._pulled(state, arm, 1)), (1.0 - mean, self._pulled(state, arm, 0))]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        """One draw from `outcomes`, building only the outcome that happens."""
+        """Sample one step, without building the other outcomes."""
         arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
         if arm is None:
             return self._settled(state, text)
@@ -192,7 +193,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return self._next(after, texts, texts.pulled[arm][reward], info)
 
     def _settled(self, state: State, text: str) -> Step:
-        """What follows from the text alone: a decision, or an answer that names no arm."""
+        """The step that follows from the text alone: a decision, or an answer that names no arm."""
         say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
         words = texts.words
         after = state._replace(turn=state.turn + 1)
@@ -246,7 +247,7 @@ def _table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen
 
 
 def _plain(name: str) -> str:
-    """A name as it is compared: without case, doubled spaces, quotes or stops around it."""
+    """A name in canonical form: case, double spaces and surrounding quotes or stops are ignored."""
     return " ".join(plain_letters(name).strip(" \t\r\n\"'`*.“”‘’").casefold().split())
 
 
@@ -268,7 +269,7 @@ def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
 
 
 def _checked(hidden: Json) -> Mapping[str, float]:
-    """The means in a hidden setup, or an error that names what is wrong with it."""
+    """The means in a hidden setup; an error names what is wrong with it."""
     setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
     if set(setup) != {"means"} or not isinstance(setup["means"], Mapping):
         raise invalid("best_arm: hidden", cast("object", hidden), '{"means": {"blue": 0.63, ...}}')
@@ -311,12 +312,12 @@ def _scenario(name: str, arms: tuple[str, ...]) -> Scenario:
 
 
 class Texts(NamedTuple):
-    """The prompt pieces of one scenario, filled in as far as they do not change."""
+    """The prompt pieces of one scenario, filled in as far as they are constant."""
 
     words: Mapping[str, str]
     pulled: tuple[tuple[str, str], ...]
     next: tuple[str, str]
-    """What stands before and after the number of pulls left."""
+    """The text before and after the number of pulls left."""
     decide: str
 
 

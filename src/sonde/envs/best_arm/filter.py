@@ -33,7 +33,7 @@ _KEPT = 20_000
 
 
 class Posterior(NamedTuple):
-    """What is known about K arms.
+    """The posterior over K arms, as arrays.
 
     `best[i]` = P(arm i is the best), shape `(K,)`. `pays[a, i]` = P(arm i is the best and the next pull of arm a pays),
     shape `(K, K)`. Everything one step ahead follows from these two.
@@ -80,12 +80,13 @@ def _other(n: int, s: int, nodes: int) -> Floats:
 
 
 def nodes_for(pulls: int) -> int:
-    """Quadrature points that make `posterior` exact up to and including the look ahead from `pulls` pulls."""
+    """The number of quadrature points that makes `posterior` exact up to and including the look-ahead from `pulls`
+    pulls."""
     return (pulls + 1) // 2 + 1
 
 
 class Game(NamedTuple):
-    """What stays the same over an episode. `parse(text)` is the number of the arm that an agent's text names."""
+    """The constants of an episode. `parse(text)` is the number of the arm that an agent's text names."""
 
     arms: tuple[str, ...]
     pulls: int
@@ -97,7 +98,7 @@ class Game(NamedTuple):
 
 
 class ArmsFilter(Filter):
-    """The exact posterior over the best arm's name: `pulls` pulls, then one choice that is told to be right or wrong.
+    """The exact posterior over the best arm's name: `pulls` pulls, then one choice whose correctness is revealed.
 
     Arrays follow the order of `game.arms`. Make it with `Game.start`.
     """
@@ -128,13 +129,13 @@ class ArmsFilter(Filter):
         return 0.0 if arm is None else float(self.expected_gains[arm])
 
     def best_question(self) -> tuple[str, float]:
-        """The arm of highest expected gain; when the choice is due, that is the arm most likely to be the best."""
+        """The arm of highest expected gain; when the choice is due, the arm most likely to be the best."""
         arm = int(self.expected_gains.argmax())
         return self.game.arms[arm], float(self.expected_gains[arm])
 
     @cached_property
     def posterior(self) -> Posterior:
-        """What the pulls say, without the verdict on the choice."""
+        """The posterior given the pulls, ignoring the verdict on the choice."""
         return posterior(self.counts, nodes_for(self.game.pulls))
 
     @cached_property
@@ -158,11 +159,11 @@ class ArmsFilter(Filter):
         return -_plogp(prior) - _plogp(1.0 - prior)
 
     def means(self) -> Floats:
-        """The posterior mean of every arm's chance to pay, shape `(K,)`; the verdict on the choice is left out."""
+        """The posterior mean of every arm's payout probability, shape `(K,)`; the verdict on the choice is ignored."""
         return self.posterior.pays.sum(axis=1)
 
     def expected_successes(self) -> Floats:
-        """P(the choice is right | it is due after one more pull, of arm a), shape `(K,)`.
+        """P(the choice is right | it is made after one more pull, of arm a), shape `(K,)`.
 
         The look ahead of the knowledge gradient: the expected maximum of the posterior.
         """

@@ -21,7 +21,7 @@ from .._shared.sub_episodes import legal_of
 
 
 class _Arms(Protocol):
-    """What this agent asks of a filter."""
+    """What this agent requires of a filter."""
 
     def belief(self) -> Belief: ...
     @property
@@ -32,7 +32,8 @@ class _Arms(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BestArmSolver(ProgramPolicy):
-    """See the module. Needs a filter with `expected_successes` and `expected_gains`, one value per legal answer."""
+    """See the module docstring. Needs a filter with `expected_successes` and `expected_gains`, one value per legal
+    answer."""
 
     def act_now(self, view: View) -> Action:
         arms, legal = needs(view, _Arms, "best_arm", "over arms"), legal_of(view, "best_arm")
@@ -45,5 +46,5 @@ class BestArmSolver(ProgramPolicy):
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
-    """Without the last digits, which differ between machines and would decide between equals."""
+    """Drop the last digits, which differ between machines and would decide ties."""
     return [round(float(value), 10) for value in values]

@@ -50,7 +50,7 @@ NEIGHBORHOODS = ("111", "110", "101", "100", "011", "010", "001", "000")
 
 
 class State(NamedTuple):
-    """The hidden rule, the rows it was applied to, what it made of them, and the number of guesses made."""
+    """The hidden rule, its input rows, their outputs, and the number of guesses made."""
 
     rule: int
     inputs: tuple[str, ...]
@@ -59,7 +59,7 @@ class State(NamedTuple):
 
 
 def table(rule: int) -> Mapping[str, str]:
-    """The new state of every neighborhood.
+    """The new cell state for every neighborhood.
 
     >>> table(110)["011"], table(110)["111"]
     ('1', '0')
@@ -68,7 +68,7 @@ def table(rule: int) -> Mapping[str, str]:
 
 
 def apply(states: Mapping[str, str], row: str) -> str:
-    """The row after one step.
+    """The row after one step of the rule.
 
     >>> apply(table(110), "10110")
     '11111'
@@ -78,7 +78,7 @@ def apply(states: Mapping[str, str], row: str) -> str:
 
 
 def fits(rule: int, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Whether a rule turns every input into its output."""
+    """Whether a rule maps every input to its output."""
     states = table(rule)
     return all(apply(states, i) == o for i, o in zip(inputs, outputs, strict=True))
 
@@ -87,7 +87,7 @@ _RULE = re.compile(r"<rule>([01]{3}):([01])</rule>")
 
 
 def read_rule(answer: str) -> Mapping[str, str] | None:
-    """The states in the `<rule> 111: 0 </rule>` tags of an answer; None unless they make one whole rule.
+    """The states in the `<rule> 111: 0 </rule>` tags of an answer; None unless they form one complete rule.
 
     Case, white space and text outside the tags do not matter, nor does a tag that repeats another.
     """
@@ -100,7 +100,7 @@ def read_rule(answer: str) -> Mapping[str, str] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class CellularAutomata(CertainEnv[State], AnswerTags):
-    """See the module."""
+    """See the module docstring."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
 
@@ -221,7 +221,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
 
 @dataclass(frozen=True)
 class RuleFilter(Filter):
-    """Uniform over the rules that fit what is shown from the start; no guess changes it, so every gain is 0."""
+    """Uniform over the rules that fit the examples; no guess changes it, so every gain is 0."""
 
     rules: tuple[int, ...]
 
@@ -262,13 +262,13 @@ def _spaced(row: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _shown(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """Each input with its output, as the agent reads them."""
+    """Each input with its output, as shown to the agent."""
     row, pairs = pieces("cellular_automata")["row"], enumerate(zip(inputs, outputs, strict=True), 1)
     return tuple(row.format(i=i, input=_spaced(a), output=_spaced(b)) for i, (a, b) in pairs)
 
 
 def _compared(state: State, outputs: tuple[str, ...]) -> str:
-    """What a guess makes of the inputs, beside what it should."""
+    """A guess's outputs for the inputs, beside the required ones."""
     say, rows = pieces("cellular_automata"), _shown(state.inputs, state.outputs)
     lines: list[str] = []
     for row, mine, theirs in zip(rows, outputs, state.outputs, strict=True):

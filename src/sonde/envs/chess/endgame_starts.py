@@ -1,4 +1,4 @@
-"""Where the endgames of `chess` begin: which positions are for training, which for the test.
+"""The starting positions of the endgames of `chess`, split into training and test.
 
 Source: LMRL-Gym (arXiv 2311.18232), appendices D.5 and F.3: random legal positions, White to move, 30,000 of each class
 to train on, and 645 others to test on that are not trivial: mate in 15 or more, by Stockfish. The depth is exact here
@@ -25,14 +25,14 @@ Rows = npt.NDArray[np.int64]
 
 TRAINED, TESTED = 30_000, 645
 DEEP = 15
-"""Plies to mate of a test position, at least."""
+"""Minimum number of plies to mate of a test position."""
 DEEPEST = {"QR": 9, "RR": 11}
-"""The same for the classes that never take that long."""
+"""The same for classes that never take that long."""
 _CHUNK = 1 << 16
 _HELD_OUT = 8
-"""Of so many symmetry classes of placements, one is kept from training."""
+"""One in this many symmetry classes of placements is held out from training."""
 _ODD = (0x9E3779B1, 0x85EBCA77)
-"""Multipliers of the mixing: any odd numbers do, since they permute the numbers below a power of two."""
+"""Multipliers of the mixing: any odd numbers work, because they permute the numbers below a power of two."""
 
 
 @lru_cache(maxsize=16)
@@ -45,8 +45,8 @@ def starts(pieces: str, split: str) -> Rows:
 
 @lru_cache(maxsize=1)
 def mixed_tests() -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The test positions of all classes together, class and squares: as if a class were drawn, then a placement, until
-    645 are deep."""
+    """The test positions of all classes together, as class and squares: draw a class, then a placement, until 645 are
+    deep."""
     rows: list[tuple[int, str, tuple[int, ...]]] = []
     for pieces in CLASSES:
         if pieces not in DEEPEST:
@@ -60,8 +60,8 @@ def _tests(pieces: str) -> tuple[Rows, Rows]:
 
 
 def _placed(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Rows]:
-    """Numbers in the order, `(n,)`, and squares, `(n, men)`, of the first placements of a split that are legal, White
-    to move, and at least so many plies from mate."""
+    """Numbers in the order, `(n,)`, and squares, `(n, men)`, of the first legal placements of a split with White to
+    move and at least this many plies to mate."""
     bits = 6 * (2 + len(pieces))
     numbers, found = np.zeros(0, np.int64), np.zeros((0, 2 + len(pieces)), np.int64)
     for first in range(0, 1 << bits, _CHUNK):
@@ -80,7 +80,7 @@ def _placed(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Ro
 
 
 def _mixed(number: Rows, bits: int) -> Rows:
-    """A permutation of the numbers of so many bits."""
+    """A permutation of the numbers of this many bits."""
     mask = (1 << bits) - 1
     for odd in _ODD:
         number = (number ^ number >> bits // 2) * odd & mask
@@ -88,12 +88,12 @@ def _mixed(number: Rows, bits: int) -> Rows:
 
 
 def _men(code: Rows, bits: int) -> Rows:
-    """The squares that a code stands for: Black's king, White's king, the others; shape `(men, n)`."""
+    """The squares encoded by a number: Black's king, White's king, the others; shape `(men, n)`."""
     return np.stack([code >> shift & 63 for shift in range(bits - 6, -1, -6)])
 
 
 def _held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
-    """Whether a placement is kept for the test: decided by the least code among its mirror images."""
+    """Whether a placement is held out for the test: decided by the lowest code among its mirror images."""
     orders = [list(range(len(men)))]
     if pieces == "RR":
         orders.append([0, 1, 3, 2])

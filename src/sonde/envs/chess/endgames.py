@@ -39,9 +39,9 @@ Flags = npt.NDArray[np.bool_]
 
 NEVER, ILLEGAL = 255, 0
 MADE = 1
-"""Raised when what the tables hold changes, so that older files are not read."""
+"""Incremented when the content of the tables changes, so that older files are ignored."""
 CORNER = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
-"""Where the symmetries bring Black's king: the triangle a1, d1, d4."""
+"""The squares to which the symmetries bring Black's king: the triangle a1, d1, d4."""
 
 _STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _AROUND = (*_STRAIGHT, (1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -49,7 +49,7 @@ _LINES = {"Q": _AROUND, "R": _STRAIGHT}
 
 
 def _mirrored(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
-    """Where a symmetry sends every square."""
+    """The target of every square under a symmetry."""
     there: list[int] = []
     for rank, file in product(range(8), range(8)):
         r, f = (7 - rank if flip_rank else rank), (7 - file if flip_file else file)
@@ -89,7 +89,7 @@ class Table:
 
 @cache
 def table(pieces: str) -> Table:
-    """The table of one of `CLASSES`, from the cache; made and kept there if it is not in it."""
+    """The table of one of `CLASSES`, from the cache; computed and stored there if missing."""
     if pieces not in CLASSES:
         raise unknown("endgame", pieces, CLASSES)
     path = cache_root() / "endgames" / f"{pieces}.{MADE}.npz"
@@ -97,7 +97,7 @@ def table(pieces: str) -> Table:
 
 
 def _read(pieces: str, path: Path) -> Table | None:
-    """What the file holds; None where there is none or it is damaged."""
+    """The content of the file; None if it is missing or damaged."""
     shape = (10, 64, *(64 for _ in pieces))
     try:
         with path.open("rb") as file, np.load(file) as held:
@@ -109,7 +109,7 @@ def _read(pieces: str, path: Path) -> Table | None:
 
 
 def _kept(made: Table, path: Path) -> Table:
-    """Written beside the place and then moved there, so that nobody reads half a file."""
+    """Write to a temporary file and rename it, so that no reader sees half a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
@@ -148,7 +148,7 @@ def _one_more(plies: Bytes) -> Bytes:
 
 
 def _on(axis: int, count: int, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """An array of 64 (of 10 on axis 0) along one axis of a table with so many axes."""
+    """An array of 64 (of 10 on axis 0) along one axis of a table with this many axes."""
     return values.reshape([-1 if i == axis else 1 for i in range(count)])
 
 
@@ -159,7 +159,7 @@ def _squares(count: int) -> list[npt.NDArray[np.generic]]:
 
 
 def _stands(pieces: str) -> Flags:
-    """Whether the men are on squares of their own and the kings apart."""
+    """Whether the pieces stand on distinct squares and the kings are not adjacent."""
     at = _squares(2 + len(pieces))
     apart = np.array([[_distance(b, w) > 1 for w in range(64)] for b in CORNER])
     good: Flags = np.ones((10, 64, *(64 for _ in pieces)), np.bool_)
@@ -175,7 +175,7 @@ def _distance(a: int, b: int) -> int:
 
 
 def _ray(square: int, step: tuple[int, int]) -> Iterator[int]:
-    """The squares from one on in a direction, to the edge."""
+    """The squares from one on in a direction, up to the edge."""
     rank, file = square // 8 + step[0], square % 8 + step[1]
     while 0 <= rank < 8 and 0 <= file < 8:
         yield 8 * rank + file
@@ -201,7 +201,7 @@ def _checked(pieces: str) -> Flags:
 
 
 def _occupied(pieces: str, index: int) -> Flags:
-    """Whether another man stands where this piece might go, its own axis first."""
+    """Whether another piece blocks the square this piece would move to, its own axis first."""
     at = _squares(2 + len(pieces))
     axis = index + 2
     taken: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
@@ -212,7 +212,7 @@ def _occupied(pieces: str, index: int) -> Flags:
 
 
 def _best(pieces: str, black: Bytes, blocked: Sequence[Flags]) -> Bytes:
-    """The least of `black` after every move of White's."""
+    """The minimum of `black` over White's moves."""
     found = _king_moves(black)
     for index, piece in enumerate(pieces):
         after = np.ascontiguousarray(np.moveaxis(black, index + 2, 0))
@@ -233,7 +233,7 @@ def _king_moves(black: Bytes) -> Bytes:
 
 
 def _slide(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) -> None:
-    """Lower `reach` to the least value along a direction, up to the first man; squares from the far edge inwards."""
+    """Lower `reach` to the minimum along a direction, up to the first piece; squares from the far edge inwards."""
     ahead = np.full(after.shape, NEVER, np.uint8)
     for square in sorted(range(64), key=lambda s: sum(1 for _ in _ray(s, step))):
         to = next(_ray(square, step), None)
@@ -243,7 +243,7 @@ def _slide(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) ->
 
 
 def _worst(white: Bytes, left: Sequence[Table]) -> Bytes:
-    """The greatest of `white` after every legal move of Black's king, `ILLEGAL` where it has none."""
+    """The maximum of `white` over the legal moves of Black's king, `ILLEGAL` if it has none."""
     found = np.full(white.shape, ILLEGAL, np.uint8)
     for k, king in enumerate(CORNER):
         for near in (square for square in range(64) if _distance(king, square) == 1):

@@ -40,7 +40,7 @@ from .position import CLASSES
 
 OPPONENT = "opponent"
 GAMES = {"test": 1000, "train": 625_000}
-"""Full games: the paper's evaluation and the size of its dataset."""
+"""Number of full games: the paper's evaluation and the size of its dataset."""
 PLIES, ANSWERS = 400, 401
 _SOURCE = "LMRL-Gym (arXiv 2311.18232), appendices {}"
 _PRESETS = {"full": _SOURCE.format("B.2, D.4 and F.2"), "endgames": _SOURCE.format("B.2, D.5 and F.3")}
@@ -48,8 +48,8 @@ _WIN, _ILLEGAL, _NOTHING = (Frozen({AGENT: r}) for r in (1.0, -1.0, 0.0))
 
 
 class State(NamedTuple):
-    """The position, the seat to act (None at the end), the turns of the agent and the plies that are gone, and the
-    earlier positions that may come again.
+    """The position, the seat to act (None at the end), the agent's turns and the plies played, and the earlier
+    positions that may repeat.
 
     >>> State(boards.START, AGENT).plies
     0
@@ -64,7 +64,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Chess(Env[State]):
-    """See the module. `max_turns` is the number of plies, with `as_published` of answers; None is the preset's.
+    """See the module docstring. `max_turns` is the number of plies, with `as_published` of answers; None takes the
+    preset's.
 
     `turn.info`: `move`, the agent's, if legal; `reply`, the opponent's; `fen`, the position now; and `result`: reply
     (the game goes on), invalid (an illegal answer), mate (the agent's), mated, stalemate, material, seventyfive,
@@ -146,7 +147,7 @@ class Chess(Env[State]):
 
     def task(self, hidden: Json) -> Task:
         """`{"fen": "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"}`: a legal position, White to move, the game not over; with `game`,
-        a number from 0 to 10^9, where games from one position are to be told apart."""
+        a number from 0 to 10^9, to distinguish games from one position."""
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if "fen" not in setup or set(setup) - {"fen", "game"}:
             raise invalid("chess: hidden", cast("object", hidden), "a mapping with fen, and game if wanted")
@@ -179,7 +180,7 @@ class Chess(Env[State]):
         return Frozen(fen=state.fen)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The legal moves of whoever is to act, in SAN."""
+        """The legal moves of the side to act, in SAN."""
         return boards.legal(state.fen)
 
     def moves_by_square(self, state: State) -> Mapping[str, Mapping[str, str]]:
@@ -197,7 +198,7 @@ class Chess(Env[State]):
         return f"{say['intro'].format(limit=limit)}\n\n{boards.spaced(state.fen)}"
 
     def render(self, state: State, seat: str) -> str | None:
-        """The first message told from the present position: all there is to know."""
+        """The first message, for the present position: it is the complete information."""
         return self.intro(state, seat) if seat == AGENT else None
 
     def step(self, state: State, text: str, rng: Rng) -> Step:

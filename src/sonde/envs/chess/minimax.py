@@ -19,7 +19,7 @@ DEEPEST = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Minimax(ProgramPolicy):
-    """Looks `depth` plies ahead; plays any legal move at all with probability `blunder`. Plays either side."""
+    """Searches `depth` plies ahead; plays a random legal move with probability `blunder`. Plays either side."""
 
     kind: ClassVar[str] = "users"
 

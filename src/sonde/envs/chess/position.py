@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from chess import Board
 
 CLASSES = ("Q", "QR", "R", "RR")
-"""What White may have beside the king in an endgame with a table."""
+"""White's pieces beside the king in endgames that have a table."""
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 SAN = re.compile(r"(?:O-O(?:-O)?|[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|(?:[a-h]x)?[a-h][1-8](?:=[QRBN])?)[+#]?", re.ASCII)
-"""What a move looks like."""
+"""The pattern of a move."""
 _LONGEST = 60
 _LONGEST_FEN = 100
 
 
 @lru_cache(maxsize=1 << 13)
 def board(fen: str) -> Board:
-    """The position, shared by all who ask: nobody may change it."""
+    """The position as a shared object that must not be modified."""
     need("a game of chess", "chess")
     import chess
 
@@ -38,8 +38,7 @@ def board(fen: str) -> Board:
 
 
 def checked_fen(field: str, value: object) -> str:
-    """A position from outside in which White is to move and can, as the library writes it; or an error that names the
-    field."""
+    """Check a position from outside: White is to move and can, in the library's notation; an error names the field."""
     allowed = f"a legal position with White to move, in FEN, such as {START}"
     if not isinstance(value, str) or len(value) > _LONGEST_FEN:
         raise invalid(field, value, allowed)
@@ -55,7 +54,7 @@ def checked_fen(field: str, value: object) -> str:
 
 
 def spaced(fen: str) -> str:
-    """Its characters set apart by spaces, as LMRL-Gym writes positions and moves.
+    """Separate the characters by spaces, as LMRL-Gym writes positions and moves.
 
     >>> spaced("8/8 w"), spaced("Nf3")
     ('8 / 8   w', 'N f 3')
@@ -71,7 +70,7 @@ def legal(fen: str) -> tuple[str, ...]:
 
 
 def squares(fen: str) -> dict[str, dict[str, str]]:
-    """The legal moves by the squares that they lead from and to; of a pawn that is promoted, to a queen.
+    """The legal moves by origin and target square; a promoting pawn becomes a queen.
 
     >>> squares(START)["g1"]
     {'h3': 'Nh3', 'f3': 'Nf3'}
@@ -85,8 +84,8 @@ def squares(fen: str) -> dict[str, dict[str, str]]:
 
 
 def read(fen: str, text: str) -> str | None:
-    """The move that a reply makes, in SAN; None if it makes none. Spaces do not count, nor do the signs of check and
-    mate, a closing mark (`!`, `?`, `.`) or 0 for O; everything else must be written as SAN has it."""
+    """The move in a reply, in SAN; None if there is none. Spaces, check and mate signs, a closing mark (`!`, `?`, `.`)
+    and 0 for O are tolerated; everything else must be exact SAN."""
     return parse_answer(text, partial(_move, fen), partial(_goes_on, fen), bare=True)
 
 
@@ -116,13 +115,13 @@ def san_of(fen: str, uci: str) -> str:
 
 
 def position(fen: str) -> str:
-    """What repetitions count as the same: all but the clocks."""
+    """The part of a position that counts for repetition: everything but the clocks."""
     return fen.rsplit(" ", 2)[0]
 
 
 def played(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """The position after a legal move; the positions before it that it may repeat; and how the game ended, if it did
-    (`ending`). `before` are those before the move."""
+    """The position after a legal move; the earlier positions that it may repeat; and how the game ended, if it did
+    (`ending`). `before` are the positions before the move."""
     here = board(fen)
     move = here.parse_san(san)
     keeps = not here.is_irreversible(move)
@@ -133,8 +132,8 @@ def played(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str,
 
 
 def ending(here: Board, before: tuple[str, ...]) -> str:
-    """How the game is over: mate, stalemate, material (neither side can mate), seventyfive (moves without capture or
-    pawn move), fivefold (repetition); empty if it is not. These end a game without anybody's claim (FIDE 5.2, 9.6)."""
+    """How the game ended: mate, stalemate, material (neither side can mate), seventyfive (moves without capture or pawn
+    move), fivefold (repetition); empty if it has not. These end a game without a claim (FIDE 5.2, 9.6)."""
     if not any(here.legal_moves):
         return "mate" if here.is_check() else "stalemate"
     if here.is_insufficient_material():
@@ -148,18 +147,18 @@ def ending(here: Board, before: tuple[str, ...]) -> str:
 
 
 def plies_to_mate(fen: str) -> int | None:
-    """Plies until White mates with best play of both, exact; None where White cannot force it. Only where Black has
-    the bare king and White one of `CLASSES`; see `solved`."""
+    """Exact number of plies until White mates with best play of both sides; None if White cannot force mate. Only if
+    Black has the bare king and White one of `CLASSES`; see `solved`."""
     return _plies(board(fen))
 
 
 def solved(fen: str) -> bool:
-    """Whether the tables know the position."""
+    """Whether the tables contain the position."""
     return _pieces(board(fen)) in CLASSES
 
 
 def _pieces(here: Board) -> str:
-    """White's men beside the king; empty if Black has any."""
+    """White's pieces beside the king; empty if Black has any."""
     if here.occupied_co[False].bit_count() != 1:
         return ""
     men = (here.piece_at(square) for square in range(64) if here.occupied_co[True] >> square & 1)
@@ -191,8 +190,8 @@ def after_each(fen: str) -> dict[str, int | None]:
 
 
 def by_table(fen: str) -> tuple[str, ...]:
-    """The best moves of a solved position: for White those after which mate comes soonest (none where it cannot be
-    forced), for Black those after which it never comes, or else latest."""
+    """The best moves of a solved position: for White those that mate soonest (none if mate cannot be forced), for Black
+    those that avoid mate, or else delay it longest."""
     plies = after_each(fen)
     if not board(fen).turn and None in plies.values():
         return tuple(san for san, n in plies.items() if n is None)
@@ -202,7 +201,7 @@ def by_table(fen: str) -> tuple[str, ...]:
 
 
 def regret(fen: str, san: str) -> int | None:
-    """By how many plies a move of White's in a solved position lets mate come later than the best one; None where it
-    gives away a forced mate."""
+    """By how many plies White's move in a solved position delays mate compared with the best move; None if it gives
+    away a forced mate."""
     best, found = plies_to_mate(fen), after_each(fen)[san]
     return None if best is None or found is None else found + 1 - best

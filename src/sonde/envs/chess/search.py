@@ -20,16 +20,16 @@ MATE = 100_000
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = range(1, 7)
 _WORTH = (0, 100, 320, 330, 500, 900, 0)
 _PRICE = (0, 100, 320, 330, 500, 900, MATE)
-"""What is lost with a man that is taken back; a king cannot be."""
+"""The value of a captured piece; a king cannot be captured."""
 
 
 def _middle(square: int) -> int:
-    """0 on the edge to 3 in the middle, in king's moves."""
+    """Centrality of a square, from 0 on the edge to 3 in the middle, in king's moves."""
     return min(square >> 3, 7 - (square >> 3), square & 7, 7 - (square & 7))
 
 
 def _stand(kind: int, square: int) -> int:
-    """What a man of White's is worth on a square."""
+    """The value of White's piece on a square."""
     rank, middle = square >> 3, _middle(square)
     place = {
         _PAWN: 4 * rank * (rank > 1) + (12 if square in (27, 28) else 0),
@@ -44,14 +44,14 @@ def _stand(kind: int, square: int) -> int:
 
 _STANDS = tuple(tuple(_stand(kind, square) if kind else 0 for square in range(64)) for kind in range(7))
 _LATE = tuple(16 * _middle(square) for square in range(64))
-"""What a king is worth on a square when few pieces are left."""
+"""The value of a king's square when few pieces are left."""
 _PIECES_LEFT = 4
-"""So many men of a side beside pawns, king included, are few."""
+"""Up to this many pieces of a side, pawns excluded and king included, count as few."""
 
 
 @lru_cache(maxsize=1 << 12)
 def best_moves(fen: str, depth: int) -> tuple[str, ...]:
-    """The legal moves, in SAN and sorted, that are best when looking so many plies ahead."""
+    """The legal moves, in SAN and sorted, that a search of this depth rates best."""
     here = board(fen).copy(stack=False)
     best = -2 * MATE
     found: list[Move] = []
@@ -86,7 +86,7 @@ def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
 
 
 def _over(here: Board, ply: int) -> int | None:
-    """The score if the side to move is mated, or stalemated with no more than king and pawns."""
+    """The score if the side to move is mated, or stalemated with only king and pawns."""
     check = here.is_check()
     men = here.occupied_co[here.turn] & ~here.pawns
     if (not check and men & (men - 1)) or any(here.legal_moves):
@@ -95,8 +95,8 @@ def _over(here: Board, ply: int) -> int | None:
 
 
 def _settled(here: Board, beta: int) -> int:
-    """The score when the side to move either stops or makes its best capture, which is taken back where it can be;
-    captures do not matter from `beta` on."""
+    """Quiescence: the score if the side to move either stops or makes its best capture, which is recaptured if
+    possible; captures beyond `beta` do not matter."""
     stands, gain = evaluate(here), 0
     if stands >= beta:
         return stands
@@ -113,7 +113,7 @@ def _settled(here: Board, beta: int) -> int:
 
 
 def _ordered(here: Board) -> list[Move]:
-    """The legal moves, those that gain most at sight first: the man taken, the better place, the promotion."""
+    """The legal moves, most promising first: captured piece, better square, promotion."""
     flip = 0 if here.turn else 56
 
     def promise(move: Move) -> int:
@@ -125,7 +125,7 @@ def _ordered(here: Board) -> list[Move]:
 
 
 def evaluate(here: Board) -> int:
-    """Centipawns for the side to move, without looking ahead."""
+    """Static evaluation in centipawns for the side to move."""
     white, black = _side(here, True), _side(here, False)
     return white - black if here.turn else black - white
 
@@ -152,6 +152,6 @@ def _side(here: Board, color: bool) -> int:
 
 
 def _drive(king: int, other: int) -> int:
-    """More as the bare king is nearer to the edge, and the other king nearer to it."""
+    """Larger the nearer the bare king is to the edge and the other king to it."""
     apart = max(abs((king >> 3) - (other >> 3)), abs((king & 7) - (other & 7)))
     return 30 * (3 - _middle(other)) + 10 * (7 - apart)

@@ -20,7 +20,7 @@ DEEPEST = 6
 
 @dataclass(frozen=True, kw_only=True)
 class ChessSolver(ProgramPolicy):
-    """See the module. `depth` plies are looked ahead where no table has the position."""
+    """See the module docstring. `depth` plies are searched if no table has the position."""
 
     depth: int = 2
 

@@ -121,7 +121,7 @@ def build(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
 
 
 def distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
-    """Probability of every truth table that `build` can give, in the order of the tables."""
+    """Probability of every truth table that `build` can produce, in the order of the tables."""
     found = _from(tuple(sorted(columns(inputs))), gates, (1 << (1 << inputs)) - 1)
     return dict(sorted(found.items()))
 
@@ -157,7 +157,7 @@ def _sorted(rest: Tables, new: int) -> Tables:
 
 
 def hands(inputs: int, nots: int) -> tuple[Gates, ...]:
-    """Every set of gates that one circuit may be dealt when there are `nots` NOT gates in all."""
+    """Every set of gates that one circuit may be dealt if there are `nots` NOT gates in total."""
     return tuple(Gates(a, inputs - 1 - a, m) for a in range(inputs) for m in range(nots + 1))
 
 
@@ -225,14 +225,14 @@ def _evaluated(node: ast.expr, inputs: int) -> tuple[int, Gates] | None:
 
 
 class Probe(NamedTuple):
-    """A circuit (from 0) and the input that it is asked for, as a number."""
+    """A circuit (from 0) and the input to probe, as a number."""
 
     circuit: int
     row: int
 
 
 def read_turn(shape: Shape, answer: str) -> Probe | Tables | None:
-    """The probe or the tables that an answer is; None if it is neither."""
+    """The probe or the tables in an answer; None if it is neither."""
     return read_probe(answer, shape) or read_tables(answer, shape)
 
 
@@ -243,7 +243,7 @@ _AROUND_TABLE = " \t\r-*_`\"'•.,[](){}"
 
 
 def read_probe(answer: str, shape: Shape) -> Probe | None:
-    """The probe that an answer such as `probe 2 101` makes; None if it makes none.
+    """The probe in an answer such as `probe 2 101`; None if there is none.
 
     >>> read_probe("probe 2 101", Shape(circuits=3, inputs=3)), read_probe("Probe(2, 101)", Shape(circuits=3, inputs=3))
     (Probe(circuit=1, row=5), Probe(circuit=1, row=5))
@@ -257,7 +257,7 @@ def read_probe(answer: str, shape: Shape) -> Probe | None:
 
 
 def read_tables(answer: str, shape: Shape) -> Tables | None:
-    """The tables of an answer such as `1: 0001 ; 2: 0111`: every circuit once, parted by `;`, commas or new lines.
+    """The tables in an answer such as `1: 0001 ; 2: 0111`: every circuit once, separated by `;`, commas or new lines.
 
     >>> read_tables("2: 0111 ; 1: 0001", Shape(circuits=2, inputs=2))
     (8, 14)
@@ -288,7 +288,7 @@ def tables_answer(tables: Tables, inputs: int) -> str:
 
 
 class Fitting(Sequence[str]):
-    """Every set of tables that has the outputs seen, as answers; made when looked at, because there may be many.
+    """Every set of tables that agrees with the outputs seen, as answers; computed lazily, because there may be many.
 
     `seen` holds, for every circuit, the inputs asked for and the outputs told, as bits.
 
@@ -308,7 +308,7 @@ class Fitting(Sequence[str]):
         return [self._answer(k) for k in rows[i]] if isinstance(i, slice) else self._answer(rows[index(i)])
 
     def _answer(self, k: int) -> str:
-        """The k-th answer: the bits of k fill in the outputs not seen."""
+        """The k-th answer: the bits of k fill in the unseen outputs."""
         tables: list[int] = []
         for free, (_, ones) in zip(self._free, self._seen, strict=True):
             tables.append(ones | sum((k >> n & 1) << x for n, x in enumerate(free)))

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 _SIZES = {"train": 300, "test": 300}
 _MOST_NOTS, _MOST_ROWS, _MOST_LISTED = 6, 48, 10_000
 _TRIES = 200
-"""Draws for a task that no other one equals; where they all fail, there are no more tasks."""
+"""Attempts to draw a task that differs from all others; if all fail, there are no more tasks."""
 
 
 class State(NamedTuple):
-    """The gates in all, each circuit's truth table, the inputs asked for of each as bits, and the turns taken."""
+    """The gate totals, each circuit's truth table, the inputs probed on each as bits, and the turns taken."""
 
     gates: Gates
     tables: Tables
@@ -51,9 +51,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CircuitDecoding(CertainEnv[State], AnswerTags):
-    """See the module. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in all; `ands` AND gates of
-    the circuits * (inputs - 1) that join signals, the rest being OR, and `nots` in 0..6. `max_turns=n` means n - 1
-    probes."""
+    """See the module docstring. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in all; `ands` AND
+    gates of the circuits * (inputs - 1) that join signals, the rest being OR, and `nots` in 0..6. `max_turns=n` means n
+    - 1 probes."""
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
 
@@ -86,7 +86,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
 
     @cached_property
     def gates(self) -> Gates:
-        """The gates in all, of every task of the splits."""
+        """The gate totals of every task of the splits."""
         return Gates(self.ands, self._joins - self.ands, self.nots)
 
     @cached_property
@@ -150,7 +150,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return tuple(tables)
 
     def _read_circuit(self, name: Any, nots: int) -> tuple[int, Sequence[Gates]]:
-        """A circuit's table, and every set of gates, with at most `nots` NOT gates, that may build it."""
+        """A circuit's table, and every set of gates, with at most `nots` NOT gates, that can build it."""
         if isinstance(name, str) and len(name) == self.shape.rows and not name.strip("01"):
             table = rules.table_of(name)
             hands = rules.hands(self.inputs, nots)
@@ -177,7 +177,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return self._task(rules.draw(rng, self.shape, _gates(public)), _gates(public), "", 0).hidden
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        """Every set of tables, where there are few; `filter` knows the rest."""
+        """Every set of tables, if there are few; `filter` handles the others."""
         gates = _gates(public)
         n = self._support(gates)
         if n > _MOST_LISTED:
@@ -187,7 +187,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return [(float(p), self._task(tables, gates, "", 0).hidden) for tables, p in rows.items()]
 
     def _support(self, gates: Gates) -> int:
-        """At least the number of sets of tables that the gates build."""
+        """A lower bound on the number of sets of tables that the gates can build."""
         hands = rules.hands(self.inputs, gates.nots)
         return len({table for hand in hands for table in rules.distribution(self.inputs, hand)}) ** self.circuits
 
@@ -209,7 +209,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return f"{intro}\n\n{say['first'] if self.max_turns > 1 else self._asked(0)}"
 
     def _asked(self, left: int) -> str:
-        """What is told before a turn with `left` probes still to be made."""
+        """The request before a turn with `left` probes still to be made."""
         before, after = _next(self.shape)
         return f"{before}{left}{after}" if left else pieces("circuit_decoding")["last"].format(**_forms(self.shape))
 
@@ -260,7 +260,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return rules.probe_answer(circuit, row, self.inputs)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The probes not made yet; when none is left to make, the tables that have every output seen."""
+        """The probes not made yet; after the last one, the tables that agree with every output seen."""
         rows = range(self.shape.rows)
         if state.turn < self.max_turns - 1:
             free = [(c, row) for c, asked in enumerate(state.asked) for row in rows if not asked >> row & 1]
@@ -287,7 +287,8 @@ def _gates(public: Mapping[str, Json]) -> Gates:
 
 @cache
 def _setups(preset: str, shape: Shape, gates: Gates) -> Mapping[str, Sequence[Tables]]:
-    """The tables of all tasks, none twice; the splits take turns, so that small shapes give both as many."""
+    """The tables of all tasks, without duplicates; the splits alternate, so that small shapes give both equally
+    many."""
     found: dict[str, list[Tables]] = {"test": [], "train": []}
     seen: set[Tables] = set()
     for index in range(max(_SIZES.values())):
@@ -316,7 +317,7 @@ def _listed(gates: Gates) -> str:
 
 @lru_cache(maxsize=64)
 def _forms(shape: Shape) -> Mapping[str, str]:
-    """The answer syntax: an example of a probe, its bits and the tables with b for every bit."""
+    """The answer syntax: an example probe, its bits, and the tables with b for every bit."""
     probe = rules.probe_answer(min(1, shape.circuits - 1), int("1010"[: shape.inputs], 2), shape.inputs)
     tables = " ; ".join(f"{c + 1}: {'b' * shape.rows}" for c in range(shape.circuits))
     return {"probe": probe, "bits": "b" * shape.inputs, "tables": tables}
@@ -324,6 +325,6 @@ def _forms(shape: Shape) -> Mapping[str, str]:
 
 @lru_cache(maxsize=64)
 def _next(shape: Shape) -> tuple[str, str]:
-    """What stands before and after the number of probes left."""
+    """The text before and after the number of probes left."""
     before, _, after = pieces("circuit_decoding")["next"].partition("{left}")
     return before, after.format(**_forms(shape))

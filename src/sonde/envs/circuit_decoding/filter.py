@@ -1,4 +1,4 @@
-"""What can be known about the circuits: the exact posterior over their truth tables, without listing all of them.
+"""The exact posterior over the circuits' truth tables, computed without listing all of them.
 
 The totals of gates tie the circuits together, but given the deal (the gates of every circuit) they are independent:
 
@@ -46,11 +46,11 @@ from .circuits import (
 Floats = npt.NDArray[np.float64]
 
 _MOST_LISTED = 1 << 22
-"""Tuples of tables that `belief()` may look at."""
+"""Maximum number of table tuples that `belief()` may examine."""
 
 
 class Game:
-    """What stays the same over all episodes with these totals: every table, and its probability for every hand."""
+    """The constants of all episodes with these totals: every table, and its probability under every hand."""
 
     def __init__(self, shape: Shape, gates: Gates, max_turns: int, which: Which) -> None:
         self.shape, self.gates, self.max_turns = shape, gates, max_turns
@@ -77,7 +77,7 @@ def start(shape: Shape, gates: Gates, max_turns: int, which: Which = "last") -> 
 
 
 class Cells(NamedTuple):
-    """One circuit's tables that fit, in cells of equal probability: `size_G` tables, each with `chance_HG`.
+    """One circuit's consistent tables, in cells of equal probability: `size_G` tables, each with `chance_HG`.
 
     `first` holds the least table of every cell, `said_G` marks the cell of the table that was answered.
     """
@@ -119,8 +119,8 @@ class CircuitFilter(Filter):
 
     @cached_property
     def deal(self) -> Floats:
-        """Weight of every deal, one axis of hands per circuit, divided by the mass of the tables that fit it; so the
-        posterior of a tuple of tables is the sum over deals of this times the chance of each table."""
+        """Weight of every deal, one axis of hands per circuit, divided by the mass of the consistent tables; the
+        posterior of a tuple of tables is then the sum over deals of this weight times the probability of each table."""
         mass_CH = self.fits_CT @ self.game.chance_HT.T
         total = reduce(np.multiply.outer, mass_CH) * self.game.deal
         if not total.sum() > 0.0:
@@ -141,20 +141,20 @@ class CircuitFilter(Filter):
 
     @cached_property
     def gains_CX(self) -> Floats:
-        """Expected gain of every probe, in bits: the entropy of its output, 0 where it was told."""
+        """Expected gain of every probe, in bits: the entropy of its output, 0 if it was already made."""
         told = np.array([[asked >> x & 1 for x in range(self.game.shape.rows)] for asked, _ in self.seen], bool)
         ones_CX = np.clip(self.table_CT @ self.game.output_TX, 0.0, 1.0)
         return np.where(told, 0.0, _entropies(np.stack([ones_CX, 1.0 - ones_CX], axis=-1)))
 
     def likeliest_tables(self) -> str:
-        """The answer of highest expected accuracy: for each circuit its likeliest table; ties go to the least one."""
+        """The answer of highest expected accuracy: the likeliest table of each circuit; ties go to the lowest one."""
         tables = [self.game.tables[int(row_T.round(12).argmax())] for row_T in self.table_CT]
         return tables_answer(tuple(tables), self.game.shape.inputs)
 
     # --- the joint posterior -----------------------------------------------------------------------------------------
 
     def _cells(self, said: Tables | None) -> list[Cells]:
-        """The cells of every circuit, the tables said in cells of their own."""
+        """The cells of every circuit, with the stated tables in cells of their own."""
         return [self._cell(c, said[c] if said else -1) for c in range(self.game.shape.circuits)]
 
     def _cell(self, c: int, said: int) -> Cells:
@@ -181,7 +181,7 @@ class CircuitFilter(Filter):
         return np.where(_sums(said) == right, each, 0.0) / self._number_right(tables)[right]
 
     def _said(self, numbers: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.bool_]]:
-        """Which of these tables, given by their numbers for every circuit, the verdict is about."""
+        """Masks of these tables, given by their numbers for every circuit."""
         said = self.verdict[0] if self.verdict else (-1,) * len(numbers)
         return [some == self.game.number.get(table, -1) for some, table in zip(numbers, said, strict=True)]
 
@@ -204,7 +204,7 @@ class CircuitFilter(Filter):
         return float(self._after_verdict(each, self._said([np.array([t]) for t in numbers])).item())
 
     def belief(self) -> Belief:
-        """Every tuple of tables; raises `UserError` where more than four million would have to be looked at."""
+        """Every tuple of tables; raises `UserError` if more than four million would have to be examined."""
         left = [np.flatnonzero(fits) for fits in self.fits_CT]
         n = prod(len(numbers) for numbers in left)
         if n > _MOST_LISTED:
@@ -226,8 +226,8 @@ class CircuitFilter(Filter):
         return float(_entropies(self._number_right(said)))
 
     def best_question(self) -> tuple[str, float]:
-        """The probe of highest expected gain that was not made yet; on the last turn the tables whose number of right
-        ones is least known, among those that agree with the outputs seen."""
+        """The probe of highest expected gain not made yet; on the last turn the tables whose number of right ones is
+        most uncertain, among those that agree with the outputs seen."""
         open_CX = [[not asked >> x & 1 for x in range(self.game.shape.rows)] for asked, _ in self.seen]
         if self._is_last or not np.any(open_CX):
             return self._best_tables
@@ -280,12 +280,12 @@ class CircuitFilter(Filter):
 
 
 def _sums(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
-    """How many are marked, for every choice of one from each."""
+    """The number of marked ones, for every choice of one from each."""
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 
 
 class Tuples(Sequence[tuple[str, ...]]):
-    """Some tuples out of a product of names, by their row numbers (ascending); copies nothing."""
+    """A selection of tuples from a product of names, by ascending row numbers; copies nothing."""
 
     def __init__(self, names: Sequence[Sequence[str]], rows: npt.NDArray[np.int64]) -> None:
         self._names, self._rows = names, rows

@@ -24,7 +24,7 @@ from .._shared.needs import needs
 
 
 class Decoder(Protocol):
-    """What a filter must offer."""
+    """What this agent requires of a filter."""
 
     def best_question(self) -> tuple[str, float]: ...
     def likeliest_tables(self) -> str: ...
@@ -32,7 +32,7 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CircuitDecodingSolver(ProgramPolicy):
-    """See the module. Uses every probe."""
+    """See the module docstring. Uses every probe."""
 
     def act_now(self, view: View) -> Action:
         known = needs(view, Decoder, "circuit_decoding", "over truth tables")

@@ -26,7 +26,7 @@ _DIGITS = "0123456789"
 
 @dataclass(frozen=True, kw_only=True)
 class CombinationLock(Spelling):
-    """See the module. `length` in 1..5 digits, distinct in the code."""
+    """See the module docstring. `length` in 1..5 digits, distinct in the code."""
 
     presets: ClassVar[tuple[str, ...]] = ("psrl",)
 
@@ -85,7 +85,7 @@ def _codes(length: int) -> tuple[str, ...]:
 
 @cache
 def _shuffled(length: int) -> tuple[str, ...]:
-    """All codes in an order fixed once and for all; the splits are slices of it."""
+    """All codes in one fixed order; the splits are slices of it."""
     codes = list(_codes(length))
     random.Random(derive(0, "task", "combination_lock", length)).shuffle(codes)
     return tuple(codes)

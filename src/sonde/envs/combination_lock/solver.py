@@ -31,13 +31,14 @@ RIGHT, OTHER = "g", "y"
 
 
 class Known(NamedTuple):
-    """How many digits are untried, and the sorted statuses of the others; one absent digit stands for all absent."""
+    """The number of untried digits, and the sorted statuses of the others; one absent digit stands for all absent
+    ones."""
 
     untried: int
     others: tuple[Status, ...] = ()
 
     def after(self, before: Status, now: Status) -> Known:
-        """With one digit's status changed."""
+        """The knowledge after one digit's status changed."""
         others = list(self.others)
         if before in others and before != ABSENT:
             others.remove(before)
@@ -47,7 +48,7 @@ class Known(NamedTuple):
 
 
 def codes(length: int, known: Known) -> int:
-    """How many codes agree with what is known."""
+    """The number of codes that agree with what is known."""
     taken = [at for kind, at in known.others if kind == "fixed"]
     if len(set(taken)) < len(taken):
         return 0
@@ -59,7 +60,7 @@ def codes(length: int, known: Known) -> int:
 
 @cache
 def _placements(free: tuple[int, ...], present: tuple[int, ...]) -> int:
-    """Ways to give every present digit a free place that it may have."""
+    """The number of ways to give every present digit a free place that is not excluded."""
     if not present:
         return 1
     may = [i for i in free if not present[0] >> i & 1]
@@ -80,14 +81,15 @@ def replies(length: int, status: Status, at: int) -> Iterator[Status]:
 
 
 def present(length: int, excluded: int) -> Iterator[Status]:
-    """The status of a digit that is in the code outside of these places, if there is such a place."""
+    """The status of a digit that is in the code, outside these places, if such a place exists."""
     left = [i for i in range(length) if not excluded >> i & 1]
     if left:
         yield ("fixed", left[0]) if len(left) == 1 else ("present", excluded)
 
 
 class Choice(NamedTuple):
-    """The best status of digit to enter, the expected number of failed sub-episodes, and the chance to open in time."""
+    """The best status of digit to enter, the expected number of failed sub-episodes, and the probability to open in
+    time."""
 
     status: Status
     failures: float
@@ -96,7 +98,8 @@ class Choice(NamedTuple):
 
 @cache
 def best(length: int, known: Known, at: int, winning: bool, rounds: int) -> Choice:
-    """The best entry in place `at`; `winning`: all right so far; `rounds`: the sub-episodes left, with this one."""
+    """The best entry in place `at`; `winning`: all right so far; `rounds`: the sub-episodes left, including this
+    one."""
     statuses = [*dict.fromkeys(known.others), *([UNTRIED] if known.untried else [])]
     options = [_entered(length, known, status, at, winning, rounds) for status in statuses]
     return min(options, key=lambda choice: round(choice.failures, 12))
@@ -114,7 +117,7 @@ def _entered(length: int, known: Known, status: Status, at: int, winning: bool, 
 
 
 def _onward(length: int, known: Known, at: int, winning: bool, rounds: int) -> tuple[float, float]:
-    """Expected failures and chance to open from the next entry on."""
+    """Expected failures and probability to open from the next entry on."""
     if at < length:
         return best(length, known, at, winning, rounds)[1:]
     if winning:
@@ -126,7 +129,7 @@ def _onward(length: int, known: Known, at: int, winning: bool, rounds: int) -> t
 
 
 def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -> float:
-    """Sub-episodes until the lock opens, or all of them, in expectation under optimal play.
+    """The expected number of sub-episodes until the lock opens, or all of them, under optimal play.
 
     >>> round(expected_sub_episodes(), 4)
     3.9278
@@ -140,7 +143,7 @@ def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -
 
 @dataclass(frozen=True, kw_only=True)
 class CombinationLockSolver(ProgramPolicy):
-    """See the module. Plays `combination_lock`; among digits of the best status, the first in order."""
+    """See the module docstring. Plays `combination_lock`; among digits of the best status, the first in order."""
 
     def act_now(self, view: View) -> Action:
         problem = finite(view, "combination_lock", "code")

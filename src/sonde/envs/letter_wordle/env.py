@@ -25,7 +25,7 @@ from .._shared.words.symbols import Spelling
 
 @dataclass(frozen=True, kw_only=True)
 class LetterWordle(Spelling):
-    """See the module. `length` in 4..10 letters."""
+    """See the module docstring. `length` in 4..10 letters."""
 
     presets: ClassVar[tuple[str, ...]] = ("psrl",)
 

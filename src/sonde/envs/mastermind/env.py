@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 def score(code: str, guess: str) -> tuple[int, int]:
-    """Exact and partial matches.
+    """The number of exact and partial matches.
 
     >>> score("0427", "4420")
     (2, 1)
@@ -51,7 +51,7 @@ def score(code: str, guess: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Mastermind(CertainEnv[State], AnswerTags):
-    """See the module. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
+    """See the module docstring. `length` in 1..6 and `digits` in 2..10, with at most 100,000 codes."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
 
@@ -125,7 +125,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
         )
 
     def parse_code(self, answer: str) -> str | None:
-        """The code that an answer is, in one piece, in pieces, or digit by digit (`1, 2, 3, 4`); None if it is none."""
+        """The code in an answer, in one piece, in pieces, or digit by digit (`1, 2, 3, 4`); None if there is none."""
         code = "".join(join_symbols(answer).split())
         return code if len(code) == self.length and not code.strip(self._symbols) else None
 
@@ -159,7 +159,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
 
     @cached_property
     def _asked(self) -> tuple[str, str]:
-        """What stands before and behind the number of guesses left."""
+        """The text before and after the number of guesses left."""
         before, _, behind = pieces("mastermind")["next"].partition("{left}")
         return before, behind.format(length=self.length)
 
@@ -188,7 +188,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
 
 @cache
 def _counted(exact: int, partial: int) -> tuple[str, str]:
-    """What stands before and behind a guess where it is told its counts."""
+    """The text before and after a guess in its feedback."""
     before, _, behind = pieces("mastermind")["counts"].partition("{guess}")
     return before, behind.format(exact=exact, partial=partial)
 
@@ -203,7 +203,7 @@ def _all(length: int, digits: int) -> tuple[str, ...]:
 
 @cache
 def _shuffled(length: int, digits: int) -> tuple[str, ...]:
-    """All codes in an order fixed once and for all; the splits are slices of it."""
+    """All codes in one fixed order; the splits are slices of it."""
     codes = list(_all(length, digits))
     random.Random(derive(0, "task", "mastermind", length, digits)).shuffle(codes)
     return tuple(codes)
@@ -224,8 +224,8 @@ def _guessing(env: Mastermind) -> Guessing:
 
 @lru_cache(maxsize=256)
 def _distinct(length: int, digits: int, named: frozenset[str]) -> Rows:
-    """The codes that bring in digits which no guess has `named` yet in rising order, from the least on: any other code
-    is one of these with such digits renamed, which the uniform prior does not see."""
+    """The codes that introduce digits which no guess has `named` yet in rising order, from the lowest on: any other
+    code equals one of these after renaming such digits, to which the uniform prior is indifferent."""
     import numpy as np
 
     from .._shared.words.guessing import encode
@@ -257,7 +257,7 @@ def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
 
 
 def _parts(digits: int, codes: Codes) -> Parts:
-    """A guess as what it has in common with the secret, whatever the places, and as every one of its places."""
+    """A guess split into parts: its digits regardless of place, and each of its places."""
     import numpy as np
 
     from .._shared.words.guessing import Parts
@@ -276,7 +276,7 @@ def _parts(digits: int, codes: Codes) -> Parts:
 
 @cache
 def _shared(length: int, digits: int) -> tuple[Rows, Codes]:
-    """Which collection of digits each code is, and how many digits every two collections have in common."""
+    """The digit multiset of each code, and the number of digits that every two multisets share."""
     import numpy as np
 
     from .._shared.words.guessing import encode

@@ -78,20 +78,20 @@ _PRESETS = {
 _PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
 _OBSERVED = ("full", "partial")
 _GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
-"""The goals of the paper."""
+"""The goals used in the paper."""
 _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
 _NEAREST, _FARTHEST = 2, 14
 _CUT = 10
-"""One in so many cells is cut."""
+"""One in this many cells is cut."""
 _EXACT = Frozen({f"{move}\n": move.removeprefix("move ") for move in MOVES})
-"""What the paper's code reads as a move, and its direction."""
+"""The replies that the paper's code reads as moves, with their directions."""
 _MOVED, _AT_GOAL, _NO_MOVE = (Frozen({AGENT: r}) for r in (-1.0, 0.0, -4.0))
 
 
 class State(NamedTuple):
-    """The maze (its name, empty if it has none), goal and start, the place now and the turns taken.
+    """The maze (its name, empty if it has none), goal and start, the current place and the turns taken.
 
     >>> State("umaze", MAPS["umaze"], (3, 3), (3, 1), (3, 1)).place
     (3, 1)
@@ -107,9 +107,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Maze(CertainEnv[State]):
-    """See the module. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its pairs;
-    not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of generated
-    mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
+    """See the module docstring. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its
+    pairs; not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of
+    generated mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -183,7 +183,7 @@ class Maze(CertainEnv[State]):
         return TaskList(len(found), lambda i: self._task(*found[i], split, i))
 
     def _generated(self, split: str, index: int) -> Task:
-        """The hash of a maze decides which split may have it, so no maze is in both."""
+        """Generate a task; the maze's hash decides its split, so no maze is in both."""
         rng = Random(derive(0, "task", "maze", self.preset, split, index))
         while True:
             rows, cols = (self.size or rng.choice(_SIDES) for _ in range(2))
@@ -249,11 +249,11 @@ class Maze(CertainEnv[State]):
         return "\n\n".join([*parts, self._now(state)])
 
     def render(self, state: State, seat: str) -> str | None:
-        """With full observation, the first message told from the present place: all there is to know."""
+        """With full observation, the first message for the present place: it is the complete information."""
         return self.intro(state, seat) if self._full else None
 
     def _now(self, state: State) -> str:
-        """What is told every turn, always in the same form."""
+        """The observation told every turn, always in the same form."""
         return _observation(state.name, state.layout, state.goal, state.place, self._full)
 
     def after(self, state: State, text: str) -> Step:
@@ -287,7 +287,7 @@ class Maze(CertainEnv[State]):
         return _answer(name, layout, goal, place, self._full, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The four moves; one into a wall is legal too."""
+        """The four moves; moving into a wall is legal."""
         return MOVES
 
     def say(self, answer: str) -> str:
@@ -296,7 +296,7 @@ class Maze(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        """Over the cells where the walk may have begun; None where the start is told."""
+        """Over the cells where the walk may have begun; None if the start is told."""
         return None if "start" in public else super().filter(public)
 
 
@@ -306,7 +306,7 @@ def layout_of(setup: Mapping[str, Json]) -> Layout:
 
 
 def _starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[Cell, ...]:
-    """The cells from which the goal can be reached and exactly these ways are open."""
+    """The cells from which the goal is reachable and exactly these directions are open."""
     paths = distances(layout, goal)
     return tuple(c for c in free_cells(layout) if c in paths and c != goal and opened(layout, c) == ways)
 
@@ -315,7 +315,7 @@ def _starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[Cell, ...]
 def _answer(
     name: str, layout: Layout, goal: Cell, place: Cell, full: bool, result: str, direction: str | None, blame: bool
 ) -> tuple[Frozen[str], Frozen[Any]]:
-    """What a reply is answered with, and the facts for `info`; `blame` also tells the moves there are."""
+    """The text and `info` facts that answer a reply; `blame` also lists the available moves."""
     say = pieces("maze")
     told = say["win"] if result == "win" else _observation(name, layout, goal, place, full)
     seen = {"position": place} if full else {}
@@ -336,14 +336,14 @@ _Trip = tuple[str, Layout, Cell, Cell]
 
 
 def _share(key: Json, parts: int) -> bool:
-    """Whether the hash of a setup puts it into the first of so many equal parts."""
+    """Whether the hash of a setup puts it into the first of this many equal parts."""
     return int(content_hash(key), 16) % parts == 0
 
 
 @lru_cache(maxsize=32)
 def _trips(name: str, split: str) -> tuple[_Trip, ...]:
-    """Every start, in reading order: to the paper's goal for the test (a map that is not the paper's has its last free
-    cell for that), to every other goal for training."""
+    """Every start, in reading order: to the paper's goal for the test (other maps use their last free cell), to every
+    other goal for training."""
     layout = MAPS[name]
     cells = free_cells(layout)
     tested = _GOALS.get(name, cells[-1])
@@ -363,7 +363,7 @@ def _pairs(which: str, split: str) -> tuple[_Trip, ...]:
 
 @lru_cache(maxsize=1 << 10)
 def _severed(name: str, goal: Cell) -> frozenset[Cell]:
-    """The cells of a map from which a shortest way to the goal leads through a cut, or that are cut themselves."""
+    """The cells of a map whose shortest paths to the goal pass through a cut cell, and the cut cells themselves."""
     layout = MAPS[name]
     left = distances(layout, goal)
     severed = set[Cell]()

@@ -22,7 +22,7 @@ Layout = tuple[str, ...]
 
 STEPS: Mapping[str, Cell] = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 MOVES = tuple(f"move {direction}" for direction in STEPS)
-"""What an agent may say."""
+"""The moves that an agent may say."""
 
 _ART = """
 double_t
@@ -125,17 +125,17 @@ def free_cells(layout: Layout) -> tuple[Cell, ...]:
 
 
 def walls(layout: Layout, cell: Cell) -> tuple[str, ...]:
-    """The directions in which a wall is next to the cell: `('up', 'down')` in a level corridor."""
+    """The directions with a wall next to the cell: `('up', 'down')` in a horizontal corridor."""
     return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == "#")
 
 
 def opened(layout: Layout, cell: Cell) -> tuple[str, ...]:
-    """The directions in which no wall is next to the cell."""
+    """The directions without a wall next to the cell."""
     return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == ".")
 
 
 def moved(layout: Layout, cell: Cell, direction: str) -> Cell:
-    """Where a move leads; into a wall, it leads nowhere."""
+    """The cell after a move; a move into a wall stays."""
     dr, dc = STEPS[direction]
     row, col = cell[0] + dr, cell[1] + dc
     return (row, col) if layout[row][col] == "." else cell
@@ -143,7 +143,7 @@ def moved(layout: Layout, cell: Cell, direction: str) -> Cell:
 
 @lru_cache(maxsize=4096)
 def distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
-    """The length of the shortest path to the goal, from every cell that has one."""
+    """The length of the shortest path to the goal, from every connected cell."""
     found, waiting = {goal: 0}, deque([goal])
     while waiting:
         cell = waiting.popleft()
@@ -156,8 +156,8 @@ def distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
 
 
 def generate(rows: int, cols: int, rng: Random, loops: float = 0.1) -> Layout:
-    """A maze of odd sides: rooms at odd places joined to a tree by a random walk that backs out of dead ends; then
-    each wall left between two rooms is opened with chance `loops`, so that paths differ in length."""
+    """Generate a maze with odd sides: rooms at odd places joined to a tree by a random walk that backtracks from dead
+    ends; then each wall between two rooms is opened with probability `loops`, so that path lengths differ."""
     grid = [["#"] * cols for _ in range(rows)]
     _carve(grid, rng)
     for row, col in _between(rows, cols):
@@ -222,8 +222,8 @@ _LONGEST = 200
 
 
 def read_move(text: str) -> str | None:
-    """The direction that a reply moves in, None if it is no move: what follows the last thinking, or what stands there
-    in answer tags, must be one of `MOVES` whatever its case and the frame around it.
+    """The direction of the move in a reply; None if there is none: the text after the last thinking, or its answer
+    tags, must be one of `MOVES`, ignoring case and frame.
 
     >>> read_move("<think>move up?</think> Move left."), read_move("move up, then move left")
     ('left', None)

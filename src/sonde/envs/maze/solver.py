@@ -26,7 +26,7 @@ Places = frozenset[Cell]
 
 @dataclass(frozen=True, kw_only=True)
 class MazeSolver(ProgramPolicy):
-    """See the module. Plays `maze`."""
+    """See the module docstring. Plays `maze`."""
 
     def act_now(self, view: View) -> Action:
         public = view.public
@@ -37,7 +37,7 @@ class MazeSolver(ProgramPolicy):
 
 
 def possible(view: View, layout: Layout) -> Places:
-    """Where the walker may be: each possible start, moved along with every move so far."""
+    """The walker's possible places: each possible start, moved along with every move so far."""
     known = view.filter
     cells = {view.public["start"]} if known is None else set(known.belief().hypotheses)
     for row in view.transitions:
@@ -58,7 +58,7 @@ def best_move(layout: Layout, goal: Cell, places: Places) -> str:
 
 @lru_cache(maxsize=32)
 def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
-    """For every set of places that can come up: the moves to the goal under the best policy, summed over the places.
+    """For every reachable set of places: the moves to the goal under the best policy, summed over the places.
 
     A move costs each place one and splits the rest by what is seen, so V(B) = min over moves of |B| + the sum of V over
     the parts. Iterated from below (the sum of the distances, as if the place were known), in whole numbers.
@@ -77,7 +77,7 @@ def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
 
 
 def _reachable(layout: Layout, goal: Cell) -> Mapping[Places, list[tuple[Places, ...]]]:
-    """Every set of places that can come up, with the sets that each open way may lead to; small sets first."""
+    """Every reachable set of places, with the sets that each open direction may lead to; small sets first."""
     waiting = list(first_sets(layout, goal))
     parts: dict[Places, list[tuple[Places, ...]]] = {}
     while waiting:
@@ -89,7 +89,7 @@ def _reachable(layout: Layout, goal: Cell) -> Mapping[Places, list[tuple[Places,
 
 
 def first_sets(layout: Layout, goal: Cell) -> tuple[Places, ...]:
-    """The cells that have a way to the goal, in sets that look alike."""
+    """The cells with a path to the goal, grouped by what they look like."""
     return _alike(layout, (cell for cell, steps in distances(layout, goal).items() if steps))
 
 
@@ -98,7 +98,7 @@ def _ways(layout: Layout, places: Places) -> tuple[str, ...]:
 
 
 def _after(layout: Layout, goal: Cell, places: Places, direction: str) -> tuple[Places, ...]:
-    """The sets of places that a move may lead to; places that it leads to the goal are done."""
+    """The sets of places after a move; places that reach the goal are dropped."""
     return _alike(layout, (c for cell in places if (c := moved(layout, cell, direction)) != goal))
 
 

@@ -32,7 +32,7 @@ PARTS = (LEFT, RIGHT, LOWER)
 
 @dataclass(frozen=True, kw_only=True)
 class MazeWalker(EpisodePolicy):
-    """See the module. Plays `maze` on the map `double_t`; `solver` is the share of the solver's moves."""
+    """See the module docstring. Plays `maze` on the map `double_t`; `solver` is the share of the solver's moves."""
 
     solver: float = 0.15
 
@@ -56,6 +56,6 @@ class MazeWalker(EpisodePolicy):
 
 
 def _onward(place: Cell, goal: Cell) -> str:
-    """The first move of a shortest way."""
+    """The first move of a shortest path."""
     paths = distances(_MAP, goal)
     return min(opened(_MAP, place), key=lambda way: paths[moved(_MAP, place, way)])

@@ -1,4 +1,4 @@
-"""Minesweeper: open every safe cell of a small board, step on no mine.
+"""Minesweeper: open every safe cell of a small board without stepping on a mine.
 
 Source: PAPRIKA, table 1 and appendix B.4.9, sizes and mine counts from its code: 4 to 7 rows and columns, one mine per
 ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size. As in the paper the first reveal
@@ -40,7 +40,7 @@ _SIZES = {"train": 1000, "test": 200}
 _SIDES = range(4, 8)
 _MOST_FILTERED = 250_000
 _MOST_LISTED = 10_000
-"""Layouts that a filter may hold, and that `prior` may list."""
+"""Maximum number of layouts that a filter may hold and `prior` may list."""
 _WIN = Frozen({AGENT: 1.0})
 _REVEAL = pattern(r"reveal\b\s*:?\s*(?:(?:the\s+)?(?:cell|square)\s+)?", IGNORECASE)
 
@@ -60,7 +60,7 @@ class State(NamedTuple):
 
 
 def flood(size: Grid, mines: int, cell: int) -> int:
-    """The cells that revealing the safe `cell` opens: itself, and all around every empty cell among them."""
+    """The cells opened by revealing the safe `cell`: itself, and all neighbours of every empty cell among them."""
     opened = 1 << cell
     empty = size.full & ~size.spread(mines)
     while (grown := opened | size.spread(opened & empty)) != opened:
@@ -79,7 +79,7 @@ def show(state: State) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Minesweeper(CertainEnv[State], AnswerTags):
-    """See the module. A world with more than 250,000 layouts can be played, but has no filter."""
+    """See the module docstring. A world with more than 250,000 layouts can be played, but has no filter."""
 
     presets: ClassVar[tuple[str, ...]] = ("paprika",)
 
@@ -137,7 +137,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         return State(rows, cols, layout, layout)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        """Every layout, up to 10,000 of them; `filter` knows the rest."""
+        """Every layout, up to 10,000 of them; `filter` handles the others."""
         (rows, cols, mines), n = _sizes(public), _n_layouts(public)
         if n > _MOST_LISTED:
             raise invalid("minesweeper: layouts", n, f"at most {_MOST_LISTED:,} to be listed; use filter(public)")
@@ -254,7 +254,7 @@ def _n_layouts(public: Mapping[str, Json]) -> int:
 
 
 def parse_reveal(answer: str) -> tuple[int, int] | None:
-    """The (row, column) of an answer; None if it is none. Whoever names a cell reveals it: there is no other move.
+    """The (row, column) of an answer; None if it has none. Naming a cell reveals it, because there is no other move.
 
     >>> parse_reveal("reveal 2 3"), parse_reveal("Row 2, column 3"), parse_reveal("(2, 3)"), parse_reveal("flag 2 3")
     ((2, 3), (2, 3), (2, 3), None)
@@ -267,7 +267,7 @@ def parse_reveal(answer: str) -> tuple[int, int] | None:
 
 @cache
 def _reader(which: Which) -> Reveal:
-    """One and the same object for each rule, because layouts are kept by it."""
+    """The same object for each rule, because layouts are cached by it."""
     return partial(_read_reveal, which)
 
 

@@ -1,4 +1,4 @@
-"""What can be known about the mines: the exact posterior over all layouts of a board.
+"""The exact posterior over the mine layouts of a Minesweeper board.
 
 A hypothesis is the layout before the first reveal, as a tuple of (row, column) in reading order; the prior is uniform
 over all `comb(cells - 1, mines)` of them, since the last cell is free. What a reveal shows is a function of the layout,
@@ -31,13 +31,13 @@ Reveal = Callable[[str], "Cell | None"]
 """The cell that a text reveals; None if it reveals none."""
 
 _KEPT = 2_000_000
-"""Boards that the filters kept for one size may hold between them: some 32 MB."""
+"""Maximum number of boards held by the cached filters of one size: about 32 MB."""
 _OVERHEAD = 200
-"""What an empty filter weighs, in boards."""
+"""The cost of an empty filter, in boards."""
 
 
 class Layouts:
-    """All layouts of `mines` mines on a grid, and the filters over them that episodes have asked for."""
+    """All layouts of `mines` mines on a grid, and the filters over them that episodes have requested."""
 
     def __init__(self, size: Grid, mines: int, reveal: Reveal) -> None:
         self.grid, self.mines, self.reveal = size, mines, reveal
@@ -53,7 +53,7 @@ class Layouts:
         return MineFilter(self, boards, boards, -1, "#" * self.grid.size)
 
     def node(self, key: tuple[Any, ...], build: Callable[[], MineFilter]) -> MineFilter:
-        """The filter for a history: kept, because episodes share histories (least recently used goes first)."""
+        """The filter for a history; cached, because episodes share histories (least recently used is evicted)."""
         found = self._kept.pop(key, None)
         if found is None:
             found = build()
@@ -66,7 +66,7 @@ class Layouts:
 
 @cache
 def layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
-    """The one `Layouts` of this size."""
+    """The shared `Layouts` of this size."""
     return Layouts(grid(rows, cols), mines, reveal)
 
 
@@ -119,7 +119,7 @@ class MineFilter(Filter):
         return MineFilter(self.game, self.layouts[alive], mines, first, board)
 
     def _after_moving(self, cell: int) -> Boards:
-        """The mines, once a first reveal of `cell` has moved a mine there to the last cell."""
+        """The mines after a first reveal of `cell`, which moves a mine there to the last cell."""
         return self.mines if self.first >= 0 else moved(self.layouts, cell, self.game.grid.size - 1)
 
     def belief(self) -> Belief:
@@ -133,7 +133,7 @@ class MineFilter(Filter):
     # --- what to reveal ----------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
-        """Bits; 0 for whatever reveals no closed cell."""
+        """Bits; 0 for a text that reveals no closed cell."""
         shape, cell = self.game.grid, self.game.reveal(action)
         if cell is None or not (0 <= cell[0] < shape.rows and 0 <= cell[1] < shape.cols):
             return 0.0
@@ -193,7 +193,7 @@ class _Cells(Sequence[Any]):
         return map(self._grid.cells, self._boards.tolist())
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
-        """By bisection, since beliefs are asked for the truth after every turn."""
+        """By bisection, because the truth is looked up in the belief after every turn."""
         if all(0 <= row < self._grid.rows and 0 <= col < self._grid.cols for row, col in value):
             board = np.uint64(self._grid.board(value))
             at = int(np.searchsorted(self._boards, board))
@@ -203,7 +203,7 @@ class _Cells(Sequence[Any]):
 
 
 def moved(layouts: Boards, cell: int, last: int) -> Boards:
-    """The mines after a first reveal of `cell`: a mine there lies in the `last` cell instead."""
+    """The mines after a first reveal of `cell`: a mine there moves to the `last` cell."""
     here = np.uint64(1 << cell)
     return np.where(layouts & here != 0, layouts ^ here | np.uint64(1 << last), layouts)
 
@@ -221,7 +221,7 @@ def outcome_bits(shape: Grid, mines: Boards, cell: int) -> float:
 
 
 def floods(shape: Grid, mines: Boards, cell: int) -> Boards:
-    """A number for what revealing `cell` shows on each board, none of which has a mine on or beside it.
+    """A number for the result of revealing `cell` on each board, none of which has a mine on or beside it.
 
     What is shown follows from the numbered cells at the rim of the flood, since all within them is empty. Their
     numbers, as bitboards of binary digits, are mixed into 64 bits: two of 250,000 boards shown differently get the

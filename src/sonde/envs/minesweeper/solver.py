@@ -27,7 +27,7 @@ from .._shared.needs import needs
 
 
 class Mines(Protocol):
-    """What a filter must offer: two numbers for every answer that reveals a closed cell."""
+    """What this agent requires of a filter: two numbers for every answer that reveals a closed cell."""
 
     def mine_probabilities(self) -> Mapping[str, float]: ...
     @property
@@ -36,7 +36,7 @@ class Mines(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class MinesweeperSolver(ProgramPolicy):
-    """See the module."""
+    """See the module docstring."""
 
     def act_now(self, view: View) -> Action:
         return Action(view.say(best_reveal(needs(view, Mines, "minesweeper", "with mine probabilities for this task"))))

@@ -1,4 +1,5 @@
-"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick one they do not.
+"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick a movie they do not
+know.
 
 Source: Multi-Turn Puzzles, section 2.1, appendix A.1, table 2. Published: a user likes a movie by a linear function of
 its attribute scores, with random weights of one decimal; a random budget per movie bounds the sum of its scores, every
@@ -44,14 +45,14 @@ if TYPE_CHECKING:
 ATTRIBUTES = ("action", "comedy", "romance", "suspense", "music", "history", "effects", "horror")
 USER = "user"
 LIMIT = 200_000
-"""Users that the prior may have at most; beyond it there is no filter."""
+"""Maximum number of users in the prior; beyond it there is no filter."""
 
 _USERS, _SETS = 20, 50
 _LONGEST = 500
 
 
 class State(NamedTuple):
-    """Name of the set of movies, weights in tenths, turns taken, and the question that waits for the user's answer."""
+    """The name of the movie set, weights in tenths, turns taken, and the question pending for the user."""
 
     movies: str
     weights: tuple[int, ...]
@@ -61,7 +62,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MovieRecommendation(Env[State], AnswerTags):
-    """See the module. The last turn is the pick, so `max_turns=n` means n - 1 questions."""
+    """See the module docstring. The last turn is the pick, so `max_turns=n` means n - 1 questions."""
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
 
@@ -99,7 +100,7 @@ class MovieRecommendation(Env[State], AnswerTags):
             raise invalid("movie_recommendation: max_turns", self.max_turns, "2 to 201")
 
     def _check_pairs(self) -> None:
-        """Two numbers each; lists become tuples, as they come from a configuration file."""
+        """Check for two numbers each; lists from a configuration file become tuples."""
         for name, low, high in (("weights", -1, 1), ("budget", self.min_credit, rules.TOP), ("decimals", 0, 2)):
             value: object = getattr(self, name)
             pair = tuple(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else ()
@@ -153,7 +154,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         first = 0 if split == "train" else _USERS
 
         def build(i: int) -> Task:
-            """Every user meets every set; neighbours differ in both."""
+            """Every user meets every movie set; neighbouring tasks differ in both."""
             again, number = divmod(i, _SETS)
             return self._task(f"{split}-{number}", self._users[first + (number + again) % _USERS], split, i)
 
@@ -190,7 +191,7 @@ class MovieRecommendation(Env[State], AnswerTags):
 
     @cached_property
     def _users(self) -> tuple[tuple[int, ...], ...]:
-        """The training users and then the test users: different vectors drawn from the prior."""
+        """The training users and then the test users: distinct vectors sampled from the prior."""
         zero = sum(-self._low * self._levels**i for i in range(self.attributes)) if self._low <= 0 else -1
         rng = Rng(0, "task", "movie_recommendation", self.preset, "users", 0)
         rows = [r for r in rng.sample(range(self._levels**self.attributes), 2 * _USERS + 1) if r != zero]
@@ -209,7 +210,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         return {}
 
     def movies(self, name: str) -> MovieSet:
-        """The set of movies of this name, made when it is first asked for."""
+        """The movie set of this name, built on first use."""
         found = self._sets.get(name)
         if found is None:
             found = self._sets[name] = self._make(name)
@@ -355,7 +356,7 @@ class MovieRecommendation(Env[State], AnswerTags):
 
 @lru_cache(maxsize=8)
 def _grid(env: MovieRecommendation) -> Grid:
-    """All users, and what was found out about them, shared by equal environments."""
+    """All users and their cached posteriors, shared by equal environments."""
     from .filter import Grid
 
     low, high = env.weights

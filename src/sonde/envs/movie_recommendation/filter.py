@@ -1,4 +1,4 @@
-"""The exact posterior over a movie fan's weights, and everything that follows from it.
+"""The exact posterior over a movie fan's weights, with its questions and picks.
 
 The prior is uniform over the whole grid of one-decimal weights but the indifferent user: what the agent is told, and
 nothing more. A truthful reply is a function of the weights; hence the posterior is uniform over the weights that would
@@ -37,13 +37,13 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 _VERDICTS = ("less", "equal", "more")
 _TIES = 128
-"""More than the movies of a list."""
+"""More than the number of movies in a list."""
 _KEPT = 20_000_000
-"""Rows held by filters that may come up again."""
+"""Maximum number of rows held by cached filters."""
 
 
 class Fact(NamedTuple):
-    """One thing learned: `movies` are the numbers named, `reply` is stars, 0-2 for a verdict, or a coded standing."""
+    """One observation: `movies` are the numbers named, `reply` is stars, 0-2 for a verdict, or a coded standing."""
 
     kind: str
     movies: tuple[int, ...]
@@ -51,7 +51,8 @@ class Fact(NamedTuple):
 
 
 class Grid:
-    """All users: every vector of n weights from `low` to `high` tenths but the zero vector, the last weight fastest."""
+    """All users: every vector of n weights from `low` to `high` tenths except the zero vector, the last weight varying
+    fastest."""
 
     def __init__(self, n: int, low: int, high: int) -> None:
         self.n, self.levels = n, high - low + 1
@@ -63,7 +64,7 @@ class Grid:
         self._size = 0
 
     def row(self, weights: Any) -> int:
-        """The number of a user given as a tuple of weights; -1 if there is none."""
+        """The index of a user given as a tuple of weights; -1 if there is none."""
         values = cast("tuple[Any, ...]", weights if isinstance(weights, tuple) else ())
         if len(values) != self.n or not all(w in self._digits for w in values):
             return -1
@@ -74,7 +75,8 @@ class Grid:
         return tuple(round(w) / 10 for w in self.weights_NA[row].tolist())
 
     def node(self, game: Game, seen: frozenset[Fact], alive: Callable[[], Rows]) -> Node:
-        """What is known after these facts: kept, because episodes share movies and histories (oldest goes first)."""
+        """The state of knowledge after these facts; cached, because episodes share movies and histories (oldest is
+        evicted)."""
         key = (game.name, seen)
         found = self._kept.get(key)
         if found is not None:
@@ -88,7 +90,7 @@ class Grid:
 
 
 class Game:
-    """One set of movies before one grid of users.
+    """One set of movies for one grid of users.
 
     `parse(text, picking)` gives the answer in an agent's text as `("rate", (i,))`, `("compare", (i, j))` or
     `("pick", (i,))`, if that is what is due, else None; `labels` are the names of seen and of unseen movies, `units`
@@ -118,11 +120,11 @@ class Game:
         return PreferenceFilter(self.grid.node(self, frozenset(), lambda: self.grid.everybody), 0)
 
     def likings(self, movies_MA: npt.NDArray[np.float32], rows: Rows) -> Likings:
-        """What each of these users makes of each movie."""
+        """Each of these users' liking of each movie."""
         return movies_MA @ self.grid.weights_NA[rows].T
 
     def replies(self, kind: str, movies: tuple[int, ...], rows: Rows) -> Codes:
-        """What each of these users would reply, as in `Fact.reply`."""
+        """Each of these users' reply, as in `Fact.reply`."""
         if kind == "compare":
             first, second = self.likings(self.seen_MA[list(movies)], rows)
             return _verdicts(first, second)
@@ -133,14 +135,14 @@ class Game:
 
 
 class Node:
-    """The users that are still possible after some facts, and what follows for the next question or the pick."""
+    """The users compatible with some facts, and the values of the next question or pick."""
 
     def __init__(self, game: Game, seen: frozenset[Fact], alive: Rows) -> None:
         self.game, self.seen, self.alive = game, seen, alive
         alive.setflags(write=False)
 
     def after(self, fact: Fact) -> Node:
-        """What is known with one fact more; nothing more if nobody would have replied so."""
+        """The knowledge after one more fact; unchanged if no user would have replied so."""
 
         def survivors() -> Rows:
             return self.alive[self.game.replies(fact.kind, fact.movies, self.alive) == fact.reply]
@@ -149,12 +151,12 @@ class Node:
         return found if len(found.alive) else self
 
     def gain(self, kind: str, movies: tuple[int, ...]) -> float:
-        """Entropy in bits of the reply."""
+        """Entropy of the reply in bits."""
         return _entropy(np.bincount(self.game.replies(kind, movies, self.alive)), len(self.alive))
 
     @cached_property
     def best_question(self) -> tuple[str, float]:
-        """Ratings before comparisons before the order of the list; comparisons only where they can gain more."""
+        """Ratings before comparisons before list order; comparisons only if they can gain more."""
         liked, n, names = self.game.likings(self.game.seen_MA, self.alive), len(self.alive), self.game.labels[0]
         low, span = _range(liked)
         bits = [_entropy(np.bincount(_stars(row, low, span, self.game.stars)), n) for row in liked]
@@ -171,7 +173,7 @@ class Node:
 
     @cached_property
     def picks(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """For every unseen movie the expected normalised rank, and the entropy of its standing in bits."""
+        """For every unseen movie its expected normalised rank, and the entropy of its standing in bits."""
         liked, n = self.game.likings(self.game.unseen_MA, self.alive), len(self.alive)
         counts = [np.bincount(_standings(liked, i), minlength=_TIES * len(liked)) for i in range(len(liked))]
         better, ties = np.divmod(np.arange(_TIES * len(liked)), _TIES)
@@ -187,7 +189,7 @@ class PreferenceFilter(Filter):
 
     @property
     def picking(self) -> bool:
-        """Whether the questions are over."""
+        """Whether the question phase is over."""
         return self.turn >= self.node.game.questions
 
     def observe(self, turn: Turn) -> PreferenceFilter:
@@ -220,7 +222,7 @@ class PreferenceFilter(Filter):
         return 0.0 if asked is None else self.node.gain(*asked)
 
     def best_question(self) -> tuple[str, float]:
-        """Among equals a rating, then the first; when the pick is due, the one whose standing says most."""
+        """Ties prefer a rating, then the first; when the pick is due, the movie whose standing is most informative."""
         if not self.picking:
             return self.node.best_question
         bits = self.node.picks[1]
@@ -232,13 +234,13 @@ class PreferenceFilter(Filter):
         return self.node.picks[0]
 
     def replies(self) -> tuple[tuple[str, tuple[str, ...], int], ...]:
-        """What the user has said: `("rate", ("M3",), stars)` and `("compare", ("M3", "M7"), -1, 0 or 1)`, sorted."""
+        """The user's answers so far: `("rate", ("M3",), stars)` and `("compare", ("M3", "M7"), -1, 0 or 1)`, sorted."""
         names = self.node.game.labels[0]
         facts = sorted(f for f in self.node.seen if f.kind != "pick")
         return tuple((f.kind, tuple(names[i] for i in f.movies), f.reply - (f.kind == "compare")) for f in facts)
 
     def profiles(self) -> dict[str, tuple[float, ...]]:
-        """The attribute scores, in points, of the movies that the agent has been shown by now."""
+        """The attribute scores, in points, of the movies shown to the agent so far."""
         game = self.node.game
         shown = zip(game.labels, (game.seen_MA, game.unseen_MA), game.units, strict=True)
         tables = [(names, movies.tolist(), unit) for names, movies, unit in shown][: 2 if self.picking else 1]
@@ -267,7 +269,7 @@ class _Users(Sequence[tuple[float, ...]]):
 
 
 def _find(grid: Grid, rows: Rows, hypothesis: Any) -> int:
-    """Where a user stands among these rows; -1 if nowhere."""
+    """The position of a user among these rows; -1 if absent."""
     row = grid.row(hypothesis)
     at = int(np.searchsorted(rows, row))
     return at if row >= 0 and at < len(rows) and rows[at] == row else -1
@@ -278,7 +280,7 @@ def _verdicts(first: Floats, second: Floats) -> npt.NDArray[np.uint8]:
 
 
 def _range(liked: Likings) -> tuple[Floats, Floats]:
-    """What each user makes of the movie liked least, and how far the one liked best is above it."""
+    """Each user's liking of the least liked movie, and the distance to the best liked one."""
     low = liked.min(axis=0)
     return low, liked.max(axis=0) - low
 

@@ -18,7 +18,7 @@ from .._shared.sub_episodes import legal_of
 
 
 class _Preferences(Protocol):
-    """What this agent asks of a filter: the record of the talk, nothing of what follows from it."""
+    """What this agent requires of a filter: the record of the talk, nothing derived from it."""
 
     def replies(self) -> Sequence[tuple[str, tuple[str, ...], int]]: ...
 
@@ -27,7 +27,8 @@ class _Preferences(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LookalikeRecommender(ProgramPolicy):
-    """See the module. Reads questions asked by others too: a comparison won counts one star more, one lost one less."""
+    """See the module docstring. Reads questions asked by others too: a comparison won counts one star more, one lost
+    one less."""
 
     def act_now(self, view: View) -> Action:
         talk, legal = (
@@ -41,7 +42,7 @@ class LookalikeRecommender(ProgramPolicy):
 
 
 def favourite(replies: Sequence[tuple[str, tuple[str, ...], int]]) -> str:
-    """The movie with the most points, the first mentioned among equals; empty where nothing was said.
+    """The movie with the most points, ties going to the first mentioned; empty if nothing was said.
 
     >>> favourite([("compare", ("M1", "M2"), 1), ("rate", ("M3",), 4), ("rate", ("M4",), 2)])
     'M3'

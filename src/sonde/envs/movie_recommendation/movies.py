@@ -1,4 +1,4 @@
-"""Movies, what a linear taste makes of them, and how a person talks about it. Integers throughout, so ties are exact.
+"""Movies, linear preferences over them, and how a person talks about both. Integers throughout, so ties are exact.
 
 Source: Multi-Turn Puzzles, appendix A.1. A *profile* is a movie's attribute scores in units of the last decimal shown;
 a *liking* is the sum of weight times score, with weights in tenths.
@@ -27,7 +27,7 @@ _MEANING = {"yes": "more", "no": "less"}
 
 
 def spread(rng: random.Random, amount: int, room: Sequence[int]) -> list[int]:
-    """`amount` units handed out at random, at most `room[i]` to the i-th; in random order, each what is left allows.
+    """`amount` units distributed at random, at most `room[i]` to the i-th; in random order, each takes what is left.
 
     Needs `0 <= amount <= sum(room)`.
     """
@@ -42,7 +42,7 @@ def spread(rng: random.Random, amount: int, room: Sequence[int]) -> list[int]:
 def profile(
     rng: random.Random, n: int, *, unit: int, budget: tuple[float, float], credit: int, sparse: int = 0
 ) -> Profile:
-    """A random movie of n attributes, `unit` units to the point.
+    """A random movie with n attributes, `unit` units per point.
 
     Its total is n times a number drawn from `budget`, in points: `credit` for every attribute and the rest at random,
     at most `TOP` each. Then `sparse` attributes fall back to `credit`.
@@ -55,12 +55,13 @@ def profile(
 
 
 def likings(weights: Sequence[int], profiles: Iterable[Profile]) -> list[int]:
-    """How much a user likes each movie."""
+    """The user's liking of each movie."""
     return [sum(map(mul, weights, p)) for p in profiles]
 
 
 def stars(liked: Sequence[int], i: int, most: int) -> int:
-    """The i-th movie in stars: the least liked of the list has 1, the best liked `most`, linear between, halves up.
+    """The i-th movie in stars: 1 for the least liked of the list, `most` for the best liked, linear in between, halves
+    up.
 
     A user who likes all of them equally gives the middle.
 
@@ -80,14 +81,14 @@ def verdict(first: int, second: int) -> str:
 
 
 class Standing(NamedTuple):
-    """Where a movie stands in a user's ranking: how many are liked better, how many others just as much."""
+    """A movie's rank for a user: how many movies are liked better, and how many others equally."""
 
     better: int
     ties: int
 
     def score(self, n: int) -> float:
-        """Normalised rank among n movies: 1 for the first, 0 for the last; movies liked equally share their mean, so
-        that a random movie has 0.5.
+        """Normalised rank among n movies: 1 for the first, 0 for the last; tied movies share their mean, so a random
+        movie has 0.5.
 
         >>> Standing(0, 0).score(40), Standing(39, 0).score(40), Standing(0, 39).score(40)
         (1.0, 0.0, 0.5)
@@ -105,7 +106,7 @@ def standing(liked: Sequence[int], i: int) -> Standing:
 
 
 def read_verdict(reply: str) -> str | None:
-    """What a user's words say to a comparison: `more`, `less`, `equal`; None if they say neither.
+    """The comparison that a user's words express: `more`, `less`, `equal`; None if they express none.
 
     >>> read_verdict("No, I like M7 more than M3."), read_verdict("I like both equally."), read_verdict("Hm.")
     ('less', 'equal', None)
@@ -115,7 +116,7 @@ def read_verdict(reply: str) -> str | None:
 
 
 def read_stars(reply: str, most: int) -> int | None:
-    """The first whole number in a user's words if it is a possible rating; names such as M3 are no numbers.
+    """The first whole number in a user's words if it is a possible rating; names such as M3 do not count.
 
     >>> read_stars("I would give M3 a 4 out of 5.", 5), read_stars("About 3.5 stars", 5), read_stars("9 stars", 5)
     (4, None, None)
@@ -148,7 +149,7 @@ def table(
     credit: int,
     sparse: int,
 ) -> Table:
-    """One random movie per label, and lines of text: the names of the attributes, then a movie each."""
+    """One random movie per label, and lines of text: the attribute names, then one movie each."""
     n, decimals = len(attributes), len(str(unit)) - 1
     made = tuple(profile(rng, n, unit=unit, budget=budget, credit=credit, sparse=sparse) for _ in labels)
     lines = [" ".join(["movie", *attributes])]
@@ -158,7 +159,7 @@ def table(
 
 
 class Answers:
-    """What an agent may say: questions about the movies seen, picks of those unseen, each with their numbers.
+    """The agent's possible answers: questions about seen movies and picks of unseen ones, each with their numbers.
 
     >>> said = Answers(("M1", "M2"), ("U1",))
     >>> said.read("Compare M2 and m1", picking=False), said.listing
@@ -174,7 +175,7 @@ class Answers:
         """Questions (a comparison in one of its two directions) and picks."""
 
     def read(self, answer: str, *, picking: bool) -> str | None:
-        """The question or pick that an answer is, whatever its case and spaces; commas, brackets and `and` pass."""
+        """The question or pick in an answer, ignoring case and spaces; commas, brackets and `and` are allowed."""
         if len(answer) > 100:
             return None
         kind, *names = split_words(answer.replace(",", " ").replace(":", " ")) or [""]
@@ -184,11 +185,11 @@ class Answers:
         return text if text in (self.picks if picking else self.questions) else None
 
     def parse_reply(self, text: str, picking: bool, which: Which) -> str | None:
-        """The same of a whole reply; `which` of several answers counts."""
+        """The same for a whole reply; `which` of several answers counts."""
         listed = self.picks if picking else self.questions
         return parse_answer(text, partial(self.read, picking=picking), begins_another(listed), which=which)
 
     def parse(self, which: Which, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
-        """What a reply asks or picks, and the numbers of its movies."""
+        """The kind of a reply, question or pick, and the numbers of its movies."""
         found = self.parse_reply(text, picking, which)
         return None if found is None else (found.partition(" ")[0], (self.picks if picking else self.questions)[found])

@@ -18,7 +18,7 @@ from .._shared.sub_episodes import legal_of
 
 
 class _Preferences(Protocol):
-    """What this agent asks of a filter."""
+    """What this agent requires of a filter."""
 
     def best_question(self) -> tuple[str, float]: ...
     def expected_scores(self) -> Sequence[float]: ...
@@ -26,7 +26,7 @@ class _Preferences(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class MovieRecommendationSolver(ProgramPolicy):
-    """See the module. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
+    """See the module docstring. Needs a filter with `expected_scores`, one value per legal answer of the last turn."""
 
     def act_now(self, view: View) -> Action:
         known, legal = (

@@ -15,7 +15,7 @@ from sonde.core import Action, ProgramPolicy, UserError, View
 
 @dataclass(frozen=True, kw_only=True)
 class MovieFan(ProgramPolicy):
-    """See the module. Needs the private facts `question`, `truth` and `stars`."""
+    """See the module docstring. Needs the private facts `question`, `truth` and `stars`."""
 
     kind: ClassVar[str] = "users"
 
@@ -27,7 +27,7 @@ class MovieFan(ProgramPolicy):
 
 
 def sentence(question: str, truth: str | int, stars: int) -> str:
-    """The true answer as a person would give it.
+    """The true answer in a person's words.
 
     >>> sentence("compare M3 M7", "less", 5), sentence("rate M3", 4, 5)
     ('No, I like M7 more than M3.', 'I give M3 4 of 5 stars.')

@@ -1,4 +1,4 @@
-"""RiverSwim without arrays: the chances of a stroke, what it pays, and labels for caves and tunnels."""
+"""RiverSwim without arrays: the probabilities and rewards of a stroke, and labels for caves and tunnels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 
 
 def current(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float, int], ...]:
-    """Where a stroke in a river of n places leads, as `(probability, place)`.
+    """The possible results of a stroke in a river of n places, as `(probability, place)`.
 
     >>> current(3, "stated", 1, upstream=True)
     ((0.05, 0), (0.6, 1), (0.35, 2))
@@ -40,7 +40,8 @@ def current(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float,
 
 
 def pay(n: int, place: int, upstream: bool, after: int, by_next: bool = False) -> float:
-    """What a stroke that comes out at place `after` pays. `by_next`: the last place pays only who is still there.
+    """The reward of a stroke that ends at place `after`. `by_next`: the last place pays only a swimmer who is still
+    there.
 
     >>> pay(3, 2, True, 1), pay(3, 2, True, 1, by_next=True), pay(3, 2, True, 2, by_next=True)
     (1.0, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""RiverSwim: swim against a current through caves whose labels say nothing, to a reward that is far upstream.
+"""RiverSwim: swim against a current through caves with uninformative labels to a reward that is far upstream.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3, after Strehl and Littman
 (2008) and Osband et al. (2013). One tunnel of each cave leads downstream for certain, the other upstream with
@@ -56,7 +56,7 @@ _REWARDS = {r: Frozen({AGENT: r}) for r in (0.0, SMALL, GREAT)}
 
 
 class State(NamedTuple):
-    """The labels, the place of the swimmer (counted from the first cave), the steps taken and the rewards so far."""
+    """The labels, the swimmer's place (counted from the first cave), the steps taken and the rewards so far."""
 
     labels: Labels
     place: int = 0
@@ -66,7 +66,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RiverSwim(TabularEnv[State], AnswerTags):
-    """See the module. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`,
+    """See the module docstring. None takes the preset's value. `caves` in 2..7; `ends` is `stated` or `osband`,
     `rewards` `action` or `transition`."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
@@ -152,7 +152,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return self._told_of(_drawn(self.labels, self.labels[rng.randrange(self.n)], rng))
 
     def _told_of(self, labels: Labels) -> Frozen[Any]:
-        """What is public about a river with these labels."""
+        """The public facts about a river with these labels."""
         public: dict[str, Any] = {"caves": self.labels, "start": labels.order[0]}
         if self.downstream_known:
             from .filter import known_downstream
@@ -219,7 +219,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return [(p, self._swum(state, tunnel, after)) for p, after in self._rows(state, tunnel)]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        """One draw from `outcomes`, building only the one that happens."""
+        """Sample one step, without building the other outcomes."""
         tunnel = _named(text, self.which_answer)
         if tunnel is None:
             return self._unread(state, text)
@@ -237,7 +237,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return self._next(State(labels, place, turn + 1, total + reward), _stroke(tunnel, order[place], reward), info)
 
     def _unread(self, state: State, text: str) -> Step:
-        """An answer that names no tunnel costs the step; none at all ends the episode."""
+        """An answer that names no tunnel wastes the step; a reply without an answer ends the episode."""
         say, cave = pieces("river_swim"), state.labels.order[state.place]
         if read_answer(text) is None:
             info = fact("format", state.turn, self.h, cave, None, 0.0, cave)
@@ -262,7 +262,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return Outcome("win" if won else "loss", score)
 
     def _now(self, cave: str, turn: int) -> str:
-        """Where the swimmer is and when."""
+        """The swimmer's cave and the current step, as text."""
         round_, step = divmod(turn, self.h)
         return _clock("round" if step == 0 else "step", cave, round_ + 1, self.rounds, step + 1, self.h)
 
@@ -279,7 +279,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return _problem(self, public["start"], public.get("known", ()))
 
     def world(self, state: State) -> World:
-        """The tables behind a state of an episode, in the order of `model`'s labels."""
+        """The tables of the world behind a state, in the order of `model`'s labels."""
         from .filter import labelled
 
         return labelled(self.model({"start": state.labels.order[0]}), self.ends, state.labels)
@@ -319,7 +319,7 @@ def _game(env: RiverSwim, public: Frozen[Any]) -> Game:
 
 
 def _drawn(caves: Sequence[str], start: str, rng: Random) -> Labels:
-    """A labelling with this start, uniformly."""
+    """A uniformly random labelling with this start."""
     others = [c for c in caves if c != start]
     rng.shuffle(others)
     return Labels((start, *others), tuple(TUNNELS[rng.randrange(2)] for _ in caves))

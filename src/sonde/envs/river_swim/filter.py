@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 @cache
 def chain(n: int, ends: str, by_next: bool = False) -> World:
-    """The river by place: action 0 swims downstream, 1 upstream. Rewards are what a stroke pays on average."""
+    """The river by place: action 0 swims downstream, 1 upstream. Rewards are expected payments of a stroke."""
     transition, paid = np.zeros((n, 2, n)), payments(n, by_next)
     for place, act in product(range(n), range(2)):
         for p, after in current(n, ends, place, bool(act)):
@@ -37,7 +37,7 @@ def chain(n: int, ends: str, by_next: bool = False) -> World:
 
 @cache
 def payments(n: int, by_next: bool) -> Floats:
-    """What a stroke pays by place, action and next place, shape `(S, A, S)`."""
+    """The payment of a stroke by place, action and next place, shape `(S, A, S)`."""
     places = range(n)
     return np.array([[[pay(n, s, up, t, by_next) for t in places] for up in (False, True)] for s in places])
 
@@ -51,7 +51,7 @@ def labellings(caves: tuple[str, ...], start: str) -> tuple[Labels, ...]:
 
 
 class Game(NamedTuple):
-    """What stays the same over an episode, and the arrays over N labellings: `place_NC` of each cave in the order of
+    """The constants of an episode, and arrays over N labellings: `place_NC` of each cave in the order of
     `problem.states`, and `up_NC`, the number of its upstream tunnel."""
 
     problem: Problem
@@ -89,7 +89,7 @@ def labelled(problem: Problem, ends: str, labels: Labels) -> World:
 
 
 class RiverFilter(Filter):
-    """The exact posterior over labellings. `alive` numbers those left and `weights` are their probabilities."""
+    """The exact posterior over labellings. `alive` indexes those left and `weights` are their probabilities."""
 
     def __init__(self, game: Game, alive: Ints, weights: Floats, cave: str, turn: int, tables: Conjugate) -> None:
         self.game, self.alive, self.weights = game, alive, weights

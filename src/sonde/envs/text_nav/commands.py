@@ -1,4 +1,4 @@
-"""Reading a command, in time linear in its length: a verb, and what it is done to, in any of the usual words for it."""
+"""Parse a command, in time linear in its length: a verb and its objects, in any common wording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .._shared.answer import parse_answer
 
 _LONGEST = 200
-"""Characters of a command."""
+"""Maximum length of a command in characters."""
 
 
 class Command(NamedTuple):
@@ -32,7 +32,7 @@ _TO_ONE = {
     "examine": "examine", "look at": "examine", "x": "examine", "take": "take", "get": "take", "pick up": "take",
 }  # fmt: skip
 _MARKS = str.maketrans(dict.fromkeys('*_`"“”', ""))
-"""What may stand around a name, and is part of none."""
+"""Characters that may surround a name without being part of it."""
 _ARTICLES = pattern(r"\b(?:the|a|an) ")
 _ONE = pattern(rf"({'|'.join(_TO_ONE)}) (.+)")
 _FROM = pattern(r"(?:take|get|pick up|remove) (.+?) (?:from|off|out of) (.+)")
@@ -40,12 +40,12 @@ _PUT = pattern(r"(?:put|place|insert|set) (.+?) (?:on top of|into|inside|in|onto
 WORDS = frozenset(
     ("a", "an", "at", "down", "from", "in", "inside", "into", "of", "off", "on", "onto", "out", "the", "up")
 )  # fmt: skip
-"""What no name may contain, so that every command can be read in one way only."""
+"""Words that no name may contain, so that every command is unambiguous."""
 
 
 def read_command(text: str) -> Command | None:
-    """The command that a reply gives, None if it gives none: what follows the last thinking, or what stands there in
-    answer tags, must be one command and nothing else, whatever its case and the frame around it.
+    """The command in a reply, None if there is none: the text after the last thinking, or its answer tags, must be
+    exactly one command, ignoring case and frame.
 
     >>> read_command("<think>look?</think> Put the plate on the table."), read_command("go east, then take the plate")
     (Command(verb='put', thing='plate', target='table'), None)
@@ -58,7 +58,7 @@ def _command(answer: str) -> Command | None:
 
 
 def _open(command: Command) -> bool:
-    """Whether a command may go on: things have names of several words, and another thing may follow."""
+    """Whether a command may be unfinished: names have several words, and another object may follow."""
     return bool(command.thing) and command.verb != "go"
 
 

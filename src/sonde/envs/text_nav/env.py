@@ -60,7 +60,7 @@ _PRESETS = {
 }
 _OBSERVED = ("full", "partial")
 _TESTED = 10
-"""Wordings of test tasks in the paper's house."""
+"""Number of wordings of test tasks in the paper's house."""
 _TRAINED = 90
 _GENERATED = {"train": 1000, "test": 100}
 _LMRL_HOUSE = Frozen(house="lmrl")
@@ -68,7 +68,7 @@ _AT_GOAL = Frozen({AGENT: 1.0})
 
 
 class State(NamedTuple):
-    """The world, the setup it began with, the wording and the turns taken."""
+    """The world, the initial setup, the wording and the turns taken."""
 
     world: World
     setup: Setup
@@ -78,8 +78,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TextNav(CertainEnv[State]):
-    """See the module. None takes the preset's value. `observed` is `full` or `partial`; `rooms`, 8 to 20, fixes the
-    number of rooms of generated houses; `max_turns` is the number of commands."""
+    """See the module docstring. None takes the preset's value. `observed` is `full` or `partial`; `rooms`, 8 to 20,
+    fixes the number of rooms of generated houses; `max_turns` is the number of commands."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -107,7 +107,7 @@ class TextNav(CertainEnv[State]):
 
     @cached_property
     def _known(self) -> bool:
-        """Whether nothing is hidden, in any task of this configuration's own."""
+        """Whether nothing is hidden in this configuration's own tasks."""
         return self._full and self.preset != "generated"
 
     @cached_property
@@ -145,7 +145,7 @@ class TextNav(CertainEnv[State]):
         return self._task(_LMRL_HOUSE, _checked_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
 
     def _generated(self, split: str, index: int) -> Task:
-        """The hash of the list of rooms decides which split may have it, so no house is in both."""
+        """Generate a task; the hash of the list of rooms decides its split, so no house is in both."""
         rng = Random(derive(0, "task", "text_nav", self.preset, split, index))
         names: list[str] = []
         while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
@@ -235,14 +235,14 @@ class TextNav(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        """Over the setups; None where there is nothing that may be hidden."""
+        """Over the setups; None if nothing can be hidden."""
         house = named(public)
         return None if "start" in public and len(house.spots[house.goal.thing]) == 1 else super().filter(public)
 
 
 @lru_cache(maxsize=1 << 12)
 def _info(result: str, command: Command | None) -> Frozen[Any]:
-    """What came of a reply, and the command it was read as; `why` it was invalid."""
+    """The result of a reply and the command it was read as; `why` says what made it invalid."""
     if command is None:
         return Frozen(result="invalid", why="unreadable")
     facts = Frozen[Any](verb=command.verb, thing=command.thing, target=command.target)
@@ -250,7 +250,7 @@ def _info(result: str, command: Command | None) -> Frozen[Any]:
 
 
 def _wording(number: int) -> int:
-    """The wording of that number, in an order that mixes them."""
+    """The wording with that number, in a mixing order."""
     return 37 * number % WORDINGS
 
 

@@ -1,4 +1,4 @@
-"""Houses drawn at random: rooms that grow over a grid, a few doors more, furniture, things, and something to find."""
+"""Random houses: rooms that grow over a grid, a few extra doors, furniture, things, and something to find."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ THINGS = (
 )  # fmt: skip
 _SHIFTS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 _DOOR = 0.3
-"""Chance of a door between two rooms that lie side by side and have none yet."""
+"""Probability of a door between two adjacent rooms without one."""
 _CLUES = 3
-"""Rooms in one of which the thing to find is."""
+"""The number of rooms among which the thing to find is placed."""
 
 Cell = tuple[int, int]
 
@@ -57,7 +57,7 @@ def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
 
 
 def _cells(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
-    """The cells of the rooms, each with the number of the room that it was first joined to (-1 for the first)."""
+    """The cells of the rooms, each with the number of the room it was first joined to (-1 for the first)."""
     found: list[tuple[Cell, int]] = [((0, 0), -1)]
     while len(found) < rooms:
         i = rng.randrange(len(found))

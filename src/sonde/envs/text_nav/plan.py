@@ -74,7 +74,7 @@ LMRL: Frozen[Any] = freeze(
     }
 )
 HOUSES: Mapping[str, Frozen[Any]] = {"lmrl": LMRL}
-"""The houses that have a name."""
+"""The houses with a name."""
 
 Place = tuple[str, str]
 """A room and a piece of furniture in it."""
@@ -83,7 +83,7 @@ _MOST_ROOMS, _MOST = 40, 60
 
 
 class Setup(NamedTuple):
-    """What may be hidden: the room where the walk begins, and where the goal's thing is at first.
+    """The part of a task that may be hidden: the room where the walk begins, and the initial place of the goal's thing.
 
     >>> Setup("garden", ("living room", "table")).start
     'garden'
@@ -95,7 +95,7 @@ class Setup(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def house_of(plan: Mapping[str, Any]) -> House:
-    """The house of a plan that was checked."""
+    """The house of a checked plan."""
     rooms = tuple(row[0] for row in plan["rooms"])
     number = {name: i for i, name in enumerate(rooms)} | {"": -1}
     exits = tuple(tuple(number[name] for name in row[1:]) for row in plan["rooms"])
@@ -119,13 +119,13 @@ def place_in(house: House, place: int) -> Place:
 
 
 def first_world(house: House, setup: Setup) -> World:
-    """The world in which an episode of this setup begins."""
+    """The world at the start of an episode with this setup."""
     place = next(p for p in house.spots[house.goal.thing] if place_in(house, p) == setup.place)
     return begin(house, house.rooms.index(setup.start), place)
 
 
 def setups(public: Mapping[str, Any]) -> Sequence[Setup]:
-    """Every setup that shows at first what `public` says is seen: of any start, or of the one that is told."""
+    """Every setup whose visible part `public` describes: with any start, or with the one that is told."""
     house, full = named(public), "start" in public
     starts = (public["start"],) if full else house.rooms
     spots = house.spots[house.goal.thing]
@@ -137,7 +137,7 @@ def setups(public: Mapping[str, Any]) -> Sequence[Setup]:
 
 
 def checked_plan(field: str, value: Json) -> Frozen[Any]:
-    """A plan from outside, or an error that names the field."""
+    """Check a plan from outside; an error names the field."""
     plan: Any = freeze(value)
     if not isinstance(plan, Frozen) or set(cast("Frozen[Any]", plan)) != {"rooms", "furniture", "things", "goal"}:
         raise invalid(field, value, "a mapping with rooms, furniture, things and goal")
@@ -187,7 +187,7 @@ def _checked_rooms(field: str, value: Json) -> tuple[str, ...]:
 
 
 def _leads_back(exits: Mapping[str, tuple[Any, ...]], room: str, way: int) -> bool:
-    """Whether there is no door that way, or one to another room from which the opposite one leads back."""
+    """Whether there is no door that way, or one to another room whose opposite door leads back."""
     there = exits[room][way]
     back = exits.get(there, ())
     return there == "" or (there != room and len(back) == len(DIRECTIONS) and back[(way + 2) % 4] == room)

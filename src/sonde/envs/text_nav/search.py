@@ -1,4 +1,4 @@
-"""The shortest way to the goal of a house, from one world or from all that are possible.
+"""The shortest path to the goal of a house, from one world or from all possible ones.
 
 What is possible is a set of worlds that look alike. A command moves each, costs one, and tells them apart by what is
 seen then. V(B), the commands to the goal under the best plan, summed over the worlds of a set, is the least solution of
@@ -23,7 +23,8 @@ Worlds = frozenset[World]
 
 @lru_cache(maxsize=1 << 14)
 def steps_left(world: World) -> int:
-    """The fewest commands to the goal when everything is known: to the thing, and with it to where it belongs."""
+    """The minimum number of commands to the goal if everything is known: to the thing, and with it to its
+    destination."""
     house, room, where, _ = world
     goal, place = house.goal, where[house.goal.thing]
     if world.done:
@@ -44,8 +45,8 @@ def _closed(world: World, place: int) -> bool:
 
 
 def best_command(worlds: Worlds, full: bool, first: Worlds | None = None) -> str:
-    """A command of the shortest plan; ties go to the first of those that `choices` lists. `first` is a set from which
-    the plan was followed so far, if there is one, so that it is made once."""
+    """A command of the shortest plan; ties go to the first that `choices` lists. `first` is a set from which the plan
+    has been followed so far, if any, so that it is computed once."""
     if len(worlds) == 1:
         (world,) = worlds
         return min(choices(worlds, full), key=lambda c: steps_left(after(world, c)))
@@ -57,7 +58,7 @@ def best_command(worlds: Worlds, full: bool, first: Worlds | None = None) -> str
 
 @lru_cache(maxsize=64)
 def total_steps(worlds: Worlds, full: bool) -> Mapping[Worlds, int]:
-    """V of this set and of every set of several worlds that can come up from it."""
+    """V of this set and of every set of several worlds reachable from it."""
     below = _reachable(worlds, full)
     values = {some: sum(map(steps_left, some)) for some in below}
     changed = True
@@ -78,7 +79,7 @@ def _value(values: Mapping[Worlds, int], worlds: Worlds) -> int:
 
 
 def _reachable(worlds: Worlds, full: bool) -> Mapping[Worlds, list[tuple[Worlds, ...]]]:
-    """Every set of several worlds that can come up, with the parts that each command leads to; small sets first."""
+    """Every reachable set of several worlds, with the parts that each command leads to; small sets first."""
     waiting, found = [worlds], dict[Worlds, list[tuple[Worlds, ...]]]()
     while waiting:
         some = waiting.pop()
@@ -90,12 +91,12 @@ def _reachable(worlds: Worlds, full: bool) -> Mapping[Worlds, list[tuple[Worlds,
 
 @lru_cache(maxsize=1 << 16)
 def parts(worlds: Worlds, command: str, full: bool) -> tuple[Worlds, ...]:
-    """The sets that a command leads to, worlds at the goal left out."""
+    """The sets after a command, without worlds at the goal."""
     return alike((world for old in worlds if not (world := after(old, command)).done), full)
 
 
 def alike(worlds: Iterable[World], full: bool) -> tuple[Worlds, ...]:
-    """Worlds in sets that look alike."""
+    """Group worlds by what they look like."""
     groups: dict[Scene, set[World]] = {}
     for world in worlds:
         groups.setdefault(seen(world, full), set()).add(world)
@@ -103,7 +104,7 @@ def alike(worlds: Iterable[World], full: bool) -> tuple[Worlds, ...]:
 
 
 def after(world: World, command: str) -> World:
-    """The world after a command that can be read."""
+    """The world after a readable command."""
     read = read_command(command)
     assert read is not None, command
     return obey(world, read)[0]
@@ -122,7 +123,7 @@ def choices(worlds: Worlds, full: bool) -> tuple[str, ...]:
 
 
 def _order(command: str) -> tuple[int, str]:
-    """What is done with things before ways, and ways in the order of the compass."""
+    """Sort key: commands on things before directions, directions in compass order."""
     verb, _, rest = command.partition(" ")
     return (1 + DIRECTIONS.index(rest), "") if verb == "go" else (0, command)
 

@@ -19,7 +19,7 @@ from .track import at_first, possible
 
 @dataclass(frozen=True, kw_only=True)
 class TextNavSolver(ProgramPolicy):
-    """See the module. Plays `text_nav`."""
+    """See the module docstring. Plays `text_nav`."""
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":

@@ -1,4 +1,4 @@
-"""The worlds that a walker may be in, from all that it may know."""
+"""The worlds that a walker may be in, given all that it may know."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def possible(view: View) -> frozenset[World]:
-    """Each first world that is left, moved along with every command so far."""
+    """Each remaining initial world, updated by every command so far."""
     known = view.filter
     left: Iterable[Setup] = setups(view.public) if known is None else known.belief().hypotheses
     return frozenset(_now(first_world(named(view.public), setup), view) for setup in left)
@@ -32,7 +32,7 @@ def _now(world: World, view: View) -> World:
 
 
 def at_first(view: View) -> frozenset[World]:
-    """Each first world that the public part leaves."""
+    """Each initial world compatible with the public part."""
     return _at_first(frozen(view.public))
 
 

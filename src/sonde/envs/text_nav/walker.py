@@ -33,7 +33,7 @@ _CHOICES = (*HALVES, "drawn")
 
 @dataclass(frozen=True, kw_only=True)
 class TextNavWalker(ProgramPolicy):
-    """See the module. Plays `text_nav`. `half` is the half that is known: `near`, `far` or `drawn`."""
+    """See the module docstring. Plays `text_nav`. `half` is the known half: `near`, `far` or `drawn`."""
 
     half: str = "drawn"
 

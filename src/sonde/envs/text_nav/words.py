@@ -1,4 +1,4 @@
-"""What is told in a house: scenes, answers, goals and plans as text, each in several wordings.
+"""Texts about a house: scenes, answers, goals and plans, each in several wordings.
 
 A wording is a number below 144. It fixes which of 12 styles every turn is told in: they follow each other in steps of
 a length of their own, so that a house is told in other words in another task, and in other words from turn to turn.
@@ -15,7 +15,7 @@ from .plan import place_in
 from .world import CLOSED, DIRECTIONS, SURFACE, House, Scene, World, carried, seen
 
 _STYLES = 12
-"""A multiple of the numbers of variants there are: three and four."""
+"""A multiple of the numbers of variants that occur: three and four."""
 WORDINGS = _STYLES**2
 
 
@@ -26,7 +26,7 @@ def style(wording: int, turn: int) -> int:
 
 
 def _say(name: str, way: int) -> str:
-    """A piece in one of its variants, which stand one to a line."""
+    """A piece in one of its variants, one per line."""
     lines = pieces("text_nav")[name].split("\n")
     return lines[way % len(lines)]
 
@@ -43,7 +43,7 @@ def _one(name: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def scene_in_words(scene: Scene, full: bool, way: int) -> str:
-    """All that can be seen, in one paragraph."""
+    """Everything visible, in one paragraph."""
     said = [_say("room", way).format(room=scene.room) if full else _say("some_room", way)]
     said += [_furniture(name, how, content, way) for name, how, content in scene.furniture]
     if scene.floor:
@@ -72,7 +72,7 @@ def carried_in_words(things: Sequence[str], way: int) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def answered(world: World, command: Command | None, result: str, full: bool, way: int) -> str:
-    """What a command is answered with: what came of it, and what is seen now. No command: what commands there are."""
+    """The answer to a command: its result, and what is visible now. Without a command: the list of commands."""
     scene = scene_in_words(seen(world, full), full, way)
     if result == "looked":
         return scene
@@ -87,7 +87,7 @@ def answered(world: World, command: Command | None, result: str, full: bool, way
 
 
 def goal_in_words(house: House) -> str:
-    """The task, and where the thing is: the place, or the rooms that it may be in."""
+    """The task, and where the thing is: its place, or the rooms it may be in."""
     goal, spots = house.goal, house.spots[house.goal.thing]
     thing, (room, target) = house.things[goal.thing], place_in(house, goal.place)
     kind = "goal_shut" if goal.shut else "goal_on" if house.at(goal.place).kind == SURFACE else "goal_in"
@@ -98,7 +98,7 @@ def goal_in_words(house: House) -> str:
 
 @lru_cache(maxsize=256)
 def plan_in_words(house: House) -> str:
-    """The whole house, a room to a line, but for the thing that must be found."""
+    """The whole house, one line per room, without the thing to find."""
     return "\n".join(_room(house, room) for room in range(len(house.rooms)))
 
 
@@ -119,6 +119,6 @@ def _held(house: House, place: int, name: str, kind: str) -> str:
 
 
 def _things(house: House, place: int) -> list[str]:
-    """What is at a place at first, without the goal's thing, which the goal tells of."""
+    """The initial contents of a place, without the goal's thing, which the goal text covers."""
     rows = zip(house.things, house.spots, strict=True)
     return [name for i, (name, spots) in enumerate(rows) if spots[0] == place and i != house.goal.thing]

@@ -1,4 +1,4 @@
-"""A house, what is in it, and what a command does: the rules of `text_nav`, without a word of what is told.
+"""A house, its contents and the effects of commands: the rules of `text_nav`, without any text.
 
 A place is a number: the floor of a room (its index), a piece of furniture (after the rooms), or the hands of the one
 who walks (after the furniture). Furniture is a surface, or a container that opens and closes; what lies in a closed
@@ -17,11 +17,11 @@ from .commands import Command
 
 DIRECTIONS = ("north", "east", "south", "west")
 SURFACE, OPEN, CLOSED = KINDS = ("surface", "open", "closed")
-"""What furniture can be: a surface, a container that is open at first, one that is closed at first."""
+"""Kinds of furniture: a surface, an initially open container, an initially closed one."""
 FLOOR = "floor"
 REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut"})
-"""Why a command was not obeyed: no door there; no such thing here; it does not open; it is open, or closed, already;
-furniture; carried already; not carried; closed."""
+"""Reasons why a command was refused: no door there; no such thing here; it does not open; it is already open, or
+closed; furniture; already carried; not carried; closed."""
 NONE: tuple[str, ...] = ()
 
 
@@ -34,7 +34,7 @@ class Furniture(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """The thing that must come to a place (furniture), which must be closed then if `shut`."""
+    """The thing to bring to a place (furniture), which must be closed afterwards if `shut`."""
 
     thing: int
     place: int
@@ -43,8 +43,8 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True)
 class House:
-    """Rooms, for each the rooms north, east, south and west of it (-1: no door), furniture, things, the places that
-    each thing may have at first, and the goal."""
+    """Rooms, the rooms north, east, south and west of each (-1: no door), furniture, things, the possible initial
+    places of each thing, and the goal."""
 
     rooms: tuple[str, ...]
     exits: tuple[tuple[int, ...], ...]
@@ -61,23 +61,23 @@ class House:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without what is cached: hashes of texts differ between processes."""
+        """Pickle without cached values: hashes of text differ between processes."""
         return House, (self.rooms, self.exits, self.furniture, self.things, self.spots, self.goal)
 
     @cached_property
     def held(self) -> int:
-        """The place of what is carried."""
+        """The place that stands for what is carried."""
         return len(self.rooms) + len(self.furniture)
 
     @cached_property
     def inside(self) -> tuple[tuple[int, ...], ...]:
-        """For each room, the places of its furniture."""
+        """The places of each room's furniture."""
         first = len(self.rooms)
         return tuple(tuple(first + i for i, f in enumerate(self.furniture) if f.room == r) for r in range(first))
 
     @cached_property
     def opened(self) -> int:
-        """Which containers are open at first, a bit for each place."""
+        """The initially open containers, one bit per place."""
         first = len(self.rooms)
         return sum(1 << (first + i) for i, f in enumerate(self.furniture) if f.kind == OPEN)
 
@@ -86,12 +86,13 @@ class House:
         return self.furniture[place - len(self.rooms)]
 
     def room_of(self, place: int) -> int:
-        """The room that a place other than the hands is in."""
+        """The room of a place other than the hands."""
         return place if place < len(self.rooms) else self.at(place).room
 
     @cached_property
     def steps(self) -> tuple[Mapping[int, int], ...]:
-        """For each room, how many doors away the rooms are from which it can be reached: every one, as doors are."""
+        """For each room, the distance in doors of all rooms from which it can be reached; since doors work both ways,
+        these are all rooms."""
         return tuple(_steps(self.exits, room) for room in range(len(self.rooms)))
 
 
@@ -122,8 +123,8 @@ class World(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What can be seen: the room's name and what is carried (neither where observation is partial), the ways out, the
-    furniture as (name, how it is, what lies there), and what lies on the floor. How it is: surface, open or closed."""
+    """The visible scene: the room's name and what is carried (neither under partial observation), the exits, the
+    furniture as (name, state, contents), and what lies on the floor. The state is surface, open or closed."""
 
     room: str
     ways: tuple[str, ...]
@@ -133,14 +134,14 @@ class Scene(NamedTuple):
 
 
 def begin(house: House, room: int, place: int) -> World:
-    """The first world when the goal's thing is at that place; other things are at the only place they may have."""
+    """The initial world if the goal's thing is at that place; every other thing has only one possible place."""
     where = bytes(place if i == house.goal.thing else spots[0] for i, spots in enumerate(house.spots))
     return World(house, room, where, house.opened)
 
 
 @lru_cache(maxsize=1 << 15)
 def seen(world: World, full: bool) -> Scene:
-    """What a walker sees; not `full`, without the room's name and what is carried."""
+    """What a walker sees; if not `full`, without the room's name and what is carried."""
     house, room, where, _ = world
     lying: dict[int, list[str]] = {}
     for name, place in zip(house.things, where, strict=True):
@@ -170,8 +171,8 @@ def carried(world: World) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 15)
 def admissible(world: World) -> tuple[str, ...]:
-    """The commands that would change something here: ways, containers, things within reach, things carried. What only
-    looks (`look`, `inventory`, `examine`) is understood too, but shows nothing that is not told anyway."""
+    """The commands that would change something here: directions, containers, things within reach, things carried.
+    Commands that only look (`look`, `inventory`, `examine`) are understood too, but reveal nothing new."""
     scene, mine = seen(world, full=False), carried(world)
     opens = [
         f"{'open' if state == CLOSED else 'close'} {name}" for name, state, _ in scene.furniture if state != SURFACE
@@ -187,8 +188,8 @@ def admissible(world: World) -> tuple[str, ...]:
 
 
 def obey(world: World, command: Command) -> tuple[World, str]:
-    """The world after a command, and what came of it: what was done (`moved`, `opened`, `closed_now`, `taken`, `put`,
-    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why nothing was (`REFUSED`)."""
+    """The world after a command, and its result: what was done (`moved`, `opened`, `closed_now`, `taken`, `put`,
+    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why it was refused (`REFUSED`)."""
     verb = command.verb
     if verb == "go":
         return _go(world, command)
@@ -257,12 +258,12 @@ def _furniture(world: World, name: str) -> int | None:
 
 
 def _place(world: World, name: str) -> int | None:
-    """The place of the furniture of that name in this room, or of the floor."""
+    """The place in this room with that name: furniture or the floor."""
     return world.room if name == FLOOR else _furniture(world, name)
 
 
 def _thing(world: World, name: str) -> int | None:
-    """The thing of that name, if it is within reach: carried, on the floor, or somewhere here that is not closed."""
+    """The thing of that name within reach: carried, on the floor, or in this room outside closed containers."""
     house = world.house
     if name not in house.things:
         return None

@@ -1,4 +1,4 @@
-"""The asker of `twenty_questions_answerer`: a probabilistic state machine that asks traps besides real questions.
+"""The asker of `twenty_questions_answerer`: a probabilistic state machine that mixes traps into real questions.
 
 Source: Multi-Turn Puzzles, appendix A.3. On each turn it may guess spontaneously, and does guess when one word remains
 or its questions are spent; a guess may be a word that is excluded already; a question may be about a hypernym that only
@@ -69,8 +69,8 @@ class Trapper(ProgramPolicy):
 
 
 def parted(kinds: Mapping[str, int], remaining: int) -> tuple[list[str], list[str], list[str]]:
-    """The kinds that none, all and some of the remaining words are; the last are never none where two remain, since no
-    two words have the same hypernyms."""
+    """The kinds that none, all and some of the remaining words have; the last list is never empty while two words
+    remain, because no two words have the same hypernyms."""
     excluded: list[str] = []
     shared: list[str] = []
     some: list[str] = []

@@ -1,4 +1,4 @@
-"""Word chains: which words may follow, and which rule a word breaks. Also the pools that games draw their words from.
+"""Word chains: which words may follow, which rule a word breaks, and the pools from which games draw their words.
 
 The pools are built by `sources/compile.py`, whose docstring gives source and rules.
 """
@@ -32,7 +32,7 @@ class Lexicon:
 
     @cached_property
     def openings(self) -> tuple[str, ...]:
-        """The words that another one can follow."""
+        """The words that another word can follow."""
         return tuple(word for word in self.words if self.can_go_on((word,)))
 
     def moves(self, played: Sequence[str]) -> tuple[str, ...]:
@@ -42,11 +42,11 @@ class Lexicon:
         return tuple([word for word in self.starting.get(played[-1][-1], ()) if word not in played])
 
     def can_go_on(self, played: Sequence[str]) -> bool:
-        """Whether `moves` has any; `played` holds one word or more."""
+        """Whether `moves` has any; `played` holds at least one word."""
         return any(word not in played for word in self.starting.get(played[-1][-1], ()))
 
     def broken(self, played: Sequence[str], word: str) -> str:
-        """The first rule that `word` breaks after those played: unlisted, letter or repeated; empty if it breaks none.
+        """The first rule that `word` breaks after those played: unlisted, letter or repeated; empty if none.
 
         >>> Lexicon(("east", "tea", "toast")).broken(("east",), "east")
         'letter'
@@ -74,6 +74,6 @@ def listing(words: Iterable[str]) -> str:
 
 @cache
 def pool(split: str) -> tuple[str, ...]:
-    """The words from which the games of a split are drawn, sorted."""
+    """The words for the games of a split, sorted."""
     path = data_file("word_chaining", f"chaining.{split}.txt")
     return tuple(path.read_text(encoding="ascii").split())

@@ -123,7 +123,7 @@ class WordChaining(Env[State], AnswerTags):
         return Frozen(played=state.played)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The words that break no rule, for whoever is to act."""
+        """The words that break no rule, for the side to act."""
         opens = state.seat == OPPONENT and not state.played
         return state.lexicon.openings if opens else state.lexicon.moves(state.played)
 
@@ -146,7 +146,7 @@ class WordChaining(Env[State], AnswerTags):
         return self._forfeited(state) if broken else self._replied(state, word)
 
     def _word(self, state: State, text: str) -> str | None:
-        """The listed word that a reply says; None if it says none."""
+        """The listed word in a reply; None if there is none."""
         words = state.lexicon.words
 
         def parse(answer: str) -> str | None:

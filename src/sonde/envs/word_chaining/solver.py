@@ -16,8 +16,8 @@ from sonde.core import Action, ProgramPolicy, UserError, View, invalid
 
 @dataclass(frozen=True, kw_only=True)
 class WordChainingSolver(ProgramPolicy):
-    """See the module. `depth` counts words from its own on, in 1..5; ties go to the word that leaves fewest replies,
-    then to the first in the list."""
+    """See the module docstring. `depth` counts words from its own on, in 1..5; ties go to the word that leaves fewest
+    replies, then to the first in the list."""
 
     depth: int = 3
 
@@ -45,8 +45,7 @@ class WordChainingSolver(ProgramPolicy):
 
 
 class Unsaid:
-    """The words that have not been said, as pairs of first and last letter. Searching takes words out and puts them
-    back."""
+    """The unused words, as counts per pair of first and last letter. The search removes words and restores them."""
 
     def __init__(self, lexicon: tuple[str, ...], played: tuple[str, ...]) -> None:
         said = frozenset(played)
@@ -57,7 +56,7 @@ class Unsaid:
         self.size = Counter({letter: counts.total() for letter, counts in self.pairs.items()})
 
     def replies(self, first: str, last: str) -> int:
-        """How many words may follow one from `first` to `last`."""
+        """The number of words that may follow one from `first` to `last`."""
         return self.size[last] - (first == last)
 
     def end_after(self, first: str, last: str, depth: int, mine: bool = True) -> float:

@@ -19,7 +19,8 @@ from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
 
 @dataclass(frozen=True, kw_only=True)
 class Chainer(ProgramPolicy):
-    """See the module. Needs a view with legal words, a public `lexicon` and the words `played`; ties fall by lot."""
+    """See the module docstring. Needs a view with legal words, a public `lexicon` and the words `played`; ties are
+    broken at random."""
 
     kind: ClassVar[str] = "users"
 
@@ -64,7 +65,7 @@ def _fewest_replies(left: Left) -> Score:
 
 
 def _most_options(left: Left) -> Score:
-    """The mean number of words that are left for oneself after a reply drawn at random; 0 where there is no reply."""
+    """The mean number of words left for oneself after a random reply; 0 if there is no reply."""
     size = Counter({letter: len(words) for letter, words in left.items()})
 
     def score(word: str) -> float:

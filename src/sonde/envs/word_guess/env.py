@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WordGuess(CertainEnv[State], AnswerTags):
-    """See the module. `feedback` is `wordle`, `bulls_cows`, `bulls` or `shared_letters`.
+    """See the module docstring. `feedback` is `wordle`, `bulls_cows`, `bulls` or `shared_letters`.
 
     `turn.info`: `result` (feedback, win, invalid, format), `guess`, and what the kind of feedback tells: `marks`,
     `bulls` and `cows`, `bulls`, or `shared`.

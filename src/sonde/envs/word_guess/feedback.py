@@ -1,4 +1,4 @@
-"""What a guessing game says about a guess of five letters: four kinds, from the most to the least telling.
+"""Feedback on a guess of five letters in a guessing game: four kinds, from the most to the least informative.
 
     wordle          `marks`, one of g, y, b per letter, under the standard rule for repeated letters
     bulls_cows      `bulls`, letters in their right place, and `cows`, further letters that the secret has elsewhere
@@ -27,14 +27,14 @@ LENGTH = 5
 """Letters of a word."""
 
 N_NUMBERS = {"wordle": 3**LENGTH, "bulls_cows": (LENGTH + 1) ** 2, "bulls": LENGTH + 1, "shared_letters": LENGTH + 2}
-"""The kinds, the default first, and a bound that the numbers of each stay below."""
+"""The kinds, the default first, with an exclusive upper bound of their numbers."""
 
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
 _LINES = {(letter, mark): f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
 
 
 def facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
-    """What `kind` says about `guess`.
+    """The feedback of this kind on `guess`.
 
     >>> facts("bulls_cows", "toast", "stoat")
     {'bulls': 1, 'cows': 4}
@@ -49,7 +49,8 @@ def facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
 
 
 def number(kind: str, known: Mapping[str, Json], found: bool) -> int:
-    """The facts as one number; `found` says whether the guess was the secret, which anagrams share all letters with."""
+    """The feedback as one number; `found` says whether the guess was the secret, because anagrams share all letters
+    with it."""
     if kind == "wordle":
         return marks.number(known["marks"])
     if kind == "shared_letters":
@@ -58,7 +59,7 @@ def number(kind: str, known: Mapping[str, Json], found: bool) -> int:
 
 
 def table(kind: str) -> Callable[[Codes, Codes], Verdicts]:
-    """A function of guesses and secrets that gives the number of every pair; shape `(G, N)`."""
+    """A function of guesses and secrets that returns the number of every pair; shape `(G, N)`."""
     if kind == "wordle":
         return marks.standard_table
 
@@ -84,5 +85,5 @@ def _counts(guesses: Codes, secrets: Codes) -> tuple[Verdicts, Verdicts]:
 
 
 def lines(guess: str, seen: str) -> str:
-    """Marks in words, one line per letter."""
+    """Marks as text, one line per letter."""
     return "\n".join([_LINES[pair] for pair in zip(guess, seen, strict=True)])

@@ -59,7 +59,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Wordle(CertainEnv[State], AnswerTags):
-    """See the module. `max_turns=None` takes the preset's."""
+    """See the module docstring. `max_turns=None` takes the preset's."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -144,11 +144,12 @@ class Wordle(CertainEnv[State], AnswerTags):
         return say["intro"].format(length=length, turns=self.turns, absent=absent, repeats=repeats)
 
     def marks(self, secret: str, guess: str) -> str:
-        """One of g, y, b per letter of `guess`, by the rule of this configuration."""
+        """One of g, y, b per letter of `guess`, by this configuration's rule."""
         return marks.membership(secret, guess) if self.as_published else marks.standard(secret, guess)
 
     def parse(self, text: str, length: int) -> str | None:
-        """The guess in a text, or None. Under `lmrl` the whole text may be it; as published, a word of its list."""
+        """The guess in a text, or None. Under `lmrl` the whole text may be the guess; as published, a word of its
+        list."""
         parse = partial(_word, length, _listed() if self._lmrl and self.as_published else None)
         return parse_answer(text, parse, which=self.which_answer, bare=self._lmrl and len(text) <= 64)
 
@@ -191,7 +192,7 @@ class Wordle(CertainEnv[State], AnswerTags):
 
     @cached_property
     def _asked(self) -> tuple[str, str]:
-        """What stands before and behind the number of guesses left."""
+        """The text before and after the number of guesses left."""
         before, _, behind = pieces("wordle")["next"].partition("{left}")
         return before, behind
 
@@ -208,7 +209,7 @@ class Wordle(CertainEnv[State], AnswerTags):
 
 
 def _word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:
-    """The word that an answer is, whole or letter by letter; None if it is none of this length, or of the list."""
+    """The word in an answer, whole or letter by letter; None if it is not of this length, or not listed."""
     guess = join_symbols(answer).lower()
     if listed is not None:
         return guess if guess in listed else None

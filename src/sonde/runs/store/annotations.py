@@ -1,4 +1,5 @@
-"""What is computed about trajectories later: elicited log-probabilities, gains, a judge's new scores, shaped rewards.
+"""Annotations: results computed about trajectories later, such as elicited log-probabilities, gains, judge scores and
+shaped rewards.
 
 A sidecar file per name, in the format of the logs. Trajectories are never rewritten.
 """
@@ -23,7 +24,7 @@ _PREFIX, _SUFFIX = "annotations-", ".jsonl.zst"
 
 
 class Annotation(NamedTuple):
-    """A number or another JSON value about a trajectory, or about one of its turns, and who computed it."""
+    """A number or other JSON value about a trajectory, or about one of its turns, and what computed it."""
 
     value: Any
     producer: str
@@ -31,14 +32,14 @@ class Annotation(NamedTuple):
 
 
 class Annotator(Closing):
-    """Appends annotations of one name to a run folder. A context manager; one at a time per name."""
+    """Appends annotations of one name to a run folder. A context manager; one writer at a time per name."""
 
     def __init__(self, log: Log, held: FileLock, producer: str, version: str) -> None:
         self._log, self._held, self._producer, self._version = log, held, producer, version
 
     @classmethod
     def open(cls, folder: Path | str, name: str, *, producer: str, version: str, fsync: bool = False) -> Self:
-        """Begin or continue the annotations called `name`, as computed by `producer` in this version."""
+        """Start or continue the annotations called `name`, computed by `producer` in this version."""
         folder = Path(folder)
         read_config(folder)
         path = _path(folder, name)
@@ -50,14 +51,14 @@ class Annotator(Closing):
             raise
 
     def add(self, trajectory: str, value: Any, *, turn: int | None = None) -> None:
-        """Note `value` for a trajectory id, or for one of its turns. A later note takes the place of an earlier one."""
+        """Store `value` for a trajectory id, or for one of its turns. A later note replaces an earlier one."""
         if turn is not None and turn < 0:
             raise invalid("annotation.turn", turn, "None or 0 and up")
         row = {"trajectory": trajectory, "turn": turn, "value": value}
         self._log.add(dumps({**row, "producer": self._producer, "version": self._version}))
 
     def flush(self) -> None:
-        """Write everything noted so far to the file."""
+        """Write all pending notes to the file."""
         self._log.flush()
 
     def close(self) -> None:
@@ -90,7 +91,7 @@ def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | Non
 
 
 def remove_annotations(folder: Path | str, name: str) -> None:
-    """Remove the annotations called `name`, if there are any."""
+    """Delete the annotations called `name`, if there are any."""
     read_config(Path(folder))
     _path(Path(folder), name).unlink(missing_ok=True)
 

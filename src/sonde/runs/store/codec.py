@@ -1,4 +1,4 @@
-"""JSON lines: a record as bytes and back, exactly.
+"""JSON lines: exact conversion of records to bytes and back.
 
 orjson writes and reads all but a few values: it turns NaN and infinities into null and refuses lone surrogates (a model
 may say them) and integers beyond 64 bits. A line with one of those is written by the standard library instead and
@@ -34,12 +34,12 @@ def dumps(value: Any, *, sort: bool = False) -> bytes:
 
 
 def loads(line: bytes) -> Any:
-    """The value of a line."""
+    """Parse one line of JSON."""
     return json.loads(line) if line[:1] == b" " else orjson.loads(line)
 
 
 def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
-    """The line of a trajectory."""
+    """The JSON line of a trajectory."""
     data = trajectory.to_json()
     for act in acts(data):
         for completion in act.get("completions", ()):
@@ -52,14 +52,14 @@ def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
 
 
 def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """All acts of a trajectory's JSON form, in order."""
+    """All acts in a trajectory's JSON form, in order."""
     yield from data["opening"]
     for turn in data["turns"]:
         yield from turn
 
 
 def _finite(value: Any) -> bool:
-    """Whether no float within is NaN or infinite. Most values are leaves, so those cost no call."""
+    """Whether the value contains no NaN or infinity. Most values are leaves, which cost no call."""
     if isinstance(value, dict | list | tuple):
         inner = value.values() if isinstance(value, dict) else value
         return all(type(v) in _LEAVES or _finite(v) for v in inner)
@@ -69,7 +69,7 @@ def _finite(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """What neither JSON writer knows, as what both know."""
+    """Convert values that neither JSON writer supports to ones that both do."""
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -86,7 +86,7 @@ def _fallback(value: Any, sort: bool) -> bytes:
 
 
 def _check_keys(value: Any) -> None:
-    """Raise `TypeError` for a key that is not text, which the standard library would silently make text."""
+    """Raise `TypeError` for a non-text key, which the standard library would silently convert to text."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):

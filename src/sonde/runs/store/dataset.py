@@ -1,4 +1,4 @@
-"""A run's trajectories as a sequence, and parts of it by what they came to."""
+"""A run's trajectories as a sequence, and selections of them by outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BY_KEY = "task, seed, sample"
 
 
 class TrajectoryDataset(Sequence[Trajectory]):
-    """The trajectories of a run, in the order they were stored, read from disk when asked for.
+    """The trajectories of a run in storage order, read from disk on access.
 
     One per key (task id, seed, sample): the last without an error, else the last. It shows the run as it was when
     opened; pickling (for worker processes) opens it anew.
@@ -41,7 +41,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         self._found: array[int] | None = None
 
     def where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
-        """Those of them of which an SQL condition on the columns of `Entry` holds, sorted by such columns:
+        """The trajectories for which an SQL condition on the columns of `Entry` holds, sorted by such columns:
 
         `run.trajectories.where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
         """
@@ -55,7 +55,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
 
     @property
     def _places(self) -> array[int]:
-        """Log, byte, length and line of each, one after the other: a hundred thousand take 3 MB."""
+        """Log, byte, length and line of each trajectory, consecutively: a hundred thousand take 3 MB."""
         if self._found is None:
             rows = self._index.select("log, at, length, line", *self._query)
             self._found = array("q", (number for row in rows for number in row))
@@ -65,7 +65,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         return len(self._places) // 4
 
     def refresh(self) -> None:
-        """Take in what the logs have gained since; a part made by `where` before sees it when it is refreshed itself.
+        """Read what was appended to the logs since; a selection made earlier by `where` sees it after its own refresh.
 
         What is damaged is told once, when a run is opened.
         """
@@ -74,12 +74,12 @@ class TrajectoryDataset(Sequence[Trajectory]):
 
     @property
     def damage(self) -> list[str]:
-        """What of the logs does not read, file and offset, and what that has cost."""
+        """The unreadable parts of the logs: file, offset and what was lost."""
         return self._index.damage
 
     @property
     def superseded(self) -> int:
-        """Records of the run left out because a later attempt at the same episode replaced them."""
+        """The number of records left out because a later attempt at the same episode replaced them."""
         return self._index.superseded
 
     @overload
@@ -94,13 +94,13 @@ class TrajectoryDataset(Sequence[Trajectory]):
         return Trajectory.from_json(loads(self.record(i)))
 
     def record(self, i: int) -> bytes:
-        """The line of the log that a trajectory stands in, as it is there: one way to look for a text in many."""
+        """The raw log line of a trajectory: a fast way to search many of them for a text."""
         at = 4 * range(len(self))[i]
         log, start, length, line = self._places[at : at + 4]
         return self._lines(log, start, length)[line]
 
     def __iter__(self) -> Iterator[Trajectory]:
-        """All of them; what turns out to be damaged is left out, with a warning."""
+        """Iterate over all trajectories; damaged ones are skipped with a warning."""
         for i in range(len(self)):
             try:
                 found = self[i]
@@ -110,7 +110,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
                 yield found
 
     def entries(self) -> Iterator[Entry]:
-        """What the index knows of every trajectory, in order, without reading them."""
+        """The index entry of every trajectory, in order, without reading the trajectories."""
         for row in self._index.select(", ".join(Entry._fields), *self._query):
             found = Entry(*row)
             yield found._replace(seed=int(found.seed), success=None if found.success is None else bool(found.success))
@@ -118,7 +118,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def select(
         self, what: str, *, group: str = "", order: str = "", limit: int = -1, offset: int = 0
     ) -> list[tuple[Any, ...]]:
-        """SQL columns or aggregates over these episodes, without reading them:
+        """SQL columns or aggregates over these episodes, without reading the trajectories:
 
         `run.trajectories.select("kind, count(*)", group="kind")`
         """

@@ -1,4 +1,4 @@
-"""The keys of a run's finished episodes, looked up in its index: of a million no set is held in memory."""
+"""The keys of a run's finished episodes, looked up in its index, so that a million keys need no set in memory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .index import Index, Key
 
 
 class Finished(Set[Key]):
-    """What the index knows to be stored without an error, and what was added since it last looked at the logs."""
+    """The episodes that the index lists as stored without an error, and those added since it last read the logs."""
 
     def __init__(self, index: Index) -> None:
         self._index, self._since = index, set[Key]()
         self.settle()
 
     def add(self, key: Key) -> None:
-        """A key that is not among them yet."""
+        """Add a new key."""
         self._since.add(key)
 
     def settle(self) -> None:
-        """The index has looked: forget what it knows by now."""
+        """Clear the added keys once the index has read them."""
         self._since = {key for key in self._since if not self._index.finished(key)}
         self._known: int = next(self._index.select("count(*)", "error = ''"))[0]
 

@@ -1,4 +1,4 @@
-"""The run folder: its configuration, which no later writer may change, its locks and the names in it.
+"""The run folder: its configuration, which no later writer may change, its locks and its file names.
 
 config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
                                   (`core.config.HOW`) as it was last
@@ -33,13 +33,13 @@ from sonde._util.folders import write_atomically
 from sonde.core.registry import describe_reach, recorded_names
 
 FORMAT = 2
-"""Version of the folder's layout; readers refuse another one."""
+"""Version of the folder's layout; readers refuse others."""
 
 CONFIG = "config.json"
 DEEP = 5
-"""Folders below a place in which runs are looked for."""
+"""Maximum depth of folders searched for runs."""
 PATIENCE = 10.0
-"""Seconds that a writer waits for another one that is just coming."""
+"""Seconds that a writer waits for another one that is starting."""
 _OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
 _REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.runs.store.discard`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
@@ -62,8 +62,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def describe_tampering(saved: Mapping[str, Any]) -> str | None:
-    """What is wrong if a configuration is not the one that its fingerprint was made of; None if all is well, or if
-    nobody can tell, because another version wrote it or it names code that is not imported here."""
+    """Describe how a configuration differs from the one its fingerprint was made of; None if it does not, or if that
+    cannot be decided because another version wrote it or it names code that is not imported here."""
     config = saved["config"]
     if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in recorded_names(config)):
         return None
@@ -73,7 +73,7 @@ def describe_tampering(saved: Mapping[str, Any]) -> str | None:
 
 
 def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
-    """Make this process that writer of a run folder, which is created if need be; the lock that it holds.
+    """Register this process as a writer of a run folder, creating the folder if needed; returns the lock it holds.
 
     Raises `UserError` if the folder belongs to another configuration, or holds files but no run.
     """
@@ -100,7 +100,7 @@ def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
 
 
 def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
-    """Remove a run, so that another one may begin in its place; a folder that is not there, or empty, stays so.
+    """Delete a run so that another one may begin in its place; a missing or empty folder stays as it is.
 
     Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
     `StoreError` while another process writes to it.
@@ -126,8 +126,7 @@ def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
 
 
 def discard_unplayed(folder: Path) -> None:
-    """Remove a run of which nothing was ever recorded; one that holds anything, or to which another process writes,
-    stays."""
+    """Delete a run in which nothing was recorded; one with content, or with another active writer, stays."""
     if not any(log.stat().st_size for log in folder.glob("*.jsonl.zst")):
         with suppress(UserError, StoreError):
             discard(folder)
@@ -147,7 +146,7 @@ def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
 
 @contextmanager
 def scoring(folder: Path) -> Iterator[None]:
-    """While this process evaluates a run; waits for another one that does so."""
+    """Held while this process evaluates a run; waits for another process that does so."""
     read_config(folder)
     held = hold(folder / ".lock-scoring", wait=-1.0)
     try:
@@ -157,7 +156,7 @@ def scoring(folder: Path) -> Iterator[None]:
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What `config.json` says about a configuration and about the code that runs it."""
+    """The content of `config.json`: a configuration and the version of the code that runs it."""
     try:
         plain = json.loads(json.dumps(config, allow_nan=False))
     except (TypeError, ValueError) as e:
@@ -174,7 +173,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
-    """The commit may change between two halves of a run; the version and the configuration may not."""
+    """Check a saved description: the commit may change within a run, the version and the configuration may not."""
     field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
     field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
@@ -183,7 +182,7 @@ def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) 
 
 
 def _commit() -> str | None:
-    """The commit of this library's own checkout, `-dirty` if its code is changed; None when it is installed as a
+    """The commit of this library's own checkout, `-dirty` if its code is changed; None if it is installed as a
     package."""
     here = Path(__file__)
 

@@ -1,4 +1,4 @@
-"""Append-only files of checksummed zstd frames, and what a kill may do to their end.
+"""Append-only files of checksummed zstd frames that survive a killed writer.
 
 One flush appends one *frame*: a header and a zstd frame holding JSON lines. The header is a skippable frame of the
 zstd format (RFC 8878, section 3.1.2), so `zstd -dc FILE` prints the plain JSON lines, while this reader learns from it
@@ -26,12 +26,13 @@ _MAGIC = 0x184D2A5D
 _HEADER = struct.Struct("<5I")
 _LEVEL = 3
 LARGEST = 64 * 1024 * 1024
-"""Bytes that the lines of a frame may have. A flush holds little more than one record; what declares more than this is
-no record of a conversation but a bomb, of which a hundred kilobytes fill the memory."""
+"""Maximum size in bytes of a frame's lines. A flush holds little more than one record; a larger declared size is a
+decompression bomb, a hundred kilobytes of which could fill the memory."""
 
 
 class Frame(NamedTuple):
-    """Where a frame lies, header included, and its lines; of a damaged one none, but what that has cost."""
+    """A frame's position, header included, and its lines; a damaged frame has no lines, but a description of the
+    loss."""
 
     start: int
     end: int
@@ -40,7 +41,8 @@ class Frame(NamedTuple):
 
 
 def make_frame(lines: Sequence[bytes]) -> bytes:
-    """Header and frame of some lines, to be written in one piece. Raises `StoreError` for more than a reader takes."""
+    """Header and frame of some lines, to be written in one piece. Raises `StoreError` if they exceed what a reader
+    accepts."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     text = b"".join(line + b"\n" for line in lines)
     if len(text) > LARGEST:
@@ -51,7 +53,7 @@ def make_frame(lines: Sequence[bytes]) -> bytes:
 
 
 def read_lines(path: Path, start: int, end: int) -> list[bytes]:
-    """The lines of the frame that lies there, verified."""
+    """The lines of the frame at this position, verified."""
     with path.open("rb") as file:
         file.seek(start)
         data = file.read(end - start)
@@ -65,8 +67,8 @@ def read_lines(path: Path, start: int, end: int) -> list[bytes]:
 
 
 def frames(path: Path, start: int = 0, *, last: bool = True) -> Iterator[Frame]:
-    """The frames from `start` on, each verified. Only the `last` file of a series may be torn; then what is behind the
-    last whole frame is left unmentioned."""
+    """The frames from `start` on, each verified. Only the `last` file of a series may end in a torn frame, which is
+    skipped silently."""
     with path.open("rb") as file:
         file.seek(start)
         rest = memoryview(file.read())
@@ -77,12 +79,12 @@ def frames(path: Path, start: int = 0, *, last: bool = True) -> Iterator[Frame]:
 
 
 def left_out(n: int) -> str:
-    """What damage has cost."""
+    """Describe what was lost to damage."""
     return "1 record is left out" if n == 1 else f"{n} records are left out"
 
 
 def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
-    """Size of the zstd frame behind a header, and the number of its lines; None for what is no header."""
+    """Size of the zstd frame behind a header, and its number of lines; None if there is no header."""
     if len(data) < _HEADER.size:
         return None
     magic, _, size, count, head_sum = _HEADER.unpack_from(data)
@@ -90,8 +92,8 @@ def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
 
 
 def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
-    """The lines of a zstd frame; its checksum is verified. Raises `ValueError` saying what is wrong. The size that a
-    frame declares is looked at before anything is unpacked; one that declares none is not ours."""
+    """The lines of a zstd frame, with its checksum verified. Raises `ValueError` with the reason. The declared size is
+    checked before anything is unpacked; a frame without one is not ours."""
     try:
         declared = zstandard.get_frame_parameters(body).content_size
         if declared > LARGEST:
@@ -106,8 +108,8 @@ def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
 
 
 def _first(rest: memoryview, last: bool) -> tuple[int, Sequence[bytes], str] | None:
-    """How long the frame is that these bytes begin with, its lines, and what is wrong with it; None where a flush that
-    came to no end begins, as in the `last` file only it may."""
+    """The length of the frame at the start of these bytes, its lines, and any error; None at an incomplete flush, which
+    only the `last` file may have."""
     head = _sizes(rest)
     end = _HEADER.size + head[0] if head else 0
     if head and end <= len(rest):
@@ -128,7 +130,7 @@ def _is_zero(rest: memoryview) -> bool:
 
 
 def _behind(rest: memoryview) -> int:
-    """Where the next frame begins behind a damaged one; the end if none does."""
+    """The position of the next frame behind a damaged one; the end if there is none."""
     data, magic, at = bytes(rest), struct.pack("<I", _MAGIC), 0
     while (at := data.find(magic, at + 1)) > 0:
         found = _sizes(rest[at:])

@@ -1,4 +1,4 @@
-"""The index of a run: what every episode came to and where it lies, in one SQLite file beside the logs.
+"""The index of a run: every episode's outcome and position, in one SQLite file beside the logs.
 
 `index.sqlite` is derived from the logs and never the only place of anything. SQLite does not work on the file, since
 its locks cannot be relied on where folders are shared over a network: whoever opens a run takes a copy of its own,
@@ -35,24 +35,24 @@ from .frames import Frame, frames, read_lines
 
 NAME = "index.sqlite"
 SAVE_BYTES = 1024 * 1024
-"""The index is written when the logs have gained this much since, or a sixteenth of their size if that is more."""
+"""The index is saved when the logs have grown by this much since, or by a sixteenth of their size if that is more."""
 
 CACHE_KB = 64 * 1024
-"""How much of an index is held in memory: all of it up to some 250,000 episodes."""
+"""Memory for the index: all of it, up to some 250,000 episodes."""
 
 WRITERS = 1000
-"""How many writers a run may have."""
+"""Maximum number of writers of a run."""
 _LOGS = 1_000_000
 _LOG = re.compile(r"trajectories-(?:([1-9]\d{0,2})-)?(\d{5,6})\.jsonl\.zst")
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 _SUM = 60
-"""Where the four bytes of `user_version` lie in an SQLite file."""
+"""Offset of the four bytes of `user_version` in an SQLite file."""
 
 
 class Key(NamedTuple):
-    """What identifies an episode of a run: task id, world seed, sample."""
+    """Identifies an episode of a run: task id, world seed, sample."""
 
     task: str
     seed: int
@@ -60,11 +60,10 @@ class Key(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What the index knows of a trajectory, and its place: line `line` of the frame of `length` bytes at byte `at` of
-    that log. `kind`, `success`, `score` and `truncated` are None where there is no outcome; `error` says how the
-    outside world failed, else it is empty; `tokens` are of all seats, prompt and completion; `tags` are JSON, the
-    task's and the episode's.
-    """
+    """What the index stores about a trajectory, and its position: line `line` of the frame of `length` bytes at byte
+    `at` of that log. `kind`, `success`, `score` and `truncated` are None without an outcome; `error` is the failure of
+    the outside world, otherwise empty; `tokens` covers all seats, prompt and completion; `tags` are JSON, the task's
+    and the episode's."""
 
     task: str
     seed: int
@@ -97,8 +96,8 @@ class Entry(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A log as it was when the index last looked: its size and when it was changed, up to where it was read, how many
-    records it holds, and as JSON what of it does not read."""
+    """A log when the index last read it: its size and modification time, the position read up to, its number of
+    records, and as JSON its unreadable parts."""
 
     log: int
     size: int = 0
@@ -115,7 +114,7 @@ CREATE INDEX by_id ON episodes (id);
 CREATE INDEX by_index ON episodes (task_index);
 """
 PLACE = "log, at, line"
-"""The order in which records were stored, writer by writer."""
+"""Storage order, writer by writer."""
 
 _INSERT = f"""
 INSERT INTO episodes VALUES ({", ".join("?" * len(Entry._fields))}) ON CONFLICT (task, seed, sample) DO UPDATE SET
@@ -123,11 +122,11 @@ INSERT INTO episodes VALUES ({", ".join("?" * len(Entry._fields))}) ON CONFLICT 
 WHERE (excluded.error = '') > (error = '')
     OR (excluded.error = '') = (error = '') AND (excluded.log, excluded.at, excluded.line) > (log, at, line)
 """
-"""One row per key: the last record without an error, else the last."""
+"""One row per key: the last record without an error, otherwise the last one."""
 
 
 def entry(data: Mapping[str, Any]) -> Entry:
-    """What the index will know of a trajectory, from its JSON form."""
+    """The index entry of a trajectory in JSON form."""
     task, outcome = data["task"], data["outcome"]
     kind = score = truncated = success = None
     if outcome is not None:
@@ -142,7 +141,7 @@ def entry(data: Mapping[str, Any]) -> Entry:
 
 
 class Index:
-    """The index of a run folder as it is now, a copy of this process's own."""
+    """The current index of a run folder, as this process's own copy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / NAME
@@ -154,7 +153,7 @@ class Index:
                 self.save()
 
     def refresh(self) -> None:
-        """Take in what the logs have gained; everything, where they are not those that the index knows."""
+        """Read what was appended to the logs; everything, if they are not the logs that the index knows."""
         found = logs(self.folder)
         if not all(state.log in found and self._goes_on(state, found[state.log]) for state in self._states().values()):
             self._db = _empty()
@@ -164,7 +163,7 @@ class Index:
                 self._extend(log, path, log in newest)
 
     def _goes_on(self, state: _State, path: Path) -> bool:
-        """Whether the file is what it was, or longer: then the last frame that is known of it must be there."""
+        """Whether the file is unchanged or only longer: the last known frame must still be there."""
         stat = path.stat()
         if stat.st_size == state.size:
             return stat.st_mtime_ns == state.changed
@@ -190,7 +189,7 @@ class Index:
         self._unsaved += end - known.end
 
     def state(self, log: int) -> _State:
-        """What is known of a log."""
+        """The recorded state of a log."""
         return self._states().get(log) or _State(log)
 
     def finished(self, key: Key) -> bool:
@@ -198,7 +197,7 @@ class Index:
         return any(self.select("1", "task = ? AND seed = ? AND sample = ? AND error = ''", key))
 
     def newest(self, writer: int) -> int:
-        """The log that a writer goes on with."""
+        """The log that a writer appends to."""
         return max((log for log in self._states() if log // _LOGS == writer), default=writer * _LOGS)
 
     def _states(self) -> dict[int, _State]:
@@ -206,31 +205,31 @@ class Index:
 
     @property
     def damage(self) -> list[str]:
-        """What of the logs does not read, file and offset, and what that has cost."""
+        """The unreadable parts of the logs: file, offset and what was lost."""
         states = self._states().values()
         return [f"{log_path(self.folder, state.log)}: {what}" for state in states for what in json.loads(state.damage)]
 
     @property
     def superseded(self) -> int:
-        """How many records the logs hold beyond one per key."""
+        """The number of records beyond one per key."""
         query = "SELECT coalesce((SELECT sum(records) FROM logs), 0) - (SELECT count(*) FROM episodes)"
         return self._db.execute(query).fetchone()[0]
 
     def select(
         self, what: str, where: str = "1", values: Sequence[Any] = (), order: str = PLACE
     ) -> Iterator[tuple[Any, ...]]:
-        """Columns of the episodes of which an SQL condition holds."""
+        """Columns of the episodes for which an SQL condition holds."""
         query = f"SELECT {what} FROM episodes WHERE {where} ORDER BY {order}"
         with _room():
             return self._db.execute(query, [_cell(value) for value in values])
 
     @property
     def slack(self) -> int:
-        """How much the logs may gain until the index should be written again."""
+        """How much the logs may grow before the index should be saved again."""
         return max(SAVE_BYTES, sum(state.end for state in self._states().values()) // 16)
 
     def save(self) -> None:
-        """Write the index, if it knows anything. An `OSError` or one of SQLite's leaves what was there."""
+        """Save the index, if it holds anything. On an `OSError` or an SQLite error the old file stays."""
         self.refresh()
         if not self._unsaved:
             return
@@ -253,13 +252,13 @@ class Index:
 
 
 def log_path(folder: Path, log: int) -> Path:
-    """Where the log with this number in the index lies: number 3,000,001 is the second one of writer 3."""
+    """The path of the log with this index number: 3,000,001 is the second log of writer 3."""
     writer, number = divmod(log, _LOGS)
     return folder / f"trajectories-{f'{writer}-' * bool(writer)}{number:05}.jsonl.zst"
 
 
 def logs(folder: Path) -> dict[int, Path]:
-    """The logs of a run by number, in order. Raises `StoreError` where one of a writer's is missing."""
+    """The logs of a run by number, in order. Raises `StoreError` if one in a writer's series is missing."""
     matches = [(m, p) for p in folder.iterdir() if (m := _LOG.fullmatch(p.name))]
     found = {int(m[1] or 0) * _LOGS + int(m[2]): p for m, p in matches}
     for log in found:
@@ -269,13 +268,13 @@ def logs(folder: Path) -> dict[int, Path]:
 
 
 def forget(folder: Path) -> None:
-    """Remove the index, since what it says has turned out not to be so; the next opening builds it anew."""
+    """Delete an index that has proved wrong; the next opening rebuilds it."""
     with suppress(OSError):
         (folder / NAME).unlink(missing_ok=True)
 
 
 def _load(path: Path) -> sqlite3.Connection:
-    """A copy of the saved index, or an empty one where there is none of this form, or a damaged one."""
+    """A copy of the saved index; an empty one if it is missing, damaged or of another schema."""
     try:
         found = _sum(path)
         with closing(_opened(path, "mode=ro&immutable=1")) as file:  # no locks; another writer's has another file
@@ -290,7 +289,7 @@ def _load(path: Path) -> sqlite3.Connection:
 
 
 def _sum(path: Path) -> bytes:
-    """The checksum of an index file, its own place left out; an index of another schema has another one."""
+    """The checksum of an index file, without its own bytes and salted with the schema."""
     found = crc32(_SCHEMA.encode())
     with path.open("rb") as file:
         found = crc32(file.read(_SUM), found)
@@ -317,7 +316,7 @@ def _connected() -> sqlite3.Connection:
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Where SQLite finds no room for its temporary files, a `StoreError` that says which folder they are in."""
+    """Raise a `StoreError` that names the folder if SQLite finds no space for its temporary files."""
     try:
         yield
     except sqlite3.OperationalError as e:
@@ -338,7 +337,7 @@ def _empty() -> sqlite3.Connection:
 
 
 def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
-    """The rows of a frame's records, and what of it does not read."""
+    """The rows of a frame's records, and its unreadable parts."""
     rows, damage, length = [], [frame.damage] if frame.damage else [], frame.end - frame.start
     for line, text in enumerate(frame.lines):
         try:
@@ -353,7 +352,8 @@ def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
 
 
 def _cell(value: Any) -> Any:
-    """What SQLite holds and sorts as it should: integers beyond 63 bits as text, `?` for what UTF-8 cannot say."""
+    """A value that SQLite stores and sorts correctly: integers beyond 63 bits as text, `?` for what UTF-8 cannot
+    encode."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     return f"{value:020}" if isinstance(value, int) and value >= 2**63 else value

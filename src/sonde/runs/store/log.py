@@ -1,4 +1,4 @@
-"""The writing end of a file of frames: buffered, and as it was after any failure.
+"""The append side of a file of frames: buffered, and consistent after any failure.
 
 What is added waits in memory until 64 KB are together, `flush` is called, or, inside a running event loop, the loop
 next gets its turn: a burst of records costs one write, and none waits while the program waits.
@@ -23,11 +23,11 @@ FLUSH_BYTES = 64 * 1024
 
 
 class StoreWarning(UserWarning):
-    """Something was cut off a file of a run folder, or could not be read or written, and what."""
+    """Part of a file in a run folder was cut off, or could not be read or written."""
 
 
 class Closing(ABC):
-    """Base of what is closed at the end of a `with`."""
+    """Base class of context managers that close themselves on exit."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -65,7 +65,7 @@ class Log:
             warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
 
     def add(self, line: bytes) -> None:
-        """Take in one line."""
+        """Buffer one line."""
         if self._file.closed:
             raise UserError(f"{self.path}: closed for writing")
         if self._failure is not None:
@@ -85,14 +85,15 @@ class Log:
         loop.call_soon(self._flush_later)
 
     def _flush_later(self) -> None:
-        """A flush without a caller: its failure is raised by the next `add`, and by `close` if it persists."""
+        """A background flush: its failure is raised by the next `add`, and by `close` if it persists."""
         try:
             self.flush()
         except OSError as e:
             self._failure = e
 
     def flush(self) -> None:
-        """Write what waits as one frame. After an error (a full disk, an interrupt) it still waits; nothing is half."""
+        """Write the buffered lines as one frame. After an error (a full disk, an interrupt) they stay buffered; nothing
+        is half written."""
         if not self._lines:
             return
         try:
@@ -109,14 +110,14 @@ class Log:
         self.size, self._lines, self._waiting, self._failure = size, [], 0, None
 
     def _trim(self) -> int:
-        """Drop what a flush that did not come to its end has left; the number of bytes."""
+        """Remove the remains of an incomplete flush; returns the number of bytes."""
         torn = os.fstat(self._file.fileno()).st_size - self.size
         if torn:
             self._file.truncate(self.size)
         return torn
 
     def close(self) -> None:
-        """Write what waits and make the file durable. Idempotent."""
+        """Write what is buffered and make the file durable. Idempotent."""
         if self._file.closed:
             return
         try:
@@ -127,6 +128,6 @@ class Log:
 
 
 def tell(damage: Iterable[str]) -> None:
-    """Warn of what could not be read."""
+    """Warn about unreadable data."""
     for what in damage:
         warnings.warn(what, StoreWarning, 2)

@@ -1,4 +1,4 @@
-"""Parquet files with a checksum on every page, written and verified here for all of sonde.
+"""Parquet files with page checksums: writing and verified reading for all of sonde.
 
 Without them a flipped bit in a page reads back as another value. What does not read is a `StoreError` naming the file.
 """
@@ -17,14 +17,14 @@ from sonde._util.extras import need
 
 
 def pyarrow(module: str = "pyarrow") -> Any:
-    """pyarrow, or one of its modules; a `UserError` that names the extra where it is not installed."""
+    """Import pyarrow or one of its modules; a `UserError` names the extra if it is not installed."""
     need("Parquet", "pyarrow")
     return import_module(module)
 
 
 @contextmanager
 def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
-    """A `ParquetWriter` of a file that is there whole afterwards or not at all. An error of the system names it."""
+    """A `ParquetWriter` for a file that appears whole or not at all. Operating-system errors name the file."""
     parquet = pyarrow("pyarrow.parquet")
     part = path.with_name(f".{path.name}.tmp")
     file: Any = None
@@ -45,7 +45,7 @@ def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
 
 
 def reader(path: Path, source: Any = None) -> Any:
-    """A `ParquetFile` that verifies what it reads; `source` is the file's content where it is mapped already."""
+    """A `ParquetFile` that verifies what it reads; `source` is the file's content if it is already mapped."""
     with reading(path):
         parquet = pyarrow("pyarrow.parquet")
         return parquet.ParquetFile(str(path) if source is None else source, page_checksum_verification=True)
@@ -53,7 +53,7 @@ def reader(path: Path, source: Any = None) -> Any:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Damage of any sort becomes an error that names the file. Around everything that looks into one."""
+    """Turn any damage into an error that names the file; wraps every access to one."""
     try:
         yield
     except (StoreError, FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Reading a run."""
+"""Read a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .log import tell
 
 
 class Run:
-    """A run folder, read. `trajectories` is the dataset; length, iteration and `run[i]` are its."""
+    """A run folder opened for reading. `trajectories` is the dataset; length, iteration and `run[i]` come from it."""
 
     def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
         self.folder = folder
@@ -30,7 +30,7 @@ class Run:
     @classmethod
     @checked
     def load(cls, folder: Path | str) -> Self:
-        """The run as it is now; it may be still being written, then a flush under way is not seen yet."""
+        """The current state of a run that may still be written to; a flush in progress is not visible yet."""
         folder = Path(folder)
         saved = read_config(folder)
         if (why := describe_tampering(saved)) is not None:
@@ -55,5 +55,5 @@ class Run:
         return (encode(t.without_timings(), sort=True) + b"\n" for t in ordered)
 
     def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
-        """What was noted under `name`, by (trajectory id, turn)."""
+        """The annotations called `name`, by (trajectory id, turn)."""
         return read_annotations(self.folder, name)

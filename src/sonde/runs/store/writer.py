@@ -1,4 +1,4 @@
-"""Writing a run: a process appends finished episodes, and later one continues where it stopped.
+"""Write a run: a process appends finished episodes, and a later one resumes where it stopped.
 
 Several may write to one run at once, on one machine or on several that share the folder. Each has a number and logs of
 its own, so they need nothing of each other; a second process of the same number is refused.
@@ -40,7 +40,7 @@ class RunWriter(Closing):
     @classmethod
     @checked
     def open(cls, folder: Path | str, config: Mapping[str, Any], *, writer: int = 0, fsync: bool = False) -> Self:
-        """Begin a run, or continue it if the folder holds one with this very configuration.
+        """Start a run, or resume it if the folder holds one with this exact configuration.
 
         `config` is the resolved configuration, JSON without secrets. With `fsync` every flush also survives a loss of
         power. `writer` tells apart those that write at once. Raises `UserError` naming the first field that differs
@@ -59,11 +59,11 @@ class RunWriter(Closing):
 
     @property
     def finished(self) -> Set[Key]:
-        """The keys `(task.id, seed, sample)` of all episodes stored without error, as they are at any time."""
+        """The keys `(task.id, seed, sample)` of all episodes stored without error, always current."""
         return self._finished
 
     def append(self, trajectory: Trajectory) -> None:
-        """Store a finished episode. It is on disk after the next flush; see `sonde.runs.store.log` for when that is.
+        """Store a finished episode. It is on disk after the next flush; `sonde.runs.store.log` says when that happens.
 
         One whose key is stored with an error is superseded; one whose key is finished is refused.
         """
@@ -87,7 +87,7 @@ class RunWriter(Closing):
             self._finished.add(key)
 
     def flush(self) -> None:
-        """Write everything appended so far to the log."""
+        """Write all appended episodes to the log."""
         self._log.flush()
 
     def _open(self, number: int) -> Log:
@@ -96,7 +96,7 @@ class RunWriter(Closing):
         return log
 
     def _save(self) -> None:
-        """What cannot be written of the index is no loss, and no reason to stop."""
+        """Save the index; a failure loses nothing, so it does not stop the run."""
         try:
             self._index.save()
         except (OSError, StoreError, sqlite3.Error) as e:
@@ -106,7 +106,7 @@ class RunWriter(Closing):
         self._finished.settle()
 
     def close(self) -> None:
-        """Flush, make everything durable and let another process be this writer. Idempotent."""
+        """Flush, make everything durable and let another process become this writer. Idempotent."""
         if self._held.is_locked:
             try:
                 self._log.close()

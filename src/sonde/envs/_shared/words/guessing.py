@@ -1,4 +1,4 @@
-"""Games of one secret among many and a verdict on every guess: what Wordle and Mastermind have in common.
+"""Games with one secret among many and a verdict on every guess: the common part of Wordle and Mastermind.
 
 `Guessing` holds the candidates, the guesses and the verdict table's rule as arrays; `GuessFilter` is the exact
 posterior. The verdict is a function of secret and guess, so the posterior is uniform over the candidates that would
@@ -32,20 +32,20 @@ Rows = npt.NDArray[np.int32]
 """Indices of candidates."""
 
 _BLOCK = 1 << 17
-"""Numbers that are counted at a time: what is about them stays in the processor's cache."""
+"""Numbers counted at a time, so that they stay in the processor's cache."""
 _TABLE = 1 << 25
-"""Most pairs that are tabulated."""
+"""Maximum number of pairs that are tabulated."""
 _FEW = 32
-"""Up to so many secrets, it is tried first whether one of them tells all apart."""
+"""Up to this many secrets, try first whether one of them separates all of them."""
 _LEAD = 32
-"""Guesses whose entropy the others' bounds must reach."""
+"""Number of guesses whose entropy the others' bounds must reach."""
 _KEPT = 20_000
 _FINE = 1e-9
-"""Bits by which two guesses must differ for one to be better."""
+"""Bits by which a guess must exceed another to be better."""
 
 
 class Parts(NamedTuple):
-    """What verdicts are made of: that on guess g is a function of what each of its parts `of_PG[:, g]` tells.
+    """The parts of verdicts: the verdict on guess g is a function of what each of its parts `of_PG[:, g]` says.
 
     There are `n` parts; `marks(alive)` numbers what each tells under each of these secrets: shape `(n, N)`.
     """
@@ -82,7 +82,7 @@ class Guessing:
         self._distinct, self._take_apart = distinct, parts
         self._table: Verdicts | None = None
         self._numbered: list[Verdicts] = []
-        """The verdicts that each candidate may get as a guess, in the order in which the table numbers them."""
+        """The possible verdicts on each candidate as a guess, in the numbering of the table."""
         # log2 c and c log2 c for every possible count c; a guess's entropy is log2 n - sum(c log2 c) / n.
         counts = np.arange(len(self.candidates) + 1, dtype=np.float64)
         self._logs = np.log2(counts, out=np.zeros_like(counts), where=counts > 0)
@@ -94,7 +94,8 @@ class Guessing:
         return self.node(frozenset(), lambda: self._all)
 
     def node(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
-        """The filter after these verdicts: kept, because episodes share histories (least recently used goes first)."""
+        """The filter after these verdicts; cached, because episodes share histories (least recently used is
+        evicted)."""
         found = self._kept.pop(seen, None)
         if found is None:
             found = GuessFilter(self, seen, alive())
@@ -111,13 +112,13 @@ class Guessing:
         return self._numbered[row][self._table[row][alive]]
 
     def entropy(self, verdicts: Verdicts) -> float:
-        """Entropy in bits of one guess's verdict, all secrets being equally likely."""
+        """Entropy in bits of one guess's verdict, if all secrets are equally likely."""
         n = len(verdicts)
         return max(0.0, float(self._logs[n]) - float(self._clogc[np.bincount(verdicts)].sum()) / n)
 
     def best(self, guesses: frozenset[str], alive: Rows) -> tuple[str, float]:
-        """The candidate whose verdict has the highest entropy, and that, after these guesses: among equals one that
-        may be the secret, then the first."""
+        """The candidate with the highest verdict entropy after these guesses, and that entropy; ties prefer a possible
+        secret, then the first."""
         n = len(alive)
         if n <= 2:
             return self.candidates[int(alive[0])], math.log2(n)
@@ -133,7 +134,8 @@ class Guessing:
         return self.candidates[int((possible if len(possible) else ties)[0])], best
 
     def _contenders(self, rows: Rows, alive: Rows) -> Rows:
-        """Those of the candidates `rows` that may be the best: the bounds of all others are below what some reach."""
+        """The candidates among `rows` that may be the best: the bounds of all others are below a value already
+        reached."""
         if self._parts is None or len(rows) < 2 * self._parts.n:
             return rows
         bounds = self._bounds(self._parts, rows, alive)
@@ -145,7 +147,7 @@ class Guessing:
         return None if self._take_apart is None else self._take_apart(self.codes)
 
     def _bounds(self, parts: Parts, rows: Rows, alive: Rows) -> Bits:
-        """What the entropies of these candidates cannot exceed: the sums of their parts' entropies."""
+        """Upper bounds of these candidates' entropies: the sums of their parts' entropies."""
         marks = parts.marks(alive)
         m = int(marks.max()) + 1
         bits = np.concatenate([self._bits(marks[block], m) for block in _blocks(parts.n, max(len(alive), m))])
@@ -159,7 +161,7 @@ class Guessing:
         return np.concatenate([self._bits(self._marks(rows[block], alive), m) for block in blocks])
 
     def _marks(self, rows: Rows, alive: Rows) -> Verdicts:
-        """What tells the verdicts on each of some candidates apart: the verdicts, or their numbers in the table."""
+        """What distinguishes the verdicts on each of some candidates: the verdicts, or their numbers in the table."""
         if self._table is None:
             return self.verdict(self.codes[rows], self.codes[alive])
         run = slice(rows[0], rows[-1] + 1)  # a view, which copies no rows
@@ -167,8 +169,8 @@ class Guessing:
         return found.take(alive, axis=1)
 
     def _tabulate(self) -> None:
-        """At the first search, where pairs are few enough: all verdicts, those that a guess may get numbered from 0.
-        The table is set last, when all that goes with it is there: threads may share a game."""
+        """At the first search, if there are few enough pairs: compute all verdicts and number each guess's possible
+        ones from 0. The table is assigned last, after all that belongs to it, because threads may share a game."""
         n = len(self.candidates)
         if self._table is not None or n * n > _TABLE:
             return
@@ -191,13 +193,13 @@ class Guessing:
 
 
 def _blocks(n: int, each: int) -> Iterator[slice]:
-    """Slices of n rows, of which each takes this many numbers."""
+    """Slices of n rows, if each row takes this many numbers."""
     size = max(1, _BLOCK // each)
     return (slice(i, i + size) for i in range(0, n, size))
 
 
 def numbered(verdicts: Verdicts) -> tuple[Indices, Indices]:
-    """The verdicts that occur, in rising order, and the number of each among them."""
+    """The verdicts that occur, ascending, and the index of each among them."""
     occurs = np.bincount(verdicts) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[verdicts]
 
@@ -248,7 +250,7 @@ class GuessFilter(Filter):
         return self.game.node(self.seen | {fact}, survivors)
 
     def _verdicts(self, guess: str) -> Verdicts:
-        """Of every candidate that is left; kept, because a guess that is weighed is mostly made too."""
+        """The verdicts of every remaining candidate; cached, because a guess that is evaluated is usually also made."""
         asked = self._asked
         if asked is None or asked[0] != guess:
             asked = self._asked = guess, self.game.verdicts(guess, self.alive)

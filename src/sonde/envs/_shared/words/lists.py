@@ -20,7 +20,7 @@ from sonde.core.env import Split
 from sonde.core.errors import invalid, unknown
 
 LENGTHS = range(4, 11)
-"""Word lengths with a list, in letters."""
+"""Word lengths that have a list, in letters."""
 
 MODIFIED_LENGTHS = tuple(length for length in LENGTHS if length != 5)
 """The lengths of PAPRIKA's modified Wordle (appendix I.8)."""
@@ -28,7 +28,7 @@ MODIFIED_LENGTHS = tuple(length for length in LENGTHS if length != 5)
 
 @cache
 def answers(length: int) -> tuple[str, ...]:
-    """Every word of this length that can be the answer, train and test alike, sorted: the support of the prior."""
+    """Every answer word of this length, train and test together, sorted: the support of the prior."""
     return tuple(sorted(task_words(length, "train") + task_words(length, "test")))
 
 
@@ -42,14 +42,14 @@ def task_words(length: int, split: Split) -> tuple[str, ...]:
 
 @cache
 def modified_task_words(split: Split) -> tuple[str, ...]:
-    """The answers of 4 and 6 to 10 letters of one split, the lengths taking turns while their words last."""
+    """The answers of 4 and 6 to 10 letters of one split, alternating between the lengths while their words last."""
     turns = zip_longest(*(task_words(length, split) for length in MODIFIED_LENGTHS))
     return tuple(word for turn in turns for word in turn if word)
 
 
 @cache
 def allowed(length: int) -> frozenset[str]:
-    """Every word of this length that a checked guess may be; holds all answers."""
+    """Every valid guess of this length when guesses are checked; includes all answers."""
     return frozenset(_read(f"guesses_{_checked(length)}"))
 
 
@@ -67,7 +67,7 @@ def lmrl_task_words(split: Split) -> tuple[str, ...]:
 
 
 def split_of(word: str) -> Split:
-    """Which split an answer belongs to. Raises `UserError` for a word that is no answer."""
+    """The split of an answer. Raises `UserError` for a word that is not an answer."""
     for split in get_args(Split):
         if len(word) in LENGTHS and word in _members(len(word), split):
             return split

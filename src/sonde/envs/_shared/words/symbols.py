@@ -1,4 +1,4 @@
-"""Secrets that are entered one symbol at a time: what the combination lock and letter Wordle have in common.
+"""Secrets entered one symbol at a time: the common part of the combination lock and letter Wordle.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.3. A sub-episode enters one symbol for each place of a
 secret without repeated symbols, and each is judged at once: right place, other place, or absent. A sub-episode whose
@@ -34,7 +34,8 @@ _WIN = Frozen({AGENT: 1.0})
 
 
 class State(NamedTuple):
-    """The secret, the symbols entered so far in all sub-episodes, and whether those of this one are all right."""
+    """The secret, the symbols entered so far in all sub-episodes, and whether those of the current one are all
+    right."""
 
     code: str
     turn: int = 0
@@ -52,7 +53,7 @@ def mark(code: str, place: int, symbol: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling(TabularEnv[State], AnswerTags):
-    """The rules. Leaves bring `spec`, the tasks, `symbols`, `codes` and their texts."""
+    """The rules. Subclasses supply `spec`, the tasks, `symbols`, `codes` and their texts."""
 
     length: int
     sub_episodes: int
@@ -60,17 +61,17 @@ class Spelling(TabularEnv[State], AnswerTags):
 
     @property
     def h(self) -> int:
-        """Places of the secret, and so steps of a sub-episode."""
+        """The length of the secret, which is the number of steps of a sub-episode."""
         return self.length
 
     def check_turns(self) -> None:
-        """Raises `UserError` where `sub_episodes` or `max_turns` make no episode of secrets of this length."""
+        """Raise `UserError` if `sub_episodes` or `max_turns` do not allow an episode with secrets of this length."""
         checked_turns(self.name, self.max_turns, self.h, self.sub_episodes)
 
     @cached_property
     @abstractmethod
     def symbols(self) -> tuple[str, ...]:
-        """What may be entered."""
+        """The symbols that may be entered."""
 
     @abstractmethod
     def codes(self) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ class Spelling(TabularEnv[State], AnswerTags):
         return symbol if symbol in self.symbols and answer.isascii() else None
 
     def _unread(self, state: State, text: str) -> Step:
-        """An answer that names no symbol leaves its place empty; none at all ends the episode."""
+        """An answer that names no symbol leaves its place empty; a reply without an answer ends the episode."""
         say, here = pieces(self.name), self._label(state.turn % self.h, state.right)
         if read_answer(text) is None:
             info, told = fact("format", state.turn, self.h, here, None, 0.0, here), Frozen({AGENT: say["format"]})
@@ -230,13 +231,14 @@ def code_world(problem: Problem, code: str) -> World:
 
 
 class Masks(NamedTuple):
-    """Sets of secrets as bits: those with a symbol in a place, `(symbol, place)`, and those that have it anywhere."""
+    """Sets of secrets as bits: those with a symbol in a place, `(symbol, place)`, and those that contain it
+    anywhere."""
 
     at: Mapping[tuple[str, int], int]
     has: Mapping[str, int]
 
     def fits(self, symbol: str, place: int, seen: str) -> int:
-        """The secrets that would give this mark."""
+        """The secrets that would produce this mark."""
         here, anywhere = self.at[symbol, place], self.has[symbol]
         return here if seen == "g" else anywhere & ~here if seen == "y" else ~anywhere
 
@@ -253,7 +255,7 @@ def _masks(codes: Sequence[str], symbols: Sequence[str]) -> Masks:
 
 
 class Game(NamedTuple):
-    """What stays the same over an episode."""
+    """The constants of an episode."""
 
     problem: Problem
     codes: tuple[str, ...]
@@ -274,7 +276,7 @@ class SpellingFilter(Filter):
 
     @property
     def place(self) -> int:
-        """The place that is entered next, from 0."""
+        """The place to enter next, from 0."""
         return self.turn % self.problem.horizon
 
     def observe(self, turn: Turn) -> SpellingFilter:
@@ -286,7 +288,7 @@ class SpellingFilter(Filter):
 
     @cached_property
     def left(self) -> tuple[str, ...]:
-        """The secrets that are possible."""
+        """The possible secrets."""
         return tuple(self.game.codes[i] for i in bits(self.alive))
 
     def belief(self) -> Belief:
@@ -313,13 +315,13 @@ class SpellingFilter(Filter):
         return -sum(c / n * math.log2(c / n) for c in (here, anywhere - here, n - anywhere) if c) + 0.0
 
     def best_question(self) -> tuple[str, float]:
-        """The symbol of highest expected gain; among equals the one most likely to be right, then the first."""
+        """The symbol of highest expected gain; ties prefer the one most likely to be right, then the first."""
         scored = [(round(self._gain(s), 12), self._chance(s)) for s in self.problem.actions]
         best = self.problem.actions[scored.index(max(scored))]
         return best, self._gain(best)
 
     def _chance(self, symbol: str) -> float:
-        """That the symbol is right in the place that is entered next."""
+        """The probability that the symbol is right in the place to enter next."""
         return (self.alive & self.game.masks.at[symbol, self.place]).bit_count() / self.alive.bit_count()
 
     # --- for agents that explore (finite.Explored) -------------------------------------------------------------------
@@ -338,7 +340,7 @@ class SpellingFilter(Filter):
 
     @cached_property
     def expected_regrets(self) -> Floats:
-        """1 - P(the symbol is right) while the attempt can still succeed, then 0: nothing is left to lose."""
+        """1 - P(the symbol is right) while the attempt can still succeed, then 0, because nothing is left to lose."""
         import numpy as np
 
         chances = [self._chance(s) if self.right else 1.0 for s in self.problem.actions]
