@@ -30,6 +30,7 @@ from sonde.beliefs import (
 from sonde.core import AGENT, Episode
 from sonde.metrics import of_sums
 from sonde.rollout import Plan, collect
+from tests.cases import each
 
 LN2 = math.log(2.0)
 weights = arrays(np.float64, 4, elements=st.floats(0.01, 1.0))
@@ -223,7 +224,7 @@ def test_replies_that_only_rule_out_speak_on_the_truth_alone() -> None:
 SMALL = {"best_arm": {"preset": "small"}, "mastermind": {"length": 2, "digits": 4, "max_turns": 6}}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@each("name", SMALL)
 def test_one_who_believes_the_posterior_is_perfect(name: str) -> None:
     """On real posteriors, of noisy replies and of replies that only rule out."""
     env = sonde.make(name, **SMALL[name])

@@ -6,83 +6,71 @@ import dataclasses
 import os
 import subprocess
 import sys
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 import sonde
-from sonde.core import Env, Rng
+from sonde.core import Rng
 from sonde.testing import RULES, Probe, hostile
+from tests.cases import Checks
 
+NAMES = sonde.names()
 EPISODES, LONG = 16, 1000
 TURNS = 1280
 """Where episodes are long, fewer of them are played, at least 8."""
 FUZZED, LONG_FUZZED = 500, 10_000
 
 
-def cases() -> list[Any]:
-    """Environment and configuration: every preset, and the default one as published where that differs. Files that
-    cannot be used are left to `test_every_environment_can_be_checked`."""
-    found: list[Any] = []
-    for name in sonde.names():
-        try:
-            cls: Any = sonde.find(name)
-            configs: list[dict[str, Any]] = [{"preset": preset} for preset in cls.presets]
-        except Exception:
-            continue
-        if any(f.name == "as_published" for f in dataclasses.fields(cls)):
-            configs.append({"preset": cls.presets[0], "as_published": True})
-        found += [
-            pytest.param(name, c, id="-".join([name, *(k if v is True else v for k, v in c.items())])) for c in configs
-        ]
-    return found
+def list_probes(name: str, episodes: int) -> list[tuple[str, Probe]]:
+    """Every preset of an environment, and the default one as published where that differs."""
+    cls: Any = sonde.find(name)
+    assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
+    configs: list[dict[str, Any]] = [{"preset": preset} for preset in cls.presets]
+    if any(f.name == "as_published" for f in dataclasses.fields(cls)):
+        configs.append({"preset": cls.presets[0], "as_published": True})
+    envs = [(f"{name} {config}", sonde.make(name, **config)) for config in configs]
+    shares = [TURNS * episodes // EPISODES // env.spec.max_turns for _, env in envs]
+    return [
+        (title, Probe(env=env, episodes=max(8, min(episodes, share))))
+        for (title, env), share in zip(envs, shares, strict=True)
+    ]
 
 
-@pytest.mark.parametrize("name", sonde.names())
-def test_every_environment_can_be_checked(name: str) -> None:
-    presets = sonde.find(name).presets
-    assert presets
-    assert sonde.make(name).spec.preset == presets[0]
+def check_contract(name: str, episodes: int) -> None:
+    checks = Checks()
+    for title, probe in list_probes(name, episodes):
+        for rule, check in RULES.items():
+            checks.run(f"{title} {rule}", lambda check=check, probe=probe: check(probe))
+    checks.report()
 
 
-@cache
-def _probe(name: str, config: tuple[tuple[str, Any], ...], episodes: int) -> Probe:
-    env: Env[Any] = sonde.make(name, **dict(config))
-    return Probe(env=env, episodes=max(8, min(episodes, TURNS * episodes // EPISODES // env.spec.max_turns)))
-
-
-def probe(name: str, config: dict[str, Any], episodes: int) -> Probe:
-    return _probe(name, tuple(config.items()), episodes)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_contract(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, EPISODES))
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name: str) -> None:
+    check_contract(name, EPISODES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_contract_at_length(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, LONG))
+@pytest.mark.parametrize("name", NAMES)
+def test_contract_at_length(name: str) -> None:
+    check_contract(name, LONG)
 
 
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
-    fuzz(name, config, FUZZED)
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_replies_do_no_harm(name: str) -> None:
+    for _, probe in list_probes(name, LONG):
+        fuzz(name, probe, FUZZED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_ten_thousand_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
-    fuzz(name, config, LONG_FUZZED)
+@pytest.mark.parametrize("name", NAMES)
+def test_ten_thousand_hostile_replies_do_no_harm(name: str) -> None:
+    for _, probe in list_probes(name, LONG):
+        fuzz(name, probe, LONG_FUZZED)
 
 
-def fuzz(name: str, config: dict[str, Any], most: int) -> None:
-    p = probe(name, config, LONG)
+def fuzz(name: str, p: Probe, most: int) -> None:
     low, high = p.env.spec.reward_range
     replies, i, rng = 0, 0, Rng(1, "fuzz", name)
     while replies < most:

@@ -33,6 +33,7 @@ from sonde.evaluate import METRICS, Evaluation, compare, evaluate, macro
 from sonde.metrics import MeanAt, rate, unseen
 from sonde.rows import row
 from sonde.train.rewards import named_rewards
+from tests.cases import each
 
 HERE = __name__
 ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
@@ -267,7 +268,7 @@ def test_json_holds_everything() -> None:
         assert e.summary() == {**e.to_json(), "rows": ()}
 
 
-@pytest.mark.parametrize("schema", [1, 99])
+@each("schema", [1, 99])
 def test_another_schema_is_refused(schema: int) -> None:
     with pytest.raises(UserError, match=f"evaluation: got schema {schema}, allowed: 2; `sonde rescore` after removing"):
         Evaluation.from_json({**by_hand().to_json(), "schema": schema})
@@ -317,8 +318,8 @@ def _two_seeds() -> Sequence[Trajectory]:
     return [played(ENV, ENV.task("01"), 0, "01", seed=s) for s in (1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("found", "says"),
+@each(
+    "found, says",
     [
         (list, "got no trajectories"),
         (_unfinished, "is unfinished"),

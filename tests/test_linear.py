@@ -29,6 +29,7 @@ from sonde.rules.dialogue import JUDGE, USER, claimed, spoken, verdict
 from sonde.rules.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.rules.grids import read_move
 from sonde.rules.movies import read_stars, read_verdict
+from tests.cases import each
 
 SHORT = 15_000
 NO_TIME = 0.03
@@ -159,11 +160,11 @@ def test_growth_is_seen() -> None:
         grows_in_proportion(lambda text: sum(text[i:].count("<") for i in range(len(text))))
 
 
-@pytest.mark.parametrize("name", PARSERS)
+@each("name", PARSERS)
 def test_parsers_are_linear(name: str) -> None:
     grows_in_proportion(PARSERS[name])
 
 
-@pytest.mark.parametrize(("name", "config", "seat"), list(seats()), ids=str)
+@each("name, config, seat", list(seats()), ids=str)
 def test_steps_are_linear(name: str, config: dict[str, Any], seat: str) -> None:
     grows_in_proportion(step_of(name, config, seat))

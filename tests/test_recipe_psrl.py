@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 FOLDER = Path(__file__).parents[1] / "recipes" / "psrl"
 
 
@@ -79,8 +81,8 @@ def test_every_figure_is_played_by_the_oracle(figure: str) -> None:
     assert not set(found) & {"Reflexion", "ICPI"}
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (("5",), "model: got 'oracle', allowed: a language model in figure 5"),
         (

@@ -15,6 +15,7 @@ from sonde.core import AGENT, Completion
 from sonde.replies import DEFECTS, count
 from sonde.rollout import Plan, collect
 from sonde.rules.refusals import is_refusal
+from tests.cases import each
 
 from .cli.invoke import failure, run
 
@@ -43,12 +44,12 @@ NO_REFUSALS = (
 )
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@each("text", REFUSALS)
 def test_refusals_are_seen(text: str) -> None:
     assert is_refusal(text) and not is_refusal(f"{text} <Answer>toast</Answer>")
 
 
-@pytest.mark.parametrize("text", NO_REFUSALS)
+@each("text", NO_REFUSALS)
 def test_what_goes_on_playing_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
 
@@ -65,8 +66,8 @@ def test_no_agent_of_the_library_refuses() -> None:
         assert not any(is_refusal(turn.text) for t in done for turn in t.turns)
 
 
-@pytest.mark.parametrize(
-    ("completion", "counts"),
+@each(
+    "completion, counts",
     [
         (Completion(text="<think>I can't help with that</think><Answer>toast</Answer>"), (0, 0, 0)),
         (Completion(text="<think>hm</think>I can't help with that."), (0, 0, 1)),

@@ -21,6 +21,7 @@ from sonde.metrics import Estimate
 from sonde.results import Played, Result
 from sonde.rows import Row
 from sonde.run import load_evaluation
+from tests.cases import each
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")
@@ -269,8 +270,8 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
     assert "again: sonde eval" in found.stderr
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
+@each(
+    "args, said",
     [
         (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: together with --suite"),
         (["--suite", "mtp", "--config", "x.yaml", "--submit", "a.json"], "--submit: allowed: without --config"),

@@ -32,6 +32,7 @@ from sonde.core import (
     View,
 )
 from sonde.rollout import Plan, collect, play, record, seated
+from tests.cases import each
 
 HERE = __name__
 SMALL = sonde.make("mastermind", length=3, digits=5, max_turns=6)
@@ -225,9 +226,7 @@ def test_a_spent_budget_begins_no_further_episode() -> None:
         assert words(found) == words(everything[:n])
 
 
-@pytest.mark.parametrize(
-    ("field_", "value"), [("k", 0), ("concurrency", 0), ("budget", 0), ("seed", -1), ("seed", 2**64)]
-)
+@each("field_, value", [("k", 0), ("concurrency", 0), ("budget", 0), ("seed", -1), ("seed", 2**64)])
 def test_an_impossible_plan_is_named(field_: str, value: int) -> None:
     with pytest.raises(UserError, match=f"{field_}: got {value}, allowed"):
         Plan(**{field_: value})

@@ -21,6 +21,7 @@ from sonde.core import (
 )
 from sonde.rollout import Plan, collect, record, rollout
 from sonde.store import Run
+from tests.cases import each
 
 from .test_rollout import SMALL, Notes, codes, words
 
@@ -71,7 +72,7 @@ class Flaky(ProgramPolicy):
             raise WorldError("engine gone")
 
 
-@pytest.mark.parametrize("where", ["act", "finish"])
+@each("where", ["act", "finish"])
 def test_programs_may_fail_too_and_spare_the_others(where: str) -> None:
     tasks, bad = SMALL.tasks("test")[:6], codes(6)[3]
     found = collect(SMALL, {AGENT: Flaky(bad=bad, where=where)}, tasks, Plan(k=2))

@@ -31,6 +31,7 @@ from sonde.run import (
     rescore,
 )
 from sonde.store import Run
+from tests.cases import each
 
 from .models.server import Server, says
 
@@ -84,8 +85,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "gone.yaml")
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
+@each("changes, says",
     [
         ({"n_task": 3}, "config: unknown name 'n_task' .did you mean 'n_tasks'"),
         ({"k": "4"}, "config: k: got '4', allowed: a whole number"),
@@ -118,7 +118,7 @@ def test_a_mistake_shows_before_anything_is_played(changes: dict[str, Any], says
         small(**changes)
 
 
-@pytest.mark.parametrize("field", ["env", "seats"])
+@each("field", ["env", "seats"])
 def test_what_must_be_there_is_named(field: str) -> None:
     values: dict[str, Any] = {"env": MASTERMIND, "seats": RANDOM}
     del values[field]
@@ -137,8 +137,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert json.dumps(values) == before
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says"),
+@each(
+    "assignment, says",
     [
         ("k", "override: got 'k', allowed: KEY.KEY=VALUE"),
         ("=3", "override: got '=3'"),
@@ -209,8 +209,8 @@ def entropy() -> dict[str, Any]:
     return {AGENT: {"name": "agents:entropy"}}
 
 
-@pytest.mark.parametrize(
-    ("model", "label"),
+@each(
+    "model, label",
     [
         ({"name": "models:fake", "script": ["x"]}, "llm (fake)"),
         ({"name": "models:http", "base_url": "http://localhost/v1", "model": "org/qwen"}, "llm (qwen)"),

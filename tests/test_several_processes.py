@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sonde.core import AGENT, Rng, UserError
 from sonde.run import config_from, load_evaluation, play, prepare
 from sonde.store import Run
+from tests.cases import each
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 DIGIT = "{0|1|2|3|4}"
@@ -85,7 +86,7 @@ def test_a_budget_is_divided_too(budget: int, n: int) -> None:
     assert max(budgets) - min(budgets) <= 1 and min(budgets) >= 1
 
 
-@pytest.mark.parametrize("n", [0, -1, 1001])
+@each("n", [0, -1, 1001])
 def test_as_many_processes_as_there_can_be(n: int) -> None:
     with pytest.raises(UserError, match=f"processes: got {n}, allowed: 1 to 1000"):
         config_from(config(processes=n))

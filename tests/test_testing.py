@@ -14,6 +14,7 @@ from sonde.core import (
 )
 from sonde.testing import RULES, Probe, check_env, digest, hostile, huge
 from sonde.testing.play import _in_order_but_for_a_letter
+from tests.cases import each
 
 from .broken import (
     Ambient,
@@ -94,7 +95,7 @@ def test_a_sound_environment_passes() -> None:
     check_env(Filtered(), episodes=40)
 
 
-@pytest.mark.parametrize(("cls", "rule", "says"), BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
+@each("cls, rule, says", BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
 def test_every_broken_promise_is_caught(cls: Any, rule: str, says: str) -> None:
     with pytest.raises(Exception) as caught:
         RULES[rule](Probe(env=cls(), episodes=100))
@@ -145,8 +146,8 @@ def test_huge_replies_are_huge() -> None:
     assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
 
 
-@pytest.mark.parametrize(
-    ("answer", "said", "named"),
+@each(
+    "answer, said, named",
     [
         ("set coarser", "setittoacoarser", True),
         ("set coarser", "setittoacoarse", True),

@@ -17,6 +17,7 @@ from sonde.core import AGENT, Episode, Outcome, Rng, Sampling, Trajectory, UserE
 from sonde.evaluate import evaluate
 from sonde.rollout import Plan, collect, record
 from sonde.store import Run, RunWriter
+from tests.cases import each
 
 ENV = sonde.make("wordle", max_turns=1)
 BEGUN = Episode.begin(ENV, ENV.tasks("test")[0], seed=0)
@@ -28,8 +29,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return record(ENV, {AGENT: sonde.make("agents:random")}, ENV.tasks("test")[:1], Plan(), folder)
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
+@each(
+    "call, says",
     [
         (lambda: Sampling(stop=("",)), "sampling: stop: got"),
         (lambda: Sampling(stop=("a", "")), "sampling: stop: got"),

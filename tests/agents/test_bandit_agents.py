@@ -14,6 +14,7 @@ from sonde import regret
 from sonde.agents._episodes import best_of, means, tally
 from sonde.core import Episode, Rng, UserError
 from sonde.rollout import collect
+from tests.cases import each
 
 ENV = sonde.make("bernoulli_bandit", arms=3)
 
@@ -54,7 +55,7 @@ def test_ties_are_drawn() -> None:
     assert {best_of([1.0, 0.0, 1.0], Rng(i)) for i in range(40)} == {0, 2}
 
 
-@pytest.mark.parametrize("agent", ["epsilon_greedy", "ucb1"])
+@each("agent", ["epsilon_greedy", "ucb1"])
 def test_every_arm_is_tried_before_any_is_tried_again(agent: str) -> None:
     made = sonde.make(f"agents:{agent}", **({"epsilon": 0.0} if agent == "epsilon_greedy" else {}))
     assert set(choices(made, after(("A", 1.0)))) == {"B", "C"}
@@ -95,8 +96,8 @@ def test_posterior_sampling_with_the_true_prior_beats_beta_priors() -> None:
     assert total("psrl") < total("thompson") - 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "value"),
+@each(
+    "name, field, value",
     [
         ("epsilon_greedy", "epsilon", 1.5),
         ("ucb1", "width", -1.0),

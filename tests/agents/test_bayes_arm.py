@@ -10,6 +10,7 @@ import sonde
 from sonde.core import Turn, UserError
 from sonde.envs.best_arm import BestArm
 from sonde.rules.arms import ArmsFilter, Counts, nodes_for, plus, posterior
+from tests.cases import each
 
 
 def pulled(arm: str, reward: int) -> Turn:
@@ -46,7 +47,7 @@ def optimum(n_arms: int, pulls: int) -> float:
     return value(((0, 0),) * n_arms, pulls)
 
 
-@pytest.mark.parametrize(("n_arms", "pulls", "expected"), [(3, 8, 0.8262), (5, 8, 0.6563)])
+@each("n_arms, pulls, expected", [(3, 8, 0.8262), (5, 8, 0.6563)])
 def test_close_to_the_optimum_and_above_information_gain(n_arms: int, pulls: int, expected: float) -> None:
     env = BestArm(max_turns=pulls + 1)
     public = {"scenario": "custom", "arms": tuple("abcdefg"[:n_arms])}

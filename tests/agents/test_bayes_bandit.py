@@ -10,13 +10,12 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.rules.bandits import Counts, Game
+from tests.cases import each
 
 AGENT = sonde.make("agents:bayes_bandit")
 
 
-@pytest.mark.parametrize(
-    ("arms", "best", "gap", "pulls"), [(2, 0.6, 0.2, 8), (3, 0.6, 0.2, 7), (4, 0.7, 0.1, 5), (3, 0.9, 0.8, 6)]
-)
+@each("arms, best, gap, pulls", [(2, 0.6, 0.2, 8), (3, 0.6, 0.2, 7), (4, 0.7, 0.1, 5), (3, 0.9, 0.8, 6)])
 def test_no_strategy_earns_more(arms: int, best: float, gap: float, pulls: int) -> None:
     """By dynamic programming over all counts, with one of the arms as likely the best as any other."""
     env = sonde.make("bernoulli_bandit", arms=arms, best=best, gap=gap)

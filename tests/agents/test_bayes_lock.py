@@ -11,6 +11,7 @@ import sonde
 from sonde.agents.bayes_lock import Known, best, codes, expected_sub_episodes
 from sonde.core import UserError
 from sonde.rollout import collect
+from tests.cases import each
 
 
 def mark(code: str, place: int, symbol: str) -> str:
@@ -39,7 +40,7 @@ def optimum(symbols: str, length: int, rounds: int) -> float:
     return value(frozenset(map("".join, permutations(symbols, length))), 0, True, rounds)
 
 
-@pytest.mark.parametrize(("n", "length", "rounds"), [(3, 2, 2), (4, 2, 3), (5, 2, 4), (4, 3, 3)])
+@each("n, length, rounds", [(3, 2, 2), (4, 2, 3), (5, 2, 4), (4, 3, 3)])
 def test_value_by_brute_force(n: int, length: int, rounds: int) -> None:
     expected = optimum("0123456789"[:n], length, rounds)
     assert best(length, Known(n), 0, True, rounds).failures == pytest.approx(expected, abs=1e-9)

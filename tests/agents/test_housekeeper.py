@@ -15,6 +15,7 @@ from sonde.rules.house.commands import read_command
 from sonde.rules.house.plan import first_world, house_of, setups
 from sonde.rules.house.search import alike, steps_left, total_steps
 from sonde.rules.house.world import World, admissible, obey, seen
+from tests.cases import each
 
 WALKER = Housekeeper()
 FO, PO, MADE = (TextNav(preset=preset) for preset in TextNav.presets)
@@ -31,7 +32,7 @@ def finished(ep: Episode) -> Episode:
     return ep
 
 
-@pytest.mark.parametrize("env", [FO, PO], ids=["fo", "po"])
+@each("env", [FO, PO], ids=["fo", "po"])
 def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
     for task in env.tasks("test")[:20]:
         ep = finished(Episode.begin(env, task))
@@ -39,7 +40,7 @@ def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
         assert len(ep.turns) == FEWEST[task.hidden["start"]]
 
 
-@pytest.mark.parametrize("env", [MADE, LOST], ids=["generated", "lost"])
+@each("env", [MADE, LOST], ids=["generated", "lost"])
 def test_it_wins_in_generated_houses_and_needs_what_its_plan_says_on_average(env: TextNav) -> None:
     for task in env.tasks("test")[:12]:
         every = setups(task.public)
@@ -102,7 +103,7 @@ ALIKE: dict[str, Any] = {
 """Two rooms look alike until their boxes are opened, or one goes on."""
 
 
-@pytest.mark.parametrize("plan", [TOWER, TWINS, ALIKE], ids=["tower", "twins", "alike"])
+@each("plan", [TOWER, TWINS, ALIKE], ids=["tower", "twins", "alike"])
 def test_when_all_is_known_nothing_is_shorter(plan: dict[str, Any]) -> None:
     task = FO.task({"plan": plan, "start": plan["rooms"][0][0], "place": plan["things"][0][1]})
     world, rng = Episode.begin(FO, task).state.world, Random(0)
@@ -146,8 +147,7 @@ def told_apart(env: TextNav, states: frozenset[State], text: str) -> list[frozen
     return [frozenset(group) for group in groups.values()]
 
 
-@pytest.mark.parametrize(
-    ("plan", "start", "place", "observed"),
+@each("plan, start, place, observed",
     [
         (TOWER, "hall", ["hall", "box"], "full"), (TOWER, "attic", ["den", "shelf"], "full"),
         (TWINS, "hall", ["cove", "box"], "full"), (TWINS, "cellar", ["cove", "box"], "partial"),

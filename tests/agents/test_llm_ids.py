@@ -17,6 +17,7 @@ from sonde.agents.llm_ids import LLMIDS
 from sonde.core import Env, Episode, Rng, UserError
 from sonde.models.oracle import Oracle
 from sonde.rollout import collect
+from tests.cases import each
 
 from .test_calls import Scripted
 
@@ -34,8 +35,8 @@ def estimates(ep: Episode, agent: LLMIDS) -> tuple[list[float], list[float]]:
     return rows["expected_regret"] or values, rows["information_gain"]
 
 
-@pytest.mark.parametrize(
-    ("config", "prior"),
+@each(
+    "config, prior",
     [
         ({"env": "bernoulli_bandit"}, "worlds"),
         ({"env": "bernoulli_bandit", "preset": "informative"}, "well-specified"),
@@ -113,8 +114,8 @@ def test_forks_and_replay() -> None:
     assert len(first) > 1  # all digits are alike at the start, and ties are drawn
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"grid": 1}, "grid: got 1"),
         ({"best_value": float("inf")}, "best_value: got inf"),

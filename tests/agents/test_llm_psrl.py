@@ -18,6 +18,7 @@ from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
 from sonde.models.oracle import Oracle, read_blocks
 from sonde.rollout import Plan, collect, record
+from tests.cases import each
 
 from .test_calls import Scripted
 
@@ -90,8 +91,8 @@ def test_each_sub_call_has_its_own_model_and_temperature() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("env", "preset", "n", "updates"),
+@each(
+    "env, preset, n, updates",
     [
         ("river_swim", "length3", 60, "trajectory"),
         ("river_swim", "length3", 40, "step"),
@@ -154,8 +155,8 @@ def test_certain_transitions_are_told_in_the_prior() -> None:
         assert f"{a} in {s} leads to {t}" in ep.view().memory["beliefs"]
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
+@each(
+    "config, words",
     [
         ({"env": "bernoulli_bandit"}, "Beta(1, 1)"),
         ({"env": "bernoulli_bandit", "preset": "informative"}, "0: 0.05"),
@@ -276,8 +277,8 @@ def test_other_environments_are_played_turn_by_turn() -> None:
         play(env, made(), 1)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"model": "gpt"}, "model: got 'gpt'"),
         ({"policy_model": 3}, "policy_model: got 3"),

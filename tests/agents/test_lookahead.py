@@ -9,6 +9,7 @@ import pytest
 import sonde
 from sonde.agents.lookahead import Lookahead, Unsaid
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from tests.cases import each
 
 ENV = sonde.make("word_chaining")
 
@@ -63,7 +64,7 @@ def test_the_search_over_letters_is_the_search_over_words() -> None:
             assert after == before, "words taken out are put back"
 
 
-@pytest.mark.parametrize("strategy", ["random", "greedy", "minimising"])
+@each("strategy", ["random", "greedy", "minimising"])
 def test_it_never_loses_and_is_quicker_than_random_play(strategy: str) -> None:
     opponent = sonde.make("users:chainer", strategy=strategy)
     turns: dict[str, int] = {}
@@ -92,7 +93,7 @@ def test_careless_loses_as_soon_as_a_rule_matters() -> None:
     assert set(kinds) <= {"loss", "win"} and kinds.count("loss") > 50
 
 
-@pytest.mark.parametrize("name", ["lookahead", "careless"])
+@each("name", ["lookahead", "careless"])
 def test_they_need_a_game_of_words(name: str) -> None:
     env = sonde.make("mastermind")
     with pytest.raises(UserError, match="mastermind"):

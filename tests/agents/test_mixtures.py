@@ -12,6 +12,7 @@ from sonde.core import AGENT, Trajectory, UserError
 from sonde.core.registry import build
 from sonde.rollout import Plan, collect
 from sonde.rules.boards import legal, regret
+from tests.cases import each
 
 
 def games(agent: Any, k: int, n: int = 1, turns: int = 40) -> Sequence[Trajectory]:
@@ -77,8 +78,8 @@ def test_one_policy_plays_the_whole_game_each_as_often() -> None:
     assert build(agent.config) == agent
 
 
-@pytest.mark.parametrize(
-    ("name", "config", "message"),
+@each(
+    "name, config, message",
     [
         (
             "agents:diluted",

@@ -11,6 +11,7 @@ from sonde.core import Episode, Task, UserError
 from sonde.envs.mastermind import Mastermind
 from sonde.envs.maze import Maze
 from sonde.rules.grids import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
+from tests.cases import each
 
 WALKER = Pathfinder()
 
@@ -27,7 +28,7 @@ def total(env: Maze) -> float:
     return sum(turn.rewards["agent"] for task in env.tasks("test") for turn in walked(env, task).turns)
 
 
-@pytest.mark.parametrize("as_published", [False, True])
+@each("as_published", [False, True])
 def test_fully_observed_it_returns_the_papers_maximum(as_published: bool) -> None:
     assert total(Maze(as_published=as_published)) == -6.84 * 25
 
@@ -72,7 +73,7 @@ def deep(layout: Layout, goal: Cell, places: Places, depth: int) -> int:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["umaze", "rooms", "cross", "zigzag"])
+@each("name", ["umaze", "rooms", "cross", "zigzag"])
 def test_the_plan_is_what_trying_everything_finds(name: str) -> None:
     """A search to depth d is a lower bound that meets the plan once every place is told apart or won within d moves."""
     layout = MAPS[name]

@@ -12,6 +12,7 @@ from sonde.agents.psrl import optimal, posterior
 from sonde.core import Episode, Rng, UserError
 from sonde.rollout import Plan, collect
 from sonde.rules.finite import Conjugate, World
+from tests.cases import each
 
 ENV = sonde.make("river_swim")
 
@@ -98,7 +99,7 @@ def test_bandits_need_no_memory() -> None:
     assert action.memory is None and action.text != "<Answer>0</Answer>"
 
 
-@pytest.mark.parametrize("env", ["river_swim", "combination_lock", "bernoulli_bandit"])
+@each("env", ["river_swim", "combination_lock", "bernoulli_bandit"])
 def test_any_order_of_episodes_gives_the_same_record(env: str) -> None:
     made, agent = sonde.make(env), sonde.make("agents:psrl")
     together = collect(made, {"agent": agent}, made.tasks("test")[:6], Plan(concurrency=6))

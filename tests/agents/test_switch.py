@@ -12,6 +12,7 @@ import sonde
 from sonde.agents.switch import Switch
 from sonde.core import AGENT, Action, Episode, Policy, UserError, View, build
 from sonde.rollout import collect
+from tests.cases import each
 
 ENV = sonde.make("mastermind", max_turns=6)
 
@@ -48,7 +49,7 @@ def test_the_first_plays_the_turns_below_the_switch() -> None:
     assert [t.info["guess"] for t in found.turns] == ["1111"] * 4 + ["2222"] * 2
 
 
-@pytest.mark.parametrize(("turn", "guess"), [(0, "2222"), (6, "1111"), (99, "1111")])
+@each("turn, guess", [(0, "2222"), (6, "1111"), (99, "1111")])
 def test_either_may_play_alone(turn: int, guess: str) -> None:
     switch = Switch(first=Counter(code="1111"), then=Counter(code="2222"), turn=turn)
     (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])

@@ -30,6 +30,7 @@ from sonde.train.groups import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
+from tests.cases import each
 
 ENV = make("wordle")
 TASKS = ENV.tasks("test")[:2]
@@ -76,7 +77,7 @@ def test_everything_that_is_made_by_name_is_checked() -> None:
     assert {Sampling, Plan, RunConfig, TrainSettings, OnlineSettings, PairRule, RewardMix, Task} <= set(CLASSES)
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", CLASSES, ids=lambda cls: cls.__qualname__)
 def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
     for f in fields(cls):
         if not f.init or (cls.__name__, f.name) in OPEN or f.type in ("Any", "Json"):
@@ -85,7 +86,7 @@ def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
             cls(**{f.name: Wrong()})
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", CLASSES, ids=lambda cls: cls.__qualname__)
 def test_an_argument_that_is_not_there_is_refused(cls: Any) -> None:
     with pytest.raises(UserError, match="unknown name 'no_such_field'"):
         cls(no_such_field=1)
@@ -196,12 +197,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("values", RIGHT, ids=str)
+@each("values", RIGHT, ids=str)
 def test_what_an_annotation_allows(values: dict[str, Any]) -> None:
     assert Player(**values).config["name"] == f"{__name__}:Player"
 
 
-@pytest.mark.parametrize(("values", "message"), WRONG, ids=str)
+@each("values, message", WRONG, ids=str)
 def test_what_an_annotation_forbids(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(f"Player: {message}")):
         Player(**values)

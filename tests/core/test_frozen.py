@@ -12,9 +12,10 @@ import pytest
 
 from sonde.core import Frozen, freeze
 from sonde.core.frozen import frozen
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         lambda f: f.__setitem__("a", 2),

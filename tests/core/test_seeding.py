@@ -7,6 +7,7 @@ import random
 import pytest
 
 from sonde.core import Rng, derive
+from tests.cases import each
 
 
 def test_known_seeds_never_change() -> None:
@@ -17,8 +18,8 @@ def test_known_seeds_never_change() -> None:
     assert derive(-1, "policy", "x", 0, "agent", 2) == 12856535776973392960
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@each(
+    "one, other",
     [
         ((0, "a"), (1, "a")),
         ((0, "a", 1), (0, "a1")),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, gains
 from sonde.envs.battleship import SHIPS, Battleship, State, board, cells, layouts, parse_cell
+from tests.cases import each
 
 ENV = Battleship()
 PAPER = {
@@ -120,8 +121,8 @@ def test_board_signs_on_six_rows() -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "cell"),
+@each(
+    "answer, cell",
     [
         ("C2", "C2"),
         ("c2", "C2"),
@@ -176,8 +177,8 @@ def test_cells_may_come_in_any_order_and_case() -> None:
     assert ENV.task(shuffled).id == ENV.task(PAPER).id
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
+@each(
+    "change, field",
     [
         ({"size": 7}, "size"),
         ({"size": True}, "size"),
@@ -202,7 +203,7 @@ def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> Non
         ENV.task({**PAPER, **change})
 
 
-@pytest.mark.parametrize("hidden", [None, 3, "A1", [], {}, {"size": 5}])
+@each("hidden", [None, 3, "A1", [], {}, {"size": 5}])
 def test_setups_that_are_no_objects(hidden: object) -> None:
     with pytest.raises(UserError, match="battleship: hidden"):
         ENV.task(hidden)
@@ -218,7 +219,7 @@ def test_bad_arguments() -> None:
 # --- placements and beliefs ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "count"), [(5, 1968), (6, 20584)])
+@each("size, count", [(5, 1968), (6, 20584)])
 def test_layouts_are_all_placements(size: int, count: int) -> None:
     """Counted once more, cell by cell, without bitboards."""
 
@@ -251,7 +252,7 @@ def test_hypothesis_reads_well_and_is_in_the_belief() -> None:
     assert belief.top(1)[0][0] in belief.hypotheses
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_filter_equals_brute_force(seed: int) -> None:
     """Every number of the array filter against one state per board, along a game with wasted shots."""
     task = next(t for t in ENV.tasks("train")[seed * 50 :] if t.public["size"] == 5)

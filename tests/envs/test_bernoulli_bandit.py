@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Outcome, Rng, UserError, entropy
 from sonde.envs.bernoulli_bandit import BernoulliBandit, _named, _number
+from tests.cases import each
 
 PSRL = BernoulliBandit()
 BUTTONS = BernoulliBandit(preset="krishnamurthy")
@@ -83,8 +84,7 @@ def test_arms_best_and_gap_can_be_set() -> None:
     assert small.tasks("train")[0].public["arms"] == ("0", "1", "2", "3")
 
 
-@pytest.mark.parametrize(
-    "wrong",
+@each("wrong",
     [
         {"preset": "x"}, {"arms": 1}, {"arms": 27}, {"preset": "krishnamurthy", "arms": 21}, {"best": 1.0},
         {"gap": 0.0}, {"gap": 0.6}, {"preset": "informative", "best": 0.6}, {"preset": "informative", "gap": 0.1},
@@ -96,8 +96,7 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
         BernoulliBandit(**wrong)
 
 
-@pytest.mark.parametrize(
-    ("preset", "hidden"),
+@each("preset, hidden",
     [
         ("psrl", None), ("psrl", "A"), ("psrl", {}), ("psrl", {"best": "F"}), ("psrl", {"best": ["A"]}),
         ("psrl", {"best": "A", "arms": ["A", "B"]}), ("psrl", {"best": "A", "arms": ["A", "B", "C", "D", "D"]}),
@@ -143,8 +142,8 @@ def test_info_and_messages_of_a_pull() -> None:
     assert pressed.startswith("You press the green button. Reward: ")
 
 
-@pytest.mark.parametrize(
-    ("pulls", "kind"),
+@each(
+    "pulls, kind",
     [(("4", "4", "1"), "win"), (("4", "1", "4"), "win"), (("4", "1", "2"), "loss"), (("1", "1", "4"), "loss")],
 )
 def test_won_when_the_best_arm_was_pulled_most(pulls: tuple[str, ...], kind: str) -> None:
@@ -190,7 +189,7 @@ def test_only_names_are_names(text: str) -> None:
     assert arm is None or COLOURS[arm] in text.lower()
 
 
-@pytest.mark.parametrize("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])
+@each("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])
 def test_near_names_are_no_names(text: str) -> None:
     assert _named(COLOURS, f"<Answer>{text}</Answer>") is None
 

@@ -13,6 +13,7 @@ import sonde
 from sonde.core import Episode, TabularFilter, UserError
 from sonde.envs.best_arm import BestArm, _named, _plain
 from sonde.rules.arms import ArmsFilter, Counts, nodes_for, posterior
+from tests.cases import each
 
 ENV = BestArm()
 ROOM = ("blue", "green", "red", "yellow", "purple")
@@ -69,7 +70,7 @@ def test_custom_arms_meet_their_scenario_or_a_general_one() -> None:
     assert "You start Eve." in play(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
 
 
-@pytest.mark.parametrize(
+@each(
     "hidden",
     [
         None,
@@ -138,7 +139,7 @@ def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> No
     assert lost.outcome is not None and lost.outcome.kind == "loss" and lost.turns[-1].info["result"] == "invalid"
 
 
-@pytest.mark.parametrize("turn", [0, 2])
+@each("turn", [0, 2])
 def test_no_answer_ends_the_episode(turn: int) -> None:
     ep = play(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
     assert ep.outcome == sonde.Outcome("format") and ep.to_act is None
@@ -170,9 +171,7 @@ def test_only_names_are_names(text: str) -> None:
     assert named is None or _plain(text.lower().split("</answer>")[0]) == ROOM[named]
 
 
-@pytest.mark.parametrize(
-    "text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"]
-)
+@each("text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"])
 def test_near_names_are_invalid(text: str) -> None:
     assert _named(ROOM, f"<Answer>{text}</Answer>") is None
 
@@ -212,7 +211,7 @@ def brute(counts: Counts, n_eps: int = 400, n_mean: int = 64) -> tuple[Any, Any]
     return best / best.sum(), pays / best.sum()
 
 
-@pytest.mark.parametrize("n_arms", [2, 3, 5, 7])
+@each("n_arms", [2, 3, 5, 7])
 def test_posterior_equals_a_fine_grid(n_arms: int) -> None:
     rng = random.Random(n_arms)
     for pulls in (1, 7, 20, 20, 20, 40):
@@ -247,7 +246,7 @@ def tabular(env: BestArm, arms: tuple[str, ...]) -> TabularFilter:
     return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say)
 
 
-@pytest.mark.parametrize("last", ["tick", "tack", "nothing", None])
+@each("last", ["tick", "tack", "nothing", None])
 def test_filter_equals_brute_force_through_a_whole_episode(last: str | None) -> None:
     env, arms = BestArm(max_turns=5), ("tick", "tack", "tock")
     task = env.task({"means": {"tick": 0.65, "tack": 0.3, "tock": 0.2}})

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
-import pytest
-
 from sonde.core.folders import data_file
+from tests.cases import each
 
 SCENARIOS: list[dict[str, Any]] = json.loads(data_file("best_arm.json").read_text(encoding="utf-8"))
 TRAIN = [s for s in SCENARIOS if s["split"] == "train"]
@@ -58,7 +57,7 @@ def test_the_test_scenario_is_the_room_with_five_coloured_buttons() -> None:
     assert "room" in words(room["setting"])
 
 
-@pytest.mark.parametrize("field", ["name", "setting", "arm", "act", "payoff"])
+@each("field", ["name", "setting", "arm", "act", "payoff"])
 def test_no_two_scenarios_share(field: str) -> None:
     assert [value for value, n in Counter(s[field] for s in SCENARIOS).items() if n > 1] == []
 
@@ -141,7 +140,7 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_every_scenario(rule: Callable[[dict[str, Any]], None]) -> None:
     for scenario in SCENARIOS:
         rule(scenario)

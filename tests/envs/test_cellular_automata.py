@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
 from sonde.envs.cellular_automata import NEIGHBORHOODS, CellularAutomata, apply, fits, read_rule, table
+from tests.cases import each
 
 ENV = CellularAutomata()
 HIDDEN = {"rule": 110, "inputs": ["0101", "10110"]}
@@ -33,8 +34,8 @@ def test_the_example_of_the_paper() -> None:
     assert apply(table(110), "10110") == "11111"
 
 
-@pytest.mark.parametrize(
-    ("number", "row", "expected"),
+@each(
+    "number, row, expected",
     [
         (0, "10110", "00000"),
         (255, "10110", "11111"),
@@ -80,7 +81,7 @@ def test_anything_else_is_no_rule_or_a_whole_one(text: str) -> None:
 WHOLE = "".join(f"<rule> {w}: 0 </rule>" for w in NEIGHBORHOODS)
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         "",
@@ -170,7 +171,7 @@ def test_custom_tasks_show_their_outputs() -> None:
     assert task.public == {"inputs": ("0101", "10110"), "outputs": ("1111", "11111")} and task.hidden["rule"] == 110
 
 
-@pytest.mark.parametrize(
+@each(
     "hidden",
     [
         None,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, UserError
 from sonde.rules.boards import START, board, legal, played, read
+from tests.cases import each
 
 QUEEN = "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
 CASTLING = "r3k2r/pppq1ppp/8/8/8/8/PPPQ1PPP/R3K2R w KQkq - 0 1"
@@ -57,8 +58,8 @@ def test_moves_are_said_with_spaces_and_listed_without() -> None:
     assert env.say("Knight to f3") == "Knight to f3"
 
 
-@pytest.mark.parametrize(
-    ("fen", "text", "move"),
+@each(
+    "fen, text, move",
     [
         (START, "Nf3", "Nf3"),
         (START, "N f 3\n", "Nf3"),
@@ -126,8 +127,8 @@ def test_a_lost_game_costs_nothing_but_1_as_published() -> None:
     assert last(said(begun(as_published=True), *moves)) == ("mated", -1.0, "loss")
 
 
-@pytest.mark.parametrize(
-    ("fen", "moves", "end"),
+@each(
+    "fen, moves, end",
     [
         ("k7/8/1K6/8/8/8/8/2Q5 w - - 0 1", ("Qc7",), "stalemate"),
         ("8/8/8/8/8/1k6/8/R6K w - - 0 1", ("Ra2", "Kxa2"), "material"),
@@ -187,7 +188,7 @@ def test_the_splits_have_the_sizes_of_the_paper() -> None:
     assert full.tasks("test")[999].public == {"fen": START, "game": 999}
 
 
-@pytest.mark.parametrize(("pieces", "least"), [("Q", 15), ("QR", 9), ("R", 15), ("RR", 11)])
+@each("pieces, least", [("Q", 15), ("QR", 9), ("R", 15), ("RR", 11)])
 def test_one_class_of_endgames(pieces: str, least: int) -> None:
     env = sonde.make("chess", preset="endgames", pieces=pieces)
     assert (len(env.tasks("train")), len(env.tasks("test"))) == (30_000, 645)
@@ -196,8 +197,8 @@ def test_one_class_of_endgames(pieces: str, least: int) -> None:
     assert min(int(task.tags["plies"]) for task in env.tasks("test")) == least
 
 
-@pytest.mark.parametrize(
-    ("fen", "why"),
+@each(
+    "fen, why",
     [
         ("", "FEN"),
         (3, "FEN"),
@@ -215,8 +216,8 @@ def test_an_illegal_position_is_refused_with_the_reason(fen: Any, why: str) -> N
     assert len(str(e.value)) < 700
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"preset": "blitz"}, "chess: preset: unknown name 'blitz'"),
         ({"pieces": "Q"}, "chess: pieces: got 'Q'"),

@@ -11,6 +11,7 @@ import sonde
 from sonde.core import Episode, Rng, TabularFilter
 from sonde.rules.finite import Conjugate, Problem, World, bandit, best_value
 from sonde.rules.rounds import checked_turns, fact
+from tests.cases import each
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
     ("bernoulli_bandit", {"max_turns": 6}),
@@ -54,7 +55,7 @@ def test_values_by_hand() -> None:
     assert best_value(problem._replace(start="x", horizon=1), known) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_optimal_values_are_those_of_the_best_policy(seed: int) -> None:
     known, horizon = world(seed), 3
     policies = [np.eye(2)[np.array(rows).reshape(horizon, 2)] for rows in product(range(2), repeat=2 * horizon)]
@@ -139,7 +140,7 @@ def test_a_posterior_that_is_extended_does_not_change() -> None:
 # --- what environments and filters promise ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", small())
+@each("env", small())
 def test_problem_and_world_describe_the_environment(env: Any) -> None:
     """Transitions and rewards of the tables are those that `outcomes` lists, along random play."""
     task = env.tasks("train")[3]
@@ -168,8 +169,8 @@ def test_problem_and_world_describe_the_environment(env: Any) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("env", small())
-@pytest.mark.parametrize("seed", [0, 1])
+@each("env", small())
+@each("seed", [0, 1])
 def test_filters_equal_brute_force(env: Any, seed: int) -> None:
     """Beliefs, gains and expected regrets against one state per hidden setup, with an unreadable answer on the way."""
     task, rng = env.tasks("test")[seed], Rng(seed, "brute")
@@ -212,7 +213,7 @@ def _regrets(exact: Any, belief: Any, ep: Episode) -> Any:
     return np.sum(rows, axis=0)
 
 
-@pytest.mark.parametrize("env", small())
+@each("env", small())
 def test_samples_follow_the_posterior(env: Any) -> None:
     ep = Episode.begin(env, env.tasks("train")[1], seed=4)
     for _ in range(2):

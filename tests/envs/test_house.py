@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,13 +13,13 @@ from sonde.rules.house.plan import HOUSES, LMRL, checked_plan, house_of
 from sonde.rules.house.words import WORDINGS, answered, listed, style
 from sonde.rules.house.world import World, admissible, begin, obey, seen
 from sonde.rules.prompts import pieces
+from tests.cases import each
 
 HOUSE = house_of(LMRL)
 NAMES = st.sampled_from(sorted({*HOUSE.things, *(f.name for f in HOUSE.furniture)}))
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
+@each("said, meant",
     [
         ("go north", Command("go", "north")), ("  Walk  WEST. ", Command("go", "west")), ("s", Command("go", "south")),
         ("> go east", Command("go", "east")), ("look", Command("look")), ("L", Command("look")),

@@ -15,14 +15,15 @@ import sonde
 from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
 from sonde.envs.mastermind import Mastermind, _verdicts, score
 from sonde.rules.guessing import encode
+from tests.cases import each
 
 ENV = Mastermind()
 SMALL = Mastermind(length=3, digits=4)
 CODE = st.text("0123456789", min_size=4, max_size=4)
 
 
-@pytest.mark.parametrize(
-    ("code", "guess", "exact", "partial"),
+@each(
+    "code, guess, exact, partial",
     [
         ("0427", "0427", 4, 0),
         ("0427", "7240", 0, 4),
@@ -50,8 +51,8 @@ def test_counts_are_those_of_multisets(code: str, guess: str) -> None:
     assert score(guess, code) == (exact, partial)
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
+@each(
+    "answer, code",
     [
         ("0427", "0427"),
         (" 0 4 2 7 ", "0427"),
@@ -144,14 +145,13 @@ def test_tasks_are_those_of_the_paper_in_number() -> None:
     assert len(SMALL.tasks("train")) + len(SMALL.tasks("test")) == 4**3
 
 
-@pytest.mark.parametrize("hidden", ["042", "04275", "042a", 427, None, ["0", "4", "2", "7"], "٠٤٢٧"])
+@each("hidden", ["042", "04275", "042a", 427, None, ["0", "4", "2", "7"], "٠٤٢٧"])
 def test_no_code_is_an_error(hidden: object) -> None:
     with pytest.raises(UserError, match=r"mastermind: hidden: got .*4 digits of 0123456789"):
         ENV.task(hidden)
 
 
-@pytest.mark.parametrize(
-    ("config", "field"),
+@each("config, field",
     [({"length": 0}, "length"), ({"length": 7}, "length"), ({"digits": 1}, "digits"), ({"digits": 11}, "digits"),
      ({"length": 6, "digits": 7}, "digits"), ({"max_turns": 0}, "max_turns"), ({"preset": "lmrl"}, "preset")],
 )  # fmt: skip
@@ -184,7 +184,7 @@ def check_same(fast: Filter, slow: Filter, texts: Sequence[str]) -> None:
     assert fast.best_question()[1] == pytest.approx(slow.best_question()[1], abs=1e-9)
 
 
-@pytest.mark.parametrize(("length", "digits"), [(2, 3), (3, 4), (2, 10)])
+@each("length, digits", [(2, 3), (3, 4), (2, 10)])
 def test_the_filter_is_brute_force(length: int, digits: int) -> None:
     env = Mastermind(length=length, digits=digits, max_turns=20)
     codes = env.actions(env.start({}, "0" * length))

@@ -12,6 +12,7 @@ from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, entro
 from sonde.envs.minesweeper import State, flood, show
 from sonde.rules.bitgrid import grid
 from sonde.rules.mines import MineFilter, floods, moved
+from tests.cases import each
 
 from .test_minesweeper import ENV, board, play
 
@@ -40,7 +41,7 @@ def assert_equal(fast: MineFilter, slow: TabularFilter, legal: list[str]) -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("rows", "cols", "mines"), [(4, 4, 1), (4, 4, 2), (4, 5, 2), (4, 4, 13)])
+@each("rows, cols, mines", [(4, 4, 1), (4, 4, 2), (4, 5, 2), (4, 4, 13)])
 def test_filter_equals_brute_force(rows: int, cols: int, mines: int) -> None:
     """Random games, played on after wasted turns and up to a mine, checked at every turn."""
     public = {"rows": rows, "cols": cols, "mines": mines}
@@ -139,7 +140,7 @@ def test_worlds_too_large_to_list_have_no_filter() -> None:
     assert ep.posterior() is None and board(ep)[3] == "2333332"
 
 
-@pytest.mark.parametrize("cell", [0, 9, 24, 48])
+@each("cell", [0, 9, 24, 48])
 def test_no_two_outcomes_of_a_first_reveal_share_a_number(cell: int) -> None:
     """The 64-bit numbers against whole boards, over some 3000 layouts of the largest size."""
     size = grid(7, 7)

@@ -17,6 +17,7 @@ from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
 from sonde.rules import movies as rules
 from sonde.rules.preferences import PreferenceFilter
 from sonde.users.movie_fan import MovieFan
+from tests.cases import each
 
 ENV = MovieRecommendation()
 SMALL = MovieRecommendation(attributes=3, weights=(-0.2, 0.2), seen=5, unseen=6, max_turns=5)
@@ -52,7 +53,7 @@ def told(env: MovieRecommendation, hidden: object, answers: Sequence[str]) -> tu
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_filter_equals_asking_everybody(seed: int) -> None:
     """After every turn the posterior is uniform over those who would have said the same, and every expected gain is
     the entropy of what they would say next."""

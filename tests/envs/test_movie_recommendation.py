@@ -14,6 +14,7 @@ from sonde.core import Episode, Rng, UserError
 from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
 from sonde.rules import movies as rules
 from sonde.users.movie_fan import MovieFan
+from tests.cases import each
 
 ENV = MovieRecommendation()
 HIDDEN = {"movies": "train-9", "weights": dict.fromkeys(ATTRIBUTES[:6], 0.0) | {"music": 0.3}}
@@ -129,8 +130,8 @@ def test_users_have_weights_of_one_decimal_and_some_are_negative() -> None:
     assert all(any(t.hidden["weights"].values()) for s in ENV.splits for t in ENV.tasks(s)[:20])
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
+@each(
+    "change, field",
     [
         ({"movies": "train-50"}, "movies"),
         ({"movies": "train-01"}, "movies"),
@@ -150,7 +151,7 @@ def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> Non
         ENV.task({**HIDDEN, **change})
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"attributes": 1},
@@ -273,8 +274,7 @@ def test_only_the_user_is_told_the_weights() -> None:
 # --- answers and replies ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "question"),
+@each("answer, question",
     [("rate M3", "rate M3"), ("RATE m3", "rate M3"), ("compare M3 M7", "compare M3 M7")]
     + [(text, "rate M3") for text in ("rate M3.", "rate Ｍ3", "rate: (M3)")]
     + [(text, "compare M7 M3") for text in ("compare M7, M3", "Compare m7 and m3", "compare M7 , and M3")]
@@ -299,8 +299,7 @@ def test_every_answer_is_a_question_or_invalid(text: str) -> None:
     assert (step.info["result"] == "asked") == ("user" in step.told)
 
 
-@pytest.mark.parametrize(
-    ("reply", "read"),
+@each("reply, read",
     [
         ("Yes.", "more"), ("no, M7", "less"), ("NO!", "less"), ("I like both the same", "equal"),
         ("Equally: yes", "equal"), ("Nothing", None), ("I prefer M3", None), ("", None), ("yesterday", None),
@@ -310,8 +309,7 @@ def test_verdicts_in_a_users_words(reply: str, read: str | None) -> None:
     assert rules.read_verdict(reply) == read
 
 
-@pytest.mark.parametrize(
-    ("reply", "read"),
+@each("reply, read",
     [
         ("4", 4), ("4.", 4), ("M3 gets 4 of 5 stars", 4), ("4/5", 4), ("I'd say 2, no more", 2), ("3.5", None),
         ("0 stars", None), ("6 of 5", None), ("M3", None), ("100%", None), ("-2", None), ("five", None), ("²", None),

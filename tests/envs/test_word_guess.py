@@ -16,6 +16,7 @@ from sonde.core.types import Json
 from sonde.envs.word_guess import WordGuess
 from sonde.rules import feedback, words
 from sonde.rules.guessing import encode
+from tests.cases import each
 
 ENV = WordGuess()
 KINDS = tuple(feedback.N_NUMBERS)
@@ -23,8 +24,8 @@ SETUP = {"vocabulary": ["beast", "boast", "roast", "stoat", "toast", "toxin"], "
 WORD = st.text("abc", min_size=5, max_size=5)
 
 
-@pytest.mark.parametrize(
-    ("secret", "guess", "marks", "bulls", "cows"),
+@each(
+    "secret, guess, marks, bulls, cows",
     [
         ("toast", "toast", "ggggg", 5, 0),
         ("toast", "boast", "bgggg", 4, 0),
@@ -102,8 +103,8 @@ def test_a_game_by_hand() -> None:
     assert [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 0.0, 0.0, 0.0, 0.9]
 
 
-@pytest.mark.parametrize(
-    ("kind", "facts", "told"),
+@each(
+    "kind, facts, told",
     [
         ("bulls_cows", {"bulls": 1, "cows": 4}, "bulls 1, cows 4."),
         ("bulls", {"bulls": 1}, "bulls 1."),
@@ -160,8 +161,8 @@ def test_tasks_are_ten_vocabularies_with_every_word_once_the_secret() -> None:
     assert len(set().union(*seen)) == 20 * 40, "no word is in two vocabularies"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@each(
+    "change, message",
     [
         ({"secret": "crane"}, "hidden.secret: got 'crane', allowed: a word of the vocabulary"),
         ({"secret": 3}, "hidden.secret: got 3"),
@@ -188,7 +189,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_filter_is_brute_force(kind: str) -> None:
     env = WordGuess(feedback=kind)
     for i in range(4):
@@ -215,9 +216,7 @@ def test_an_anagram_is_ruled_out_by_its_own_guess() -> None:
     assert found is not None and list(found.hypotheses) == ["toast"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "attempts"), [("wordle", 2.3075), ("bulls_cows", 2.7975), ("bulls", 3.8675), ("shared_letters", 3.345)]
-)
+@each("kind, attempts", [("wordle", 2.3075), ("bulls_cows", 2.7975), ("bulls", 3.8675), ("shared_letters", 3.345)])
 def test_the_entropy_strategy_finds_every_word(kind: str, attempts: float) -> None:
     """The means were measured on these vocabularies when they were made; ties may fall otherwise elsewhere."""
     env, agent = WordGuess(feedback=kind), sonde.make("agents:entropy")

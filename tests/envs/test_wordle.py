@@ -16,14 +16,15 @@ from sonde.envs.wordle import Wordle
 from sonde.rules import marks, words
 from sonde.rules.guessing import encode
 from sonde.testing import check_env
+from tests.cases import each
 
 ENV = Wordle()
 LMRL = Wordle(preset="lmrl")
 PAIR = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.text("abc", min_size=n, max_size=n)] * 2))
 
 
-@pytest.mark.parametrize(
-    ("secret", "guess", "standard", "membership"),
+@each(
+    "secret, guess, standard, membership",
     [
         ("toast", "toast", "ggggg", "ggggg"),
         ("toast", "boost", "bgbgg", "bgygg"),
@@ -81,8 +82,8 @@ def test_marks_as_a_number_in_base_three() -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "guess"),
+@each(
+    "text, guess",
     [
         ("<Answer>toast</Answer>", "toast"),
         ("<Think>hm</Think> <answer> TOAST </answer>", "toast"),
@@ -104,8 +105,8 @@ def test_words_by_hand(text: str, guess: str | None) -> None:
     assert ENV.parse(text, 5) == guess
 
 
-@pytest.mark.parametrize(
-    ("text", "guess"),
+@each(
+    "text, guess",
     [
         ("t o a s t", "toast"),
         ("T O A S T\n", "toast"),
@@ -210,9 +211,7 @@ def test_modified_words_have_other_lengths_and_ten_turns() -> None:
     assert "word of 4 letters" in ep.messages["agent"][0].content
 
 
-@pytest.mark.parametrize(
-    ("preset", "train", "test"), [("paprika", 1515, 800), ("modified", None, 1000), ("lmrl", None, None)]
-)
+@each("preset, train, test", [("paprika", 1515, 800), ("modified", None, 1000), ("lmrl", None, None)])
 def test_tasks_are_those_of_the_papers_in_number(preset: str, train: int | None, test: int | None) -> None:
     env = Wordle(preset=preset)
     n_train, n_test = len(env.tasks("train")), len(env.tasks("test"))
@@ -222,7 +221,7 @@ def test_tasks_are_those_of_the_papers_in_number(preset: str, train: int | None,
         assert n_train + n_test == 400
 
 
-@pytest.mark.parametrize("hidden", ["", "Toast", "toas", "xxxxx", "toasty", None, 5, ["toast"]])
+@each("hidden", ["", "Toast", "toas", "xxxxx", "toasty", None, 5, ["toast"]])
 def test_what_is_no_answer_word_is_an_error(hidden: object) -> None:
     with pytest.raises(UserError, match=r"wordle: hidden: got .*an answer word of 5 letters"):
         ENV.task(hidden)
@@ -238,7 +237,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("length", [4, 5, 7, 10])
+@each("length", [4, 5, 7, 10])
 def test_the_tables_of_marks_are_the_rules(length: int) -> None:
     rng = Rng(0, "tables", length)
     some = [*rng.sample(words.answers(length), 150), "a" * length, "ab" * (length // 2) + "a" * (length % 2)]
@@ -258,7 +257,7 @@ def test_the_tables_agree_where_letters_repeat(some: list[str]) -> None:
         assert table(codes, codes).tolist() == expected
 
 
-@pytest.mark.parametrize("as_published", [False, True])
+@each("as_published", [False, True])
 def test_the_filter_is_brute_force(as_published: bool) -> None:
     """On the 400 words of `lmrl`, with guesses in and out of the list."""
     env = Wordle(preset="lmrl", as_published=as_published, max_turns=20)
@@ -291,7 +290,7 @@ def test_the_prior_is_uniform_over_the_answer_words() -> None:
     assert LMRL.filter({"length": 5}).entropy == pytest.approx(np.log2(400))
 
 
-@pytest.mark.parametrize(("preset", "mean"), [("paprika", 3.5025), ("modified", 2.675), ("lmrl", 2.923)])
+@each("preset, mean", [("paprika", 3.5025), ("modified", 2.675), ("lmrl", 2.923)])
 def test_the_entropy_strategy_wins_every_test_word(preset: str, mean: float) -> None:
     """The means were measured on these lists when they were made; ties between guesses may fall otherwise elsewhere."""
     env, agent = Wordle(preset=preset), sonde.make("agents:entropy")

@@ -12,6 +12,7 @@ import pytest
 
 from sonde.core.errors import UserError
 from sonde.rules import words
+from tests.cases import each
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "src" / "sonde" / "data" / "words"
@@ -29,7 +30,7 @@ def build() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("length", words.LENGTHS)
+@each("length", words.LENGTHS)
 def test_counts_and_shape(length: int) -> None:
     answers = words.answers(length)
     assert len(answers) == len(set(answers)) == ANSWERS[length]
@@ -39,7 +40,7 @@ def test_counts_and_shape(length: int) -> None:
     assert all(len(w) == length and w.isascii() and w.isalpha() and w.islower() for w in words.allowed(length))
 
 
-@pytest.mark.parametrize("length", words.LENGTHS)
+@each("length", words.LENGTHS)
 def test_train_and_test_part_the_answers(length: int) -> None:
     train, test = words.task_words(length, "train"), words.task_words(length, "test")
     assert len(test) == TEST[length]
@@ -82,13 +83,13 @@ def test_split_of_agrees_with_the_lists() -> None:
         assert {words.split_of(word) for word in words.task_words(length, "test")} == {"test"}
 
 
-@pytest.mark.parametrize("word", ["", "toasts", "TOAST", "xyzzy", "a" * 11, "to", "toast\n"])
+@each("word", ["", "toasts", "TOAST", "xyzzy", "a" * 11, "to", "toast\n"])
 def test_split_of_refuses_what_is_no_answer(word: str) -> None:
     with pytest.raises(UserError, match="word: got"):
         words.split_of(word)
 
 
-@pytest.mark.parametrize("length", [3, 11, 0, -5])
+@each("length", [3, 11, 0, -5])
 def test_unknown_length_is_named(length: int) -> None:
     with pytest.raises(UserError, match=rf"length: got {length}, allowed: 4 to 10"):
         words.answers(length)
