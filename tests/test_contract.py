@@ -12,67 +12,60 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import Rng
-from sonde.testing import RULES, Probe, hostile
-from tests.cases import Checks
+from sonde.core import Env, Rng
+from sonde.testing import Probe, check_env, hostile
 
 NAMES = sonde.names()
 EPISODES, LONG = 16, 1000
 TURNS = 1280
-"""Where episodes are long, fewer of them are played, at least 8."""
 FUZZED, LONG_FUZZED = 500, 10_000
 
 
-def list_probes(name: str, episodes: int) -> list[tuple[str, Probe]]:
+def list_presets(name: str) -> list[Env[Any]]:
     """Every preset of an environment, and the default one as published where that differs."""
     cls: Any = sonde.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
-    configs: list[dict[str, Any]] = [{"preset": preset} for preset in cls.presets]
+    envs = [sonde.make(name, preset=preset) for preset in cls.presets]
     if any(f.name == "as_published" for f in dataclasses.fields(cls)):
-        configs.append({"preset": cls.presets[0], "as_published": True})
-    envs = [(f"{name} {config}", sonde.make(name, **config)) for config in configs]
-    shares = [TURNS * episodes // EPISODES // env.spec.max_turns for _, env in envs]
-    return [
-        (title, Probe(env=env, episodes=max(8, min(episodes, share))))
-        for (title, env), share in zip(envs, shares, strict=True)
-    ]
+        envs.append(sonde.make(name, as_published=True))
+    return envs
 
 
-def check_contract(name: str, episodes: int) -> None:
-    checks = Checks()
-    for title, probe in list_probes(name, episodes):
-        for rule, check in RULES.items():
-            checks.run(f"{title} {rule}", lambda check=check, probe=probe: check(probe))
-    checks.report()
+def count_episodes(env: Env[Any], most: int) -> int:
+    """Where episodes are long, fewer of them are played, at least 8."""
+    return max(8, min(most, TURNS * most // EPISODES // env.spec.max_turns))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_contract(name: str) -> None:
-    check_contract(name, EPISODES)
+    for env in list_presets(name):
+        check_env(env, episodes=count_episodes(env, EPISODES))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_contract_at_length(name: str) -> None:
-    check_contract(name, LONG)
+    for env in list_presets(name):
+        check_env(env, episodes=count_episodes(env, LONG))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_replies_do_no_harm(name: str) -> None:
-    for _, probe in list_probes(name, LONG):
-        fuzz(name, probe, FUZZED)
+    for env in list_presets(name):
+        fuzz(env, FUZZED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_ten_thousand_hostile_replies_do_no_harm(name: str) -> None:
-    for _, probe in list_probes(name, LONG):
-        fuzz(name, probe, LONG_FUZZED)
+    for env in list_presets(name):
+        fuzz(env, LONG_FUZZED)
 
 
-def fuzz(name: str, p: Probe, most: int) -> None:
-    low, high = p.env.spec.reward_range
-    replies, i, rng = 0, 0, Rng(1, "fuzz", name)
+def fuzz(env: Env[Any], most: int) -> None:
+    p = Probe(env=env, episodes=count_episodes(env, LONG))
+    low, high = env.spec.reward_range
+    replies, i, rng = 0, 0, Rng(1, "fuzz", env.name)
     while replies < most:
         for before, after in pairwise(p.walk(i % p.episodes, lambda view, _: hostile(view, rng), "fuzz")):
             turn = after.turns[-1]

@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -44,7 +45,8 @@ class Wrong:
     """A value that no argument allows."""
 
 
-def checked() -> list[type]:
+@cache
+def list_checked() -> list[type]:
     """Every class of the package that checks its arguments: all that a registry makes, and settings; those that the
     extras installed here allow to import. Adapters make none, and need others' libraries."""
     for module in pkgutil.walk_packages(sonde.__path__, "sonde."):
@@ -67,17 +69,14 @@ def subclasses(cls: type) -> Iterator[type]:
         yield from subclasses(found)
 
 
-CLASSES = checked()
-
-
 def test_everything_that_is_made_by_name_is_checked() -> None:
     for kind in ("envs", "agents", "users", "models"):
         for name in sonde.names(kind):
-            assert find(name if kind == "envs" else f"{kind}:{name}") in CLASSES
-    assert {Sampling, Plan, RunConfig, TrainSettings, OnlineSettings, PairRule, RewardMix, Task} <= set(CLASSES)
+            assert find(name if kind == "envs" else f"{kind}:{name}") in list_checked()
+    assert {Sampling, Plan, RunConfig, TrainSettings, OnlineSettings, PairRule, RewardMix, Task} <= set(list_checked())
 
 
-@each("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", list_checked, ids=lambda cls: cls.__qualname__)
 def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
     for f in fields(cls):
         if not f.init or (cls.__name__, f.name) in OPEN or f.type in ("Any", "Json"):
@@ -86,7 +85,7 @@ def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
             cls(**{f.name: Wrong()})
 
 
-@each("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", list_checked, ids=lambda cls: cls.__qualname__)
 def test_an_argument_that_is_not_there_is_refused(cls: Any) -> None:
     with pytest.raises(UserError, match="unknown name 'no_such_field'"):
         cls(no_such_field=1)
