@@ -144,11 +144,6 @@ def test_bins_keep_equal_beliefs_together_and_are_in_order(believed: Any, bins: 
             assert (a == b) if x == y else (a <= b) == (x < y) or a == b
 
 
-def test_bins_without_equal_beliefs_have_equal_counts() -> None:
-    place = bin_of(np.linspace(0.0, 1.0, 50), 10)
-    assert np.bincount(place).tolist() == [5] * 10
-
-
 # --- changes of belief ---------------------------------------------------------------------------------------------
 
 
@@ -200,16 +195,6 @@ def test_a_tempered_update_is_found_whatever_the_prior(prior: Any, likelihoods: 
     found = updating(rows, pairs=True)
     if any(np.ptp(row) > 0.01 for row in likelihoods):
         assert found is not None and found.mean == pytest.approx(a, rel=1e-6)
-
-
-@given(arrays(np.float64, (3, 2), elements=st.floats(0.05, 1.0)), st.floats(0.1, 3.0))
-def test_of_two_candidates_the_truth_alone_says_the_same(likelihoods: Any, a: float) -> None:
-    log_p = np.cumsum([[0.0, 0.0], *np.log(likelihoods)], axis=0)
-    rows = [course(np.exp(normalised(log_p)), np.exp(normalised(a * log_p)))]
-    one, all_ = updating(rows), updating(rows, pairs=True)
-    if max(abs(np.log(row[0] / row[1])) for row in likelihoods) > 0.01:
-        assert one is not None and all_ is not None
-        assert one.mean == pytest.approx(a, rel=1e-6) and all_.mean == pytest.approx(a, rel=1e-6)
 
 
 def test_replies_that_only_rule_out_speak_on_the_truth_alone() -> None:

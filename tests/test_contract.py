@@ -16,9 +16,9 @@ from sonde.core import Env, Rng
 from sonde.testing import Probe, check_env, hostile
 
 NAMES = sonde.names()
-EPISODES, LONG = 16, 1000
-TURNS = 1280
-FUZZED, LONG_FUZZED = 500, 10_000
+EPISODES, LONG = 8, 1000
+TURNS = 640
+FUZZED, LONG_FUZZED = 300, 10_000
 
 
 def list_presets(name: str) -> list[Env[Any]]:

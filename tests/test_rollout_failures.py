@@ -9,16 +9,7 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.core import (
-    AGENT,
-    Action,
-    Policy,
-    ProgramPolicy,
-    Trajectory,
-    UserError,
-    View,
-    WorldError,
-)
+from sonde.core import AGENT, Action, Policy, ProgramPolicy, Trajectory, UserError, View, WorldError
 from sonde.rollout import Plan, collect, record, rollout
 from sonde.store import Run
 from tests.cases import each

@@ -54,7 +54,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@each("name", FILES)
 def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(FILES[name])
     config = config_from(read_config(tmp_path / name))
@@ -62,8 +62,8 @@ def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
     assert prepare(config).env == sonde.make("mastermind", length=3)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
+@each(
+    "name, text, says",
     [
         ("a.txt", b"", r"config: got 'a.txt', allowed: a file ending in .toml, .yaml, .yml, .json"),
         ("a.yaml", b"- 1\n", "config: .*a.yaml: allowed: a mapping at the top"),
@@ -88,19 +88,16 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @each("changes, says",
     [
         ({"n_task": 3}, "config: unknown name 'n_task' .did you mean 'n_tasks'"),
-        ({"k": "4"}, "config: k: got '4', allowed: a whole number"),
-        ({"k": True}, "config: k: got True"),
+        ({"k": "4"}, "config: k: got '4', allowed: a whole number"), ({"k": True}, "config: k: got True"),
         ({"k": 0}, "k: got 0, allowed: 1 or more"),
         ({"gains": "yes"}, "config: gains: got 'yes', allowed: true or false"),
         ({"n_tasks": 0}, "n_tasks: got 0, allowed: 1 or more"),
         ({"n_tasks": 1.5}, "n_tasks: got 1.5, allowed: a whole number or none"),
         ({"n_tasks": 9999}, "n_tasks: got 9999, allowed: 1 to .* for mastermind, split test"),
-        ({"budget": 0}, "budget: got 0, allowed: 1 or more tokens"),
-        ({"seed": -1}, "seed: got -1, allowed: 0 to"),
+        ({"budget": 0}, "budget: got 0, allowed: 1 or more tokens"), ({"seed": -1}, "seed: got -1, allowed: 0 to"),
         ({"split": "dev"}, "split: unknown name 'dev'"),
         ({"env": "mastermind"}, "config: env: got 'mastermind', allowed: a mapping"),
-        ({"env": {}}, "env.name: got None, allowed: text"),
-        ({"env": {"name": 7}}, "env.name: got 7, allowed: text"),
+        ({"env": {}}, "env.name: got None, allowed: text"), ({"env": {"name": 7}}, "env.name: got 7, allowed: text"),
         ({"env": {"name": "masterminf"}}, "did you mean 'mastermind'"),
         ({"env": {"name": "agents:random"}}, "env: 'agents:random' is not an environment"),
         ({"env": {"name": "mastermind", "length": "4"}}, "mastermind: length: got '4', allowed: a whole number"),

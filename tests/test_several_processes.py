@@ -63,14 +63,7 @@ def wait_for(folder: Path, episodes: int, process: subprocess.Popen[str]) -> Non
     st.integers(1, 6), st.integers(0, 5), st.integers(1, 6), st.integers(1, 9), st.integers(1, 5), st.integers(1, 400)
 )
 def test_parts_are_the_share_divided(of: int, mine: int, n: int, tasks: int, k: int, concurrency: int) -> None:
-    whole = config_from(
-        config(
-            n_tasks=tasks,
-            k=k,
-            share=(mine % of, of),
-            concurrency=concurrency,
-        )
-    )
+    whole = config_from(config(n_tasks=tasks, k=k, share=(mine % of, of), concurrency=concurrency))
     listed = prepare(whole).tasks
     jobs = [job.key for part in whole.parts(n) for job in part.plan().jobs(listed)]
     assert sorted(jobs) == sorted(job.key for job in whole.plan().jobs(listed))

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cases import each
 
 sys.path.insert(0, str(Path(__file__).parent / "truth"))
@@ -10,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "truth"))
 import gate
 
 
+@pytest.mark.thorough
 @each("env", sorted(gate.MEASURED))
 def test_who_is_answered_is_as_reviewed(env: str) -> None:
     golden = gate.table(env)

@@ -90,13 +90,6 @@ def test_outcomes_are_values_as_before() -> None:
     assert kind == "win" and len(rest) == 4 and hash(won) == hash(Outcome("win", 1.0, judged=False))
 
 
-def test_streams_are_those_of_before() -> None:
-    """The paths of recorded runs: a changed encoding would change every game."""
-    assert derive(0, "reset", "a") == 2483035024480297724
-    assert derive(7, "step", "wordle", 3) == 16036386401749496662
-    assert derive(0, "a", -1, True, "ü") == 6463419047549456030
-
-
 def test_a_trajectory_of_a_bad_outcome_does_not_read(run: Run) -> None:
     (found,) = collect(ENV, {AGENT: sonde.make("agents:random")}, ENV.tasks("test")[:1])
     data = found.to_json()

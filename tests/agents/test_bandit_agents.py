@@ -96,20 +96,6 @@ def test_posterior_sampling_with_the_true_prior_beats_beta_priors() -> None:
     assert total("psrl") < total("thompson") - 0.5
 
 
-@each(
-    "name, field, value",
-    [
-        ("epsilon_greedy", "epsilon", 1.5),
-        ("ucb1", "width", -1.0),
-        ("thompson", "wins", 0.0),
-        ("thompson", "losses", math.inf),
-    ],
-)
-def test_bad_settings(name: str, field: str, value: float) -> None:
-    with pytest.raises(UserError, match=f"agents:{name}: {field}: got"):
-        sonde.make(f"agents:{name}", **{field: value})
-
-
 def test_problems_they_do_not_play() -> None:
     river = sonde.make("river_swim")
     view = Episode.begin(river, river.tasks("train")[0]).view()

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 import sonde
-from sonde.core import Turn, UserError
+from sonde.core import Turn
 from sonde.envs.best_arm import BestArm
 from sonde.rules.arms import ArmsFilter, Counts, nodes_for, plus, posterior
 from tests.cases import each
@@ -69,10 +69,3 @@ def test_success_on_the_test_tasks() -> None:
                 ep = ep.step(agent.act_now(ep.view()))
             wins += ep.outcome is not None and ep.outcome.success
     assert 0.76 < wins / 200 < 0.92
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("mastermind", length=2)
-    view = sonde.Episode.begin(env, env.task("00")).view()
-    with pytest.raises(UserError, match="mastermind has no filter over arms"):
-        sonde.make("agents:bayes_arm").act_now(view)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.rules.bandits import Counts, Game
 from tests.cases import each
 
@@ -48,9 +48,3 @@ def test_it_stays_with_what_pays_and_draws_ties() -> None:
     paid = ep.turns[-1].info["reward"] == 1.0
     said = {AGENT.act_now(ep.fork(sample=i).view()).text for i in range(40)}
     assert said == {f"<Answer>{arm}</Answer>" for arm in ("B" if paid else "AC")}
-
-
-def test_problems_it_does_not_play() -> None:
-    river = sonde.make("river_swim")
-    with pytest.raises(UserError, match="kind tabular"):
-        AGENT.act_now(Episode.begin(river, river.tasks("train")[0]).view())

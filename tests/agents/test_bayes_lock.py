@@ -9,7 +9,6 @@ import pytest
 
 import sonde
 from sonde.agents.bayes_lock import Known, best, codes, expected_sub_episodes
-from sonde.core import UserError
 from sonde.rollout import collect
 from tests.cases import each
 
@@ -73,9 +72,3 @@ def test_unreadable_entries_are_survived() -> None:
     while ep.to_act is not None:
         ep = ep.step(sonde.make("agents:bayes_lock").act_now(ep.view()))
     assert ep.outcome is not None and ep.outcome.success
-
-
-def test_other_problems_are_refused() -> None:
-    env = sonde.make("river_swim")
-    with pytest.raises(UserError, match="river_swim is a problem of kind tabular"):
-        sonde.make("agents:bayes_lock").act_now(sonde.Episode.begin(env, env.tasks("train")[0]).view())

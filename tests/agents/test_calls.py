@@ -63,16 +63,11 @@ def test_the_number_behind_the_last_marker_is_read(value: float, before: str) ->
 @each(
     "text, expected",
     [
-        ("Action: C", None),
-        ("Action: A\nAction: B", "B"),
-        ("<Think> A </Think> <Answer> b </Answer>", "B"),
-        ("B", "B"),
-        ("I would say B", None),
-        ("Action: A or B", None),
-        ("Action: <Answer>12</Answer>", "12"),
+        ("Action: C", None), ("Action: A\nAction: B", "B"), ("<Think> A </Think> <Answer> b </Answer>", "B"),
+        ("B", "B"), ("I would say B", None), ("Action: A or B", None), ("Action: <Answer>12</Answer>", "12"),
         ("", None),
     ],
-)
+)  # fmt: skip
 def test_what_counts_as_an_action(text: str, expected: str | None) -> None:
     assert action(ARMS)(text) == expected
 

@@ -26,14 +26,9 @@ NEVER_OPENS = (
 )
 """Answers every sub-call; two digits open no lock of three distinct ones."""
 AGENTS: list[tuple[str, dict[str, Any]]] = [
-    ("llm_psrl", {}),
-    ("llm_psrl", {"updates": "step"}),
-    ("llm_psrl", {"prior": "model"}),
-    ("llm_ids", {}),
-    ("reflexion", {}),
-    ("icrl", {"keep": 0.5}),
-    ("icpi", {"examples": 4}),
-]
+    ("llm_psrl", {}), ("llm_psrl", {"updates": "step"}), ("llm_psrl", {"prior": "model"}), ("llm_ids", {}),
+    ("reflexion", {}), ("icrl", {"keep": 0.5}), ("icpi", {"examples": 4}),
+]  # fmt: skip
 EVERY = pytest.mark.parametrize(("name", "config"), AGENTS, ids=[f"{n} {c}" for n, c in AGENTS])
 
 

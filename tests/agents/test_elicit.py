@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.agents.elicit import Elicit
-from sonde.core import AGENT, Episode, UserError
+from sonde.core import AGENT, Episode
 from sonde.rollout import Plan, collect
 
 ENV = sonde.make("movie_recommendation")
@@ -44,12 +44,7 @@ def test_only_asks_questions_that_gain_something() -> None:
     assert bits == pytest.approx(known.best_question()[1]) and bits > 1.5
 
 
-def test_refuses_games_without_preferences() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="preferences"):
-        Elicit().act_now(Episode.begin(env, env.task("0427")).view())
-
-
+@pytest.mark.thorough
 def test_a_strong_conclusion_repairs_weak_questions_but_not_the_reverse() -> None:
     """The hand-over of Multi-Turn Puzzles, section 3.3, with policies of known strength."""
     strong, weak = sonde.make("agents:elicit"), sonde.make("agents:lookalike")

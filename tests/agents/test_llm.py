@@ -21,11 +21,8 @@ from tests.cases import each
 ENV = sonde.make("battleship")
 TASK = ENV.tasks("test")[0]
 SHOTS = (
-    "<Think>corner</Think><Answer>A1</Answer>",
-    "<Answer>B2</Answer>",
-    "<Answer>C3</Answer>",
-    "<Answer>D4</Answer>",
-)
+    "<Think>corner</Think><Answer>A1</Answer>", "<Answer>B2</Answer>", "<Answer>C3</Answer>", "<Answer>D4</Answer>",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,19 +248,15 @@ def test_sampling_is_that_of_the_paper_unless_said_otherwise() -> None:
     "settings, says",
     [
         ({"context": "last:0"}, "agents:llm: context: got 'last:0', allowed: full, render, told or last:K"),
-        ({"context": "last"}, "context: got 'last'"),
-        ({"context": "last:x"}, "context: got 'last:x'"),
-        ({"context": "all"}, "context: got 'all'"),
-        ({"examples": -1}, "examples: got -1, allowed: 0 or more"),
+        ({"context": "last"}, "context: got 'last'"), ({"context": "last:x"}, "context: got 'last:x'"),
+        ({"context": "all"}, "context: got 'all'"), ({"examples": -1}, "examples: got -1, allowed: 0 or more"),
         ({"max_new_tokens": 0}, "max_new_tokens: got 0, allowed: 1 or more"),
         ({"max_new_tokens": -1}, "max_new_tokens: got -1"),
-        ({"temperature": -0.1}, "temperature: got -0.1, allowed: 0 or more"),
-        ({"top_p": 0.0}, "top_p: got 0.0"),
-        ({"min_p": 1.5}, "min_p: got 1.5"),
-        ({"model": "fake"}, "model: got 'fake', allowed: a model"),
+        ({"temperature": -0.1}, "temperature: got -0.1, allowed: 0 or more"), ({"top_p": 0.0}, "top_p: got 0.0"),
+        ({"min_p": 1.5}, "min_p: got 1.5"), ({"model": "fake"}, "model: got 'fake', allowed: a model"),
         ({"stop": "abc"}, "stop: got 'abc', allowed: a list"),
     ],
-)
+)  # fmt: skip
 def test_wrong_settings_are_named(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         sonde.make("agents:llm", **{"model": Scripted(), **settings})

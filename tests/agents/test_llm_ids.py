@@ -14,7 +14,7 @@ from sonde import regret
 from sonde.agents._calls import number
 from sonde.agents._ratio import minimise
 from sonde.agents.llm_ids import LLMIDS
-from sonde.core import Env, Episode, Rng, UserError
+from sonde.core import Env, Episode, Rng
 from sonde.models.oracle import Oracle
 from sonde.rollout import collect
 from tests.cases import each
@@ -102,26 +102,3 @@ def test_unreadable_estimates_are_the_safe_ones_and_counted() -> None:
         ("information_gain", "fallback"),
     ]
     assert action.memory["calls"] == {"expected_regret:fallback": 1, "information_gain:fallback": 1}
-
-
-def test_forks_and_replay() -> None:
-    env, agent = sonde.make("combination_lock"), made()
-    (t,) = collect(env, {"agent": agent}, env.tasks("test")[:1])
-    again = Episode.replay(env, t)
-    assert again.outcome == t.outcome
-    ep = Episode.begin(env, env.tasks("test")[0])
-    first = {asyncio.run(agent.act(ep.fork(sample=i).view())).text for i in range(12)}
-    assert len(first) > 1  # all digits are alike at the start, and ties are drawn
-
-
-@each(
-    "config, message",
-    [
-        ({"grid": 1}, "grid: got 1"),
-        ({"best_value": float("inf")}, "best_value: got inf"),
-        ({"gain_model": 1}, "gain_model: got 1"),
-    ],
-)
-def test_bad_settings(config: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"agents:llm_ids: {message}"):
-        made(**config)

@@ -8,7 +8,7 @@ import pytest
 
 import sonde
 from sonde.agents.lookahead import Lookahead, Unsaid
-from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from sonde.core import Episode, ProgramPolicy, Rng
 from tests.cases import each
 
 ENV = sonde.make("word_chaining")
@@ -91,15 +91,3 @@ def test_careless_loses_as_soon_as_a_rule_matters() -> None:
         assert ep.outcome is not None
         kinds.append(ep.outcome.kind)
     assert set(kinds) <= {"loss", "win"} and kinds.count("loss") > 50
-
-
-@each("name", ["lookahead", "careless"])
-def test_they_need_a_game_of_words(name: str) -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="mastermind"):
-        sonde.make(f"agents:{name}").act_now(Episode.begin(env, env.task("0427")).view())
-
-
-def test_a_depth_out_of_range_is_an_error() -> None:
-    with pytest.raises(UserError, match="depth: got 0, allowed: 1 to 5"):
-        sonde.make("agents:lookahead", depth=0)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
-import sonde
 from sonde.agents.lookalike import Lookalike, favourite
-from sonde.core import Episode, UserError
 
 
 def view(turn: int, replies: Any) -> Any:
@@ -36,9 +32,3 @@ def test_points_add_up() -> None:
     assert favourite(said) == "M1"
     assert favourite([*said, ("rate", ("M3",), 4)]) == "M3"
     assert favourite([]) == ""
-
-
-def test_refuses_games_without_a_record_of_preferences() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="no filter over preferences"):
-        Lookalike().act_now(Episode.begin(env, env.task("0427")).view())

@@ -7,9 +7,8 @@ import pytest
 
 from sonde.agents.random import Random
 from sonde.agents.split_probe import SplitProbe
-from sonde.core import Episode, ProgramPolicy, UserError
+from sonde.core import Episode, ProgramPolicy
 from sonde.envs.circuit_decoding import CircuitDecoding
-from sonde.envs.mastermind import Mastermind
 
 ENV = CircuitDecoding()
 
@@ -54,9 +53,3 @@ def test_nearly_always_right_where_random_play_rarely_is() -> None:
 def test_few_probes_still_beat_random_play() -> None:
     short = CircuitDecoding(max_turns=7)
     assert np.mean(scores(play(SplitProbe(), 60, short))) > np.mean(scores(play(Random(), 60, short))) + 0.1
-
-
-def test_refuses_worlds_without_truth_tables() -> None:
-    other = Mastermind()
-    with pytest.raises(UserError, match="truth tables"):
-        SplitProbe().act_now(Episode.begin(other, other.task("0427")).view())

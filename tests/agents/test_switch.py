@@ -6,11 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.agents.switch import Switch
-from sonde.core import AGENT, Action, Episode, Policy, UserError, View, build
+from sonde.core import AGENT, Action, Episode, Policy, View, build
 from sonde.rollout import collect
 from tests.cases import each
 
@@ -101,11 +99,3 @@ def test_who_sees_what_is_hidden_marks_the_whole() -> None:
         assert switch.privileged is privileged
         (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
         assert found.privileged is privileged
-
-
-def test_wrong_settings_are_named() -> None:
-    random = sonde.make("agents:random")
-    with pytest.raises(UserError, match="agents:switch: turn: got -1, allowed: 0 or more"):
-        Switch(first=random, then=random, turn=-1)
-    with pytest.raises(UserError, match="agents:switch: then: got 'random', allowed: a policy"):
-        sonde.make("agents:switch", first=random, then="random", turn=1)

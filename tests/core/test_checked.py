@@ -180,12 +180,9 @@ RIGHT: list[dict[str, Any]] = [
     {"folder": "x"}, {"unread": 5},
 ]  # fmt: skip
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"n": "3"}, "n: got '3', allowed: a whole number or none"),
-    ({"n": True}, "n: got True"),
-    ({"rate": "1"}, "rate: got '1', allowed: a number"),
-    ({"mode": "c"}, "mode: got 'c', allowed: a, b, 3 or none"),
-    ({"mode": 3.0}, "mode: got 3.0"),
-    ({"mode": []}, "mode: got []"),
+    ({"n": "3"}, "n: got '3', allowed: a whole number or none"), ({"n": True}, "n: got True"),
+    ({"rate": "1"}, "rate: got '1', allowed: a number"), ({"mode": "c"}, "mode: got 'c', allowed: a, b, 3 or none"),
+    ({"mode": 3.0}, "mode: got 3.0"), ({"mode": []}, "mode: got []"),
     ({"words": {"x"}}, "words: got {'x'}, allowed: a list of texts"),
     ({"pair": (1, 2, 3)}, "pair: got (1, 2, 3), allowed: a list of 2"),
     ({"pair": (1.5, 2)}, "pair[0]: got 1.5, allowed: a whole number"),
@@ -193,7 +190,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": {"x": {1: 1}}}, "table.x: key: got 1, allowed: text"),
     ({"model": "fake"}, "model: got 'fake', allowed: a model, such as sonde.make('models:hf', ...) or none"),
     ({"folder": 1}, "folder: got 1, allowed: Path or text"),
-]
+]  # fmt: skip
 
 
 @each("values", RIGHT, ids=str)

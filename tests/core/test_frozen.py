@@ -18,16 +18,11 @@ from tests.cases import each
 @each(
     "change",
     [
-        lambda f: f.__setitem__("a", 2),
-        lambda f: f.__delitem__("a"),
-        lambda f: f.update(a=2),
-        lambda f: f.setdefault("b", 2),
-        lambda f: f.pop("a"),
-        lambda f: f.popitem(),
-        lambda f: f.clear(),
+        lambda f: f.__setitem__("a", 2), lambda f: f.__delitem__("a"), lambda f: f.update(a=2),
+        lambda f: f.setdefault("b", 2), lambda f: f.pop("a"), lambda f: f.popitem(), lambda f: f.clear(),
         lambda f: f.__ior__({"a": 2}),
     ],
-)
+)  # fmt: skip
 def test_nothing_changes_it(change: Callable[[Any], object]) -> None:
     value = Frozen(a=1)
     with pytest.raises(TypeError, match="read-only"):

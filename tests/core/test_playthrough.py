@@ -34,8 +34,7 @@ def test_a_playthrough_reads_as_the_episode_went() -> None:
 
 
 @each(
-    "texts",
-    [(), (THOUGHT,), (THOUGHT, "<Answer>0427</Answer>"), ("no answer",), ("<Answer>é 🙂</Answer>",) * 3, ("",)],
+    "texts", [(), (THOUGHT,), (THOUGHT, "<Answer>0427</Answer>"), ("no answer",), ("<Answer>é 🙂</Answer>",) * 3, ("",)]
 )
 def test_text_comes_back_as_the_same_episode(texts: tuple[str, ...]) -> None:
     ep = played(*texts)

@@ -168,12 +168,8 @@ def test_a_configuration_builds_an_equal_object(made: Any) -> None:
 
 def test_fingerprints_tell_configurations_apart() -> None:
     made = [
-        make("mastermind"),
-        make("mastermind", length=3),
-        make("wordle"),
-        make("agents:random"),
-        make(f"{HERE}:Echo"),
-    ]
+        make("mastermind"), make("mastermind", length=3), make("wordle"), make("agents:random"), make(f"{HERE}:Echo"),
+    ]  # fmt: skip
     assert len({m.fingerprint for m in made}) == len(made)
 
 

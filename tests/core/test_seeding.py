@@ -21,17 +21,10 @@ def test_known_seeds_never_change() -> None:
 @each(
     "one, other",
     [
-        ((0, "a"), (1, "a")),
-        ((0, "a", 1), (0, "a1")),
-        ((0, "a", 1), (0, "a", "1")),
-        ((0, "ab", "c"), (0, "a", "bc")),
-        ((0, "a/s1:b"), (0, "a", "b")),
-        ((0,), (0, "")),
-        ((0, "a"), (0, "a", "")),
-        ((1, "2"), (12,)),
-        ((0, -1), (0, 1)),
+        ((0, "a"), (1, "a")), ((0, "a", 1), (0, "a1")), ((0, "a", 1), (0, "a", "1")), ((0, "ab", "c"), (0, "a", "bc")),
+        ((0, "a/s1:b"), (0, "a", "b")), ((0,), (0, "")), ((0, "a"), (0, "a", "")), ((1, "2"), (12,)), ((0, -1), (0, 1)),
     ],
-)
+)  # fmt: skip
 def test_different_paths_give_different_seeds(one: tuple[int, ...], other: tuple[int, ...]) -> None:
     assert derive(*one) != derive(*other)
 

@@ -129,15 +129,10 @@ def setting_leaves_the_protocol_to_the_environment(scenario: dict[str, Any]) -> 
 
 
 RULES = (
-    schema,
-    arm_names_are_short_and_unambiguous,
-    phrases_fit_a_sentence,
-    setting_is_a_short_text_addressed_to_the_player,
-    setting_gives_the_number_of_options_and_no_other,
-    setting_says_that_the_chance_is_fixed,
-    nothing_points_at_an_arm,
-    setting_leaves_the_protocol_to_the_environment,
-)
+    schema, arm_names_are_short_and_unambiguous, phrases_fit_a_sentence,
+    setting_is_a_short_text_addressed_to_the_player, setting_gives_the_number_of_options_and_no_other,
+    setting_says_that_the_chance_is_fixed, nothing_points_at_an_arm, setting_leaves_the_protocol_to_the_environment,
+)  # fmt: skip
 
 
 @each("rule", RULES)

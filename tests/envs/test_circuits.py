@@ -37,11 +37,6 @@ def test_tables_by_hand() -> None:
     assert rules.table_of("0001") == 8
 
 
-@given(st.text("01", min_size=8, max_size=8))
-def test_a_table_is_its_outputs(bits: str) -> None:
-    assert rules.shown(rules.table_of(bits), 3) == bits
-
-
 @each(
     "gates, expected",
     [
@@ -174,14 +169,6 @@ def test_probes_by_hand(answer: str, probe: tuple[int, int] | None) -> None:
 )  # fmt: skip
 def test_tables_read_by_hand(answer: str, tables: tuple[int, int] | None) -> None:
     assert rules.read_tables(answer, Shape(2, 2)) == tables
-
-
-@given(st.text() | st.text("probe123:; 01\n"))
-def test_whatever_is_read_is_in_range(answer: str) -> None:
-    probe, tables = rules.read_probe(answer, SHAPE), rules.read_tables(answer, SHAPE)
-    assert probe is None or (0 <= probe[0] < 3 and 0 <= probe[1] < 8)
-    assert tables is None or (len(tables) == 3 and all(0 <= table < 256 for table in tables))
-    assert probe is None or tables is None
 
 
 @given(st.tuples(*[st.integers(0, 255)] * 3), st.integers(0, 2), st.integers(0, 7))

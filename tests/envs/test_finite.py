@@ -14,19 +14,16 @@ from sonde.rules.rounds import checked_turns, fact
 from tests.cases import each
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
-    ("bernoulli_bandit", {"max_turns": 6}),
-    ("bernoulli_bandit", {"max_turns": 5, "arms": 3, "best": 0.9, "gap": 0.5}),
+    ("bernoulli_bandit", {"max_turns": 6}), ("bernoulli_bandit", {"max_turns": 5, "arms": 3, "best": 0.9, "gap": 0.5}),
     ("bernoulli_bandit", {"preset": "krishnamurthy", "max_turns": 4}),
     ("bernoulli_bandit", {"preset": "informative", "max_turns": 6}),
-    ("bernoulli_bandit", {"preset": "informative", "max_turns": 4, "arms": 4}),
-    ("river_swim", {"sub_episodes": 3}),
+    ("bernoulli_bandit", {"preset": "informative", "max_turns": 4, "arms": 4}), ("river_swim", {"sub_episodes": 3}),
     ("river_swim", {"sub_episodes": 2, "ends": "osband"}),
     ("river_swim", {"preset": "length4", "horizon": 8, "sub_episodes": 1}),
     ("river_swim", {"downstream_known": True, "sub_episodes": 1}),
-    ("combination_lock", {"length": 2, "sub_episodes": 4}),
-    ("combination_lock", {"sub_episodes": 2}),
+    ("combination_lock", {"length": 2, "sub_episodes": 4}), ("combination_lock", {"sub_episodes": 2}),
     ("letter_wordle", {"sub_episodes": 1}),
-]
+]  # fmt: skip
 """Environments small enough to carry one state per hidden setup."""
 
 

@@ -51,14 +51,10 @@ def plainly(known: GuessFilter) -> tuple[str, float]:
 @each(
     "name, config",
     [
-        ("mastermind", {"length": 3, "digits": 7}),
-        ("mastermind", {"length": 4, "digits": 4}),
-        ("wordle", {}),
-        ("wordle", {"preset": "lmrl"}),
-        ("wordle", {"preset": "lmrl", "as_published": True}),
-        ("word_guess", {}),
+        ("mastermind", {"length": 3, "digits": 7}), ("mastermind", {"length": 4, "digits": 4}), ("wordle", {}),
+        ("wordle", {"preset": "lmrl"}), ("wordle", {"preset": "lmrl", "as_published": True}), ("word_guess", {}),
     ],
-)
+)  # fmt: skip
 def test_the_search_finds_what_plain_counting_finds(name: str, config: dict[str, Any]) -> None:
     for known in filters(sonde.make(name, **config), 4):
         question, bits = known.best_question()

@@ -202,17 +202,6 @@ def test_what_is_no_answer(text: str) -> None:
     assert parse_reveal(text) is None
 
 
-@given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
-    found = parse_reveal(text)
-    assert found is None or parse_reveal(f"reveal {found[0]} {found[1]}") == found
-
-
-@given(st.integers(-999, 999), st.integers(-999, 999))
-def test_cells_are_read_back(row: int, col: int) -> None:
-    assert parse_reveal(f"reveal {row} {col}") == (row, col)
-
-
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
@@ -237,12 +226,6 @@ def test_mines_are_uniform_over_layouts() -> None:
     assert chi2 < 170 + 5 * math.sqrt(2 * 170)
 
 
-def test_seeds_give_layouts_and_samples_share_them() -> None:
-    task = ENV.tasks("test")[0]
-    layouts = [ENV.hypothesis(Episode.begin(ENV, task, seed=s, sample=k).state) for s in range(5) for k in range(2)]
-    assert layouts[::2] == layouts[1::2] and len(set(layouts)) > 2
-
-
 def test_a_custom_task_keeps_its_setup() -> None:
     task = ENV.task({"rows": 5, "cols": 5, "mines": [[4, 2], [0, 1]]})
     assert dict(task.public) == {"rows": 5, "cols": 5, "mines": 2}
@@ -262,17 +245,6 @@ def test_a_custom_task_keeps_its_setup() -> None:
 def test_bad_setups_name_the_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(UserError, match=f"{field}.*allowed"):
         ENV.task(PAPER | change)
-
-
-def test_bad_configurations() -> None:
-    with pytest.raises(UserError, match="preset"):
-        Minesweeper(preset="paprica")
-    with pytest.raises(UserError, match="max_turns"):
-        Minesweeper(max_turns=0)
-
-
-def test_registry_finds_it() -> None:
-    assert isinstance(sonde.make("minesweeper", max_turns=5), Minesweeper)
 
 
 def test_the_share_of_first_cells_with_a_mine_and_of_games_won_at_random() -> None:

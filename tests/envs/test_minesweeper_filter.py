@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, entropy, gains
+from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError, entropy
 from sonde.envs.minesweeper import State, flood, show
 from sonde.rules.bitgrid import grid
 from sonde.rules.mines import MineFilter, floods, moved
@@ -102,15 +102,6 @@ def test_unreadable_and_open_cells_gain_nothing() -> None:
     for text in ("", "reveal 0 0", ENV.say("reveal 2 2"), ENV.say("reveal 5 5"), ENV.say("reveal -1 0"), ENV.say("hi")):
         assert known.expected_gain(text) == 0.0
     assert mine_filter({"rows": 5, "cols": 5, "mines": 2}).expected_gain(ENV.say("reveal 2 2")) > 1.0
-
-
-def test_gains_along_a_game() -> None:
-    ep = play(["2 2", "hello", "0 0"])
-    prior = mine_filter(ep.task.public)
-    rows = gains(prior, ep.turns, ENV.hypothesis(ep.state), expected=True)
-    assert [r.realised for r in rows] == pytest.approx([math.log2(276), 0.0, 0.0])
-    assert math.fsum(r.truth for r in rows) == pytest.approx(math.log2(276))
-    assert rows[0].efficiency is not None and 0.3 < rows[0].efficiency < 1.0 and rows[1].efficiency is None
 
 
 def test_an_impossible_turn_is_an_error() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.core import Episode, Rng, gains
+from sonde.core import Episode, Rng
 from sonde.core.belief import entropy
 from sonde.envs.movie_recommendation import ATTRIBUTES, MovieRecommendation
 from sonde.rules import movies as rules
@@ -135,17 +135,6 @@ def test_replies_that_say_nothing_change_nothing() -> None:
     ep = start.step("Yes.").step(ENV.say("compare M2 M17")).step("No.")
     before, after = exact(start.step("Yes.")), exact(ep)
     assert after.node is before.node and after.turn == 2
-
-
-def test_truth_gains_add_up() -> None:
-    ep = play(["rate M17", "compare M2 M17", "rate M5", "x", *["rate M1"] * 6, "pick U3"])
-    prior, truth = ENV.filter(ep.task.public), ENV.hypothesis(ep.state)  # type: ignore[arg-type]
-    assert prior is not None
-    rows = gains(prior, ep.turns, truth, expected=True)
-    left = exact(ep).prob(truth)
-    assert math.isclose(sum(g.truth for g in rows), math.log2(left / prior.prob(truth)))
-    assert rows[3].realised == rows[3].expected == 0.0
-    assert all(g.best is not None and g.expected is not None and g.expected <= g.best + 1e-9 for g in rows)
 
 
 def test_larger_grids_have_no_filter_and_no_reference() -> None:

@@ -45,16 +45,6 @@ def test_stars_by_hand() -> None:
     assert [rules.stars([-10, -9, 10], i, 10) for i in range(3)] == [1, 1, 10]
 
 
-@given(st.lists(st.integers(-900, 900), min_size=2, max_size=20), st.integers(2, 10))
-def test_stars_rise_with_liking_and_use_both_ends(liked: list[int], most: int) -> None:
-    stars = [rules.stars(liked, i, most) for i in range(len(liked))]
-    assert all(1 <= s <= most for s in stars)
-    if len(set(liked)) > 1:
-        assert stars[liked.index(min(liked))] == 1 and stars[liked.index(max(liked))] == most
-    ordered = [s for _, s in sorted(zip(liked, stars, strict=True))]
-    assert ordered == sorted(ordered)
-
-
 @given(st.lists(st.integers(-5, 5), min_size=2, max_size=40))
 def test_a_random_pick_scores_one_half_whatever_the_ties(liked: list[int]) -> None:
     scores = [rules.standing(liked, i).score(len(liked)) for i in range(len(liked))]
@@ -133,19 +123,15 @@ def test_users_have_weights_of_one_decimal_and_some_are_negative() -> None:
 @each(
     "change, field",
     [
-        ({"movies": "train-50"}, "movies"),
-        ({"movies": "train-01"}, "movies"),
-        ({"movies": 3}, "movies"),
-        ({"weights": {"action": 0.1}}, "weights"),
-        ({"weights": [0.1] * 6}, "weights"),
+        ({"movies": "train-50"}, "movies"), ({"movies": "train-01"}, "movies"), ({"movies": 3}, "movies"),
+        ({"weights": {"action": 0.1}}, "weights"), ({"weights": [0.1] * 6}, "weights"),
         ({"weights": dict.fromkeys(ATTRIBUTES[:6], 0.0)}, "weights"),
         ({"weights": dict.fromkeys(ATTRIBUTES[:6], 0.4)}, "weights"),
         ({"weights": dict.fromkeys(ATTRIBUTES[:6], 0.25)}, "weights"),
         ({"weights": dict.fromkeys(ATTRIBUTES[:6], True)}, "weights"),
-        ({"weights": dict.fromkeys(ATTRIBUTES[:6], float("nan"))}, "weights"),
-        ({"user": 3}, "hidden"),
+        ({"weights": dict.fromkeys(ATTRIBUTES[:6], float("nan"))}, "weights"), ({"user": 3}, "hidden"),
     ],
-)
+)  # fmt: skip
 def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> None:
     with pytest.raises(UserError, match=f"movie_recommendation: {field}.*allowed"):
         ENV.task({**HIDDEN, **change})
@@ -154,26 +140,12 @@ def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> Non
 @each(
     "change",
     [
-        {"attributes": 1},
-        {"attributes": 9},
-        {"weights": (0.3, -0.3)},
-        {"weights": (-0.25, 0.3)},
-        {"weights": (0.1,)},
-        {"weights": 0.3},
-        {"attributes": 2, "weights": (-0.2, 0.2)},
-        {"budget": (0.5, 6.0)},
-        {"budget": (6.0, 11.0)},
-        {"min_credit": 10},
-        {"sparsity": 1.0},
-        {"decimals": (0, 3)},
-        {"decimals": (0.0, 1.0)},
-        {"stars": 1},
-        {"seen": 1},
-        {"unseen": 101},
-        {"max_turns": 1},
-        {"preset": "paprika"},
+        {"attributes": 1}, {"attributes": 9}, {"weights": (0.3, -0.3)}, {"weights": (-0.25, 0.3)}, {"weights": (0.1,)},
+        {"weights": 0.3}, {"attributes": 2, "weights": (-0.2, 0.2)}, {"budget": (0.5, 6.0)}, {"budget": (6.0, 11.0)},
+        {"min_credit": 10}, {"sparsity": 1.0}, {"decimals": (0, 3)}, {"decimals": (0.0, 1.0)}, {"stars": 1},
+        {"seen": 1}, {"unseen": 101}, {"max_turns": 1}, {"preset": "paprika"},
     ],
-)
+)  # fmt: skip
 def test_bad_arguments_name_the_field(change: dict[str, object]) -> None:
     with pytest.raises(UserError, match=f"movie_recommendation: ({'|'.join(change)})"):
         MovieRecommendation(**change)  # type: ignore[arg-type]
@@ -188,14 +160,8 @@ def test_a_whole_game_by_hand() -> None:
     ep = play([*asked, "rate M99", "compare M1 M1", "rate M1"])
     column = [p[4] for p in ENV.movies("train-9").seen.profiles]
     assert (column[1], column[16], column[0], column[2], column[19], min(column), max(column)) == (
-        9,
-        10,
-        3,
-        3,
-        2,
-        1,
-        10,
-    )
+        9, 10, 3, 3, 2, 1, 10,
+    )  # fmt: skip
     replies = [turn.info.get("reply") for turn in ep.turns]
     assert replies[:4] == ["less", "more", 5, 5] and replies[5:] == ["equal", 1, None, None, 2]
     assert [t.info["result"] for t in ep.turns][-3:] == ["invalid", "invalid", "answer"]
@@ -290,13 +256,6 @@ def test_questions_are_read_strictly(answer: str, question: str | None) -> None:
     step = ENV.step(ENV.reset(ENV.task(HIDDEN), Rng(0)), ENV.say(answer), Rng(0))
     assert step.info.get("question") == question
     assert step.state.question == (question or "")  # type: ignore[attr-defined]
-
-
-@given(st.text(max_size=30) | st.text("rateMcompare 0123,and", max_size=20))
-def test_every_answer_is_a_question_or_invalid(text: str) -> None:
-    step = ENV.step(ENV.reset(ENV.task(HIDDEN), Rng(0)), f"<Answer>{text}</Answer>", Rng(0))
-    assert step.info["result"] in ("asked", "invalid") and step.outcome is None
-    assert (step.info["result"] == "asked") == ("user" in step.told)
 
 
 @each("reply, read",

@@ -102,7 +102,4 @@ def test_masks_agree_with_the_lists() -> None:
     assert set(known.common()) >= {"entity", "physical entity"}
     assert known.members("kind", "no such kind") == known.members("word", "no such word") == 0
     assert len(known.lines().splitlines()) == 90
-    assert json.loads(data_file("mtp", "nouns.json").read_text("ascii")).keys() == {
-        "test",
-        "train",
-    }
+    assert json.loads(data_file("mtp", "nouns.json").read_text("ascii")).keys() == {"test", "train"}

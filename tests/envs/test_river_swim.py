@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, TabularEnv, UserError
@@ -199,13 +197,6 @@ def test_max_turns_cuts_the_last_round_short() -> None:
     assert (env.rounds, env.spec.max_turns, env.model({"start": "1"}).sub_episodes) == (2, 8, 2)
     ep = play(env, HIDDEN, *["A"] * 8)
     assert ep.to_act is None and ep.outcome is not None and ep.outcome.kind == "loss"
-
-
-@given(st.sampled_from("AB"), st.sampled_from(["", '"', "**", "'"]), st.booleans(), st.booleans())
-def test_tunnels_are_read(tunnel: str, around: str, lower: bool, word: bool) -> None:
-    shown = f"{'Tunnel ' if word else ''}{tunnel}"
-    text = f"<Think>A or B?</Think><Answer>{around}{shown.lower() if lower else shown}{around}.</Answer>"
-    assert _named(text) == tunnel
 
 
 @each("text", ["A or B", "AB", "C", "", "tunnel", "A" * 50, "А", "not A", "tunnel tunnel A"])

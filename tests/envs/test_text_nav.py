@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import sonde
 from sonde.core import Episode, TabularFilter, Task, UserError
 from sonde.envs.text_nav import TextNav
 from sonde.rules.house.plan import LMRL, Setup
@@ -287,11 +286,6 @@ def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=rf"^text_nav: {list(wrong)[-1]}: "):
         TextNav(**wrong)
-
-
-def test_configurations_build_again() -> None:
-    assert sonde.build(LOST.config) == LOST
-    assert [TextNav(preset=p).spec.max_turns for p in TextNav.presets] == [15, 15, 60]
 
 
 @pytest.mark.thorough

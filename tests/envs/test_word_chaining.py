@@ -243,29 +243,18 @@ def test_tasks_are_400_lexicons_of_500_words_and_the_start_is_by_lot() -> None:
 @each(
     "change, message",
     [
-        ({"lexicon": ["a"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "a"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "B"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "b c"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", ""]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "b" * 31]}, "hidden.lexicon"),
-        ({"lexicon": "ab"}, "hidden.lexicon"),
-        ({"first": "me"}, "hidden.first: got 'me', allowed: agent or opponent"),
+        ({"lexicon": ["a"]}, "hidden.lexicon"), ({"lexicon": ["a", "a"]}, "hidden.lexicon"),
+        ({"lexicon": ["a", "B"]}, "hidden.lexicon"), ({"lexicon": ["a", "b c"]}, "hidden.lexicon"),
+        ({"lexicon": ["a", ""]}, "hidden.lexicon"), ({"lexicon": ["a", "b" * 31]}, "hidden.lexicon"),
+        ({"lexicon": "ab"}, "hidden.lexicon"), ({"first": "me"}, "hidden.first: got 'me', allowed: agent or opponent"),
         ({"first": None}, "hidden.first: got None"),
         ({"lexicon": ["ab", "cd"], "first": "opponent"}, "no word can follow another"),
         ({"extra": 1}, "a mapping with lexicon and first"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_setup_is_an_error(change: dict[str, Json], message: str) -> None:
     with pytest.raises(UserError, match=message):
         ENV.task({"lexicon": list(WORDS), "first": "agent", **change})
-
-
-def test_a_bad_configuration_is_an_error() -> None:
-    with pytest.raises(UserError, match="word_chaining: preset: unknown name 'mpt'"):
-        sonde.make("word_chaining", preset="mpt")
-    with pytest.raises(UserError, match="word_chaining: max_turns: got 0"):
-        sonde.make("word_chaining", max_turns=0)
 
 
 def test_the_pools_are_what_the_build_script_gives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,12 +90,9 @@ def say(word: str) -> str:
 def test_a_game_by_hand() -> None:
     ep = play(say("Boast"), say("roasts"), say("crane"), say("toast or roast"), say("TOAST"))
     assert [dict(t.info) for t in ep.turns] == [
-        {"result": "feedback", "guess": "boast", "marks": "bgggg"},
-        {"result": "invalid"},
-        {"result": "invalid"},
-        {"result": "invalid"},
-        {"result": "win", "guess": "toast", "marks": "ggggg"},
-    ]
+        {"result": "feedback", "guess": "boast", "marks": "bgggg"}, {"result": "invalid"}, {"result": "invalid"},
+        {"result": "invalid"}, {"result": "win", "guess": "toast", "marks": "ggggg"},
+    ]  # fmt: skip
     lines = ["b: absent", "o: right place", "a: right place", "s: right place", "t: right place"]
     assert ep.turns[0].told.splitlines()[:5] == lines
     assert "Guesses left: 39" in ep.turns[0].told
