@@ -32,8 +32,8 @@ def list_presets(name: str) -> list[Env[Any]]:
 
 
 def count_episodes(env: Env[Any], most: int) -> int:
-    """Where episodes are long, fewer of them are played, at least 8."""
-    return max(8, min(most, TURNS * most // EPISODES // env.spec.max_turns))
+    """Where episodes are long, fewer of them are played, at least 4."""
+    return max(4, min(most, TURNS * most // EPISODES // env.spec.max_turns))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -175,11 +175,6 @@ def test_lockstep_plays_like_coroutines() -> None:
     assert words(together) == words(alone)
 
 
-def test_it_works_in_a_running_event_loop() -> None:
-    async def notebook() -> int:
-        return len(collect(SMALL, {AGENT: llm()}, SMALL.tasks("test")[:3]))
-
-    assert asyncio.run(notebook()) == 3
 
 
 def test_a_group_shares_its_world_and_differs_in_what_is_said() -> None:

@@ -206,12 +206,6 @@ def test_the_tables_of_marks_are_the_rules(length: int) -> None:
         assert membership[i, j] == marks.number(marks.membership(secret, guess))
 
 
-@given(st.lists(st.text("ab", min_size=6, max_size=6), min_size=2, max_size=5))
-def test_the_tables_agree_where_letters_repeat(some: list[str]) -> None:
-    codes = encode(some)
-    for table, rule in ((marks.standard_table, marks.standard), (marks.membership_table, marks.membership)):
-        expected = [[marks.number(rule(secret, guess)) for secret in some] for guess in some]
-        assert table(codes, codes).tolist() == expected
 
 
 @each("as_published", [False, True])
