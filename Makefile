@@ -43,20 +43,20 @@ demo: install
 	$(BIN)/python -m sonde.demo $(if $(FULL),--full)
 
 test: dev
-	$(BIN)/python -m pytest -m "not slow and not thorough" -n $(JOBS)
+	$(BIN)/python -m pytest -m "not slow and not thorough" -n $(JOBS) --dist worksteal
 
 # Only the files that hold some are read.
 test-thorough: dev
-	$(BIN)/python -m pytest -m "thorough and not slow" -n $(JOBS) $$(grep -rl --include='*.py' 'mark\.thorough' tests)
+	$(BIN)/python -m pytest -m "thorough and not slow" -n $(JOBS) --dist worksteal $$(grep -rl --include='*.py' 'mark\.thorough' tests)
 
 test-all: dev
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-core: $(CORE)/installed
-	$(CORE)/bin/python -m pytest -m "not slow and not thorough" -n $(JOBS) $(CORE_TESTS)
+	$(CORE)/bin/python -m pytest -m "not slow and not thorough" -n $(JOBS) --dist worksteal $(CORE_TESTS)
 
 test-hosts: hosts
-	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) $(HOST_TESTS)
+	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(HOST_TESTS)
 
 # Each file starts servers of its own.
 test-engines: dev engines

@@ -255,6 +255,7 @@ def verifiers_host() -> Iterator[int]:
 
 def _verifiers(env: Any) -> Iterator[int]:
     import verifiers.v1 as vf
+
     from tests.interop.endpoint import endpoint
 
     os.environ["ENDPOINT_KEY"] = "none"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from interop import ENV, REPLY, SEEDS, main, openenv_served
+
 from sonde.interop.session import Session
 
 

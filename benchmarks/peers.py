@@ -20,8 +20,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import sonde
 from core import best, typical
+
+import sonde
 
 Step = Callable[[], Any]
 Begin = Callable[[], Step]

@@ -23,6 +23,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import orjson
+from store import trajectories
 
 import sonde
 from sonde.core import Gain
@@ -30,7 +31,6 @@ from sonde.evaluation.evaluate import summarise
 from sonde.evaluation.rows import Row
 from sonde.runs.run import EVALUATION
 from sonde.runs.store import Run, RunWriter
-from store import trajectories
 
 SAMPLED = 200
 """Pages of one kind that are asked for."""

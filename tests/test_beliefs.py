@@ -30,6 +30,7 @@ from sonde.beliefs.calibration import (
 from sonde.core import AGENT, Episode
 from sonde.evaluation.metrics import of_sums
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 LN2 = math.log(2.0)
 weights = arrays(np.float64, 4, elements=st.floats(0.01, 1.0))
@@ -70,13 +71,6 @@ def test_divergence_is_positive_and_zero_only_where_equal(a: Any, b: Any) -> Non
     assert kl >= 2.0 * tv**2 / LN2 - 1e-12  # Pinsker
     if tv > 1e-6:
         assert kl > 0.0
-
-
-@given(weights, st.floats(-50, 50))
-def test_normalised_sums_to_one_and_forgets_the_scale(a: Any, shift: float) -> None:
-    found = normalised(np.log(a) + shift)
-    assert np.exp(found).sum() == pytest.approx(1.0)
-    assert found == pytest.approx(normalised(np.log(a)), abs=1e-9)
 
 
 # --- curves --------------------------------------------------------------------------------------------------------
@@ -143,11 +137,6 @@ def test_bins_keep_equal_beliefs_together_and_are_in_order(believed: Any, bins: 
             assert (a == b) if x == y else (a <= b) == (x < y) or a == b
 
 
-def test_bins_without_equal_beliefs_have_equal_counts() -> None:
-    place = bin_of(np.linspace(0.0, 1.0, 50), 10)
-    assert np.bincount(place).tolist() == [5] * 10
-
-
 # --- changes of belief ---------------------------------------------------------------------------------------------
 
 
@@ -201,16 +190,6 @@ def test_a_tempered_update_is_found_whatever_the_prior(prior: Any, likelihoods: 
         assert found is not None and found.mean == pytest.approx(a, rel=1e-6)
 
 
-@given(arrays(np.float64, (3, 2), elements=st.floats(0.05, 1.0)), st.floats(0.1, 3.0))
-def test_of_two_candidates_the_truth_alone_says_the_same(likelihoods: Any, a: float) -> None:
-    log_p = np.cumsum([[0.0, 0.0], *np.log(likelihoods)], axis=0)
-    rows = [course(np.exp(normalised(log_p)), np.exp(normalised(a * log_p)))]
-    one, all_ = updating(rows), updating(rows, pairs=True)
-    if max(abs(np.log(row[0] / row[1])) for row in likelihoods) > 0.01:
-        assert one is not None and all_ is not None
-        assert one.mean == pytest.approx(a, rel=1e-6) and all_.mean == pytest.approx(a, rel=1e-6)
-
-
 def test_replies_that_only_rule_out_speak_on_the_truth_alone() -> None:
     rows = [course([[0.25] * 4, [0.5, 0.5, 0.0, 0.0]], [[0.25] * 4, [0.4, 0.4, 0.1, 0.1]])]
     assert updating(rows, pairs=True) is None
@@ -223,7 +202,7 @@ def test_replies_that_only_rule_out_speak_on_the_truth_alone() -> None:
 SMALL = {"best_arm": {"preset": "small"}, "mastermind": {"length": 2, "digits": 4, "max_turns": 6}}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@each("name", SMALL)
 def test_one_who_believes_the_posterior_is_perfect(name: str) -> None:
     """On real posteriors, of noisy replies and of replies that only rule out."""
     env = sonde.make(name, **SMALL[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import pytest
+from tests.cases import each
 
 TRUTH = Path(__file__).parent / "truth"
 spec = importlib.util.spec_from_file_location("gate", TRUTH / "gate_cities.py")
@@ -15,7 +15,7 @@ gate = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(gate)
 
 
-@pytest.mark.parametrize("env", ["guess_my_city"])
+@each("env", ["guess_my_city"])
 def test_every_question_gets_what_the_table_says(env: str) -> None:
     rows = gate.kept(env)
     assert len(rows) >= 200

@@ -6,7 +6,6 @@ import dataclasses
 import os
 import subprocess
 import sys
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -14,77 +13,59 @@ import pytest
 
 import sonde
 from sonde.core import Env, Rng
-from sonde.testing import RULES, Probe, hostile
+from sonde.testing import Probe, check_env, hostile
 
-EPISODES, LONG = 16, 1000
-TURNS = 1280
-"""Where episodes are long, fewer of them are played, at least 8."""
-FUZZED, LONG_FUZZED = 500, 10_000
-
-
-def cases() -> list[Any]:
-    """Environment and configuration: every preset, and the default one as published where that differs. Files that
-    cannot be used are left to `test_every_environment_can_be_checked`."""
-    found: list[Any] = []
-    for name in sonde.names():
-        try:
-            cls: Any = sonde.find(name)
-            configs: list[dict[str, Any]] = [{"preset": preset} for preset in cls.presets]
-        except Exception:
-            continue
-        if any(f.name == "as_published" for f in dataclasses.fields(cls)):
-            configs.append({"preset": cls.presets[0], "as_published": True})
-        found += [
-            pytest.param(name, c, id="-".join([name, *(k if v is True else v for k, v in c.items())])) for c in configs
-        ]
-    return found
+NAMES = sonde.names()
+EPISODES, LONG = 8, 1000
+TURNS = 640
+FUZZED, LONG_FUZZED = 300, 10_000
 
 
-@pytest.mark.parametrize("name", sonde.names())
-def test_every_environment_can_be_checked(name: str) -> None:
-    presets = sonde.find(name).presets
-    assert presets
-    assert sonde.make(name).spec.preset == presets[0]
+def list_presets(name: str) -> list[Env[Any]]:
+    """Every preset of an environment, and the default one as published where that differs."""
+    cls: Any = sonde.find(name)
+    assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
+    envs = [sonde.make(name, preset=preset) for preset in cls.presets]
+    if any(f.name == "as_published" for f in dataclasses.fields(cls)):
+        envs.append(sonde.make(name, as_published=True))
+    return envs
 
 
-@cache
-def _probe(name: str, config: tuple[tuple[str, Any], ...], episodes: int) -> Probe:
-    env: Env[Any] = sonde.make(name, **dict(config))
-    return Probe(env=env, episodes=max(8, min(episodes, TURNS * episodes // EPISODES // env.spec.max_turns)))
+def count_episodes(env: Env[Any], most: int) -> int:
+    """Where episodes are long, fewer of them are played, at least 4."""
+    return max(4, min(most, TURNS * most // EPISODES // env.spec.max_turns))
 
 
-def probe(name: str, config: dict[str, Any], episodes: int) -> Probe:
-    return _probe(name, tuple(config.items()), episodes)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_contract(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, EPISODES))
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name: str) -> None:
+    for env in list_presets(name):
+        check_env(env, episodes=count_episodes(env, EPISODES))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_contract_at_length(name: str, config: dict[str, Any], rule: str) -> None:
-    RULES[rule](probe(name, config, LONG))
+@pytest.mark.parametrize("name", NAMES)
+def test_contract_at_length(name: str) -> None:
+    for env in list_presets(name):
+        check_env(env, episodes=count_episodes(env, LONG))
 
 
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
-    fuzz(name, config, FUZZED)
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_replies_do_no_harm(name: str) -> None:
+    for env in list_presets(name):
+        fuzz(env, FUZZED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "config"), cases())
-def test_ten_thousand_hostile_replies_do_no_harm(name: str, config: dict[str, Any]) -> None:
-    fuzz(name, config, LONG_FUZZED)
+@pytest.mark.parametrize("name", NAMES)
+def test_ten_thousand_hostile_replies_do_no_harm(name: str) -> None:
+    for env in list_presets(name):
+        fuzz(env, LONG_FUZZED)
 
 
-def fuzz(name: str, config: dict[str, Any], most: int) -> None:
-    p = probe(name, config, LONG)
-    low, high = p.env.spec.reward_range
-    replies, i, rng = 0, 0, Rng(1, "fuzz", name)
+def fuzz(env: Env[Any], most: int) -> None:
+    p = Probe(env=env, episodes=count_episodes(env, LONG))
+    low, high = env.spec.reward_range
+    replies, i, rng = 0, 0, Rng(1, "fuzz", env.name)
     while replies < most:
         for before, after in pairwise(p.walk(i % p.episodes, lambda view, _: hostile(view, rng), "fuzz")):
             turn = after.turns[-1]

@@ -14,6 +14,7 @@ from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited, ask, elicit
 from sonde.core import AGENT, CapabilityError, Probe, Trajectory, UserError
 from sonde.models.fake import Fake
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 ENV = sonde.make("word_guess", max_turns=4)
 RANDOM = {AGENT: sonde.make("agents:random")}
@@ -54,8 +55,8 @@ def scored(model: Any, probes: Sequence[Probe]) -> list[float]:
 # --- what is asked -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("template", "text", "span"),
+@each(
+    "template, text, span",
     [
         ("statement", "Is the secret {}", (14, 19)),
         ("question", "Is it '{}'?", (7, 12)),
@@ -172,7 +173,7 @@ def test_many_episodes_and_one_at_a_time_are_the_same(monkeypatch: pytest.Monkey
 # --- hypotheses in words -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", NAMED)
 def test_the_answer_template_says_what_wins(name: str) -> None:
     env = sonde.make(name)
     t = episodes(env, 1, agent=NAMED[name])[0]
@@ -183,7 +184,7 @@ def test_the_answer_template_says_what_wins(name: str) -> None:
         assert ep.step(env.say(text)).outcome.kind == "win"  # pyright: ignore[reportOptionalMemberAccess]
 
 
-@pytest.mark.parametrize("name", ["customer_service", "guess_my_city"])
+@each("name", ["customer_service", "guess_my_city"])
 def test_all_hypotheses_have_words_of_their_own_that_can_be_answered(name: str) -> None:
     env = sonde.make(name)
     for task in env.tasks("test")[:3]:
@@ -193,7 +194,7 @@ def test_all_hypotheses_have_words_of_their_own_that_can_be_answered(name: str) 
         assert all(" " not in text or "/" not in text for text in texts)
 
 
-@pytest.mark.parametrize("name", ["minesweeper", "movie_recommendation", "circuit_decoding", "word_chaining"])
+@each("name", ["minesweeper", "movie_recommendation", "circuit_decoding", "word_chaining"])
 def test_an_environment_without_hidden_text_is_refused(name: str) -> None:
     env = sonde.make(name)
     with pytest.raises(UserError, match=rf"elicit: env: got {name}, whose hypothesis .* is no text, allowed: an env"):
@@ -203,8 +204,8 @@ def test_an_environment_without_hidden_text_is_refused(name: str) -> None:
 # --- what is refused -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
+@each(
+    "values, message",
     [
         ({"template": "Is it"}, "template: got 'Is it', allowed: statement, question, answer, or a text with <target>"),
         ({"template": "<target> <target>"}, "template: got '<target> <target>', allowed: <target> once"),

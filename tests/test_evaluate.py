@@ -33,6 +33,7 @@ from sonde.evaluation.metrics import MeanAt, rate, unseen
 from sonde.evaluation.per_turn import CALLED, called
 from sonde.evaluation.rows import row
 from sonde.train.rewards import named_rewards
+from tests.cases import each
 
 HERE = __name__
 ENV = sonde.make("mastermind", length=2, digits=2, max_turns=3)
@@ -54,12 +55,9 @@ def tasks(env: Env[Any], *codes: str) -> list[Task]:
 def by_hand(env: Env[Any] = ENV) -> Evaluation:
     a, b, c = tasks(env, "01", "11", "10")
     found = [
-        played(env, a, 0, "00", "01"),
-        played(env, a, 1, "00", "00", "00"),
-        played(env, b, 0, "no answer here"),
-        played(env, c, 0, "10"),
-        played(env, c, 1, "00", error="WorldError: line cut"),
-    ]
+        played(env, a, 0, "00", "01"), played(env, a, 1, "00", "00", "00"), played(env, b, 0, "no answer here"),
+        played(env, c, 0, "10"), played(env, c, 1, "00", error="WorldError: line cut"),
+    ]  # fmt: skip
     return evaluate(found, tasks=[a.id, b.id, c.id], k=2, label="me")
 
 
@@ -148,11 +146,8 @@ def test_invalid_and_repeated_questions_are_counted_by_turn() -> None:
         gains=False,
     )
     assert [dict(r.called) for r in e.rows] == [
-        {"invalid": (1,), "repeated": (2,)},
-        {"invalid": (0,)},
-        {"repeated": (2,)},
-        {},
-    ]
+        {"invalid": (1,), "repeated": (2,)}, {"invalid": (0,)}, {"repeated": (2,)}, {},
+    ]  # fmt: skip
     assert [point.mean for point in e.wasted["invalid"]] == [0.25, 0.25, 0.0]
     assert [point.mean for point in e.wasted["repeated"]] == [0.0, 0.0, 1.0]
     assert [point.n for point in e.wasted["repeated"]] == [2, 2, 2]
@@ -267,7 +262,7 @@ def test_json_holds_everything() -> None:
         assert e.summary() == {**e.to_json(), "rows": ()}
 
 
-@pytest.mark.parametrize("schema", [1, 99])
+@each("schema", [1, 99])
 def test_another_schema_is_refused(schema: int) -> None:
     with pytest.raises(UserError, match=f"evaluation: got schema {schema}, allowed: 2; `sonde rescore` after removing"):
         Evaluation.from_json({**by_hand().to_json(), "schema": schema})
@@ -317,20 +312,15 @@ def _two_seeds() -> Sequence[Trajectory]:
     return [played(ENV, ENV.task("01"), 0, "01", seed=s) for s in (1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("found", "says"),
+@each(
+    "found, says",
     [
-        (list, "got no trajectories"),
-        (_unfinished, "is unfinished"),
-        (_two_agents, "several environments or agents"),
-        (_two_envs, "several environments or agents"),
-        (_two_versions, "several environments or agents"),
-        (_two_opponents, "several environments or agents"),
-        (_two_splits, "got splits custom and train"),
-        (_the_same_twice, "got sample 3 of task .* more than once"),
-        (_two_seeds, "got seeds 1 and 2"),
+        (list, "got no trajectories"), (_unfinished, "is unfinished"), (_two_agents, "several environments or agents"),
+        (_two_envs, "several environments or agents"), (_two_versions, "several environments or agents"),
+        (_two_opponents, "several environments or agents"), (_two_splits, "got splits custom and train"),
+        (_the_same_twice, "got sample 3 of task .* more than once"), (_two_seeds, "got seeds 1 and 2"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_evaluated_together_is_an_error(found: Any, says: str) -> None:
     with pytest.raises(UserError, match=says):
         evaluate(found())

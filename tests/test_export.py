@@ -39,6 +39,7 @@ def write(folder: Path, trajectories: list[Trajectory]) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path) -> None:
     """Not even a second one, when the writer is forgotten; and the next export has its way free."""

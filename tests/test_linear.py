@@ -30,6 +30,7 @@ from sonde.envs.circuit_decoding.circuits import Shape, read_turn
 from sonde.envs.maze.grid import read_move
 from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
 from sonde.models.chat.reasoning import split_reasoning
+from tests.cases import each
 
 SHORT = 15_000
 NO_TIME = 0.03
@@ -49,36 +50,22 @@ HEADS = ("", "<", "score:", "<deal>", "<think>", "<answer>", "is it ", "Action:"
 Parser = Callable[[str], object]
 NAMED = Names(lambda name: {"rome": 1, "the city": 2}.get(name, 0), 2, 1)
 PARSERS: dict[str, Parser] = {
-    "read_answer": read_answer,
-    "parse_answer": lambda text: parse_answer(text, {"7": 7}.get, bare=True),
+    "read_answer": read_answer, "parse_answer": lambda text: parse_answer(text, {"7": 7}.get, bare=True),
     "parse_answer in tags": lambda text: parse_answer(f"<Answer>{text}</Answer>", split_cell),
     "read_message": read_message,
     "frames": lambda text: [*peel_frames(text), *peel_frames(text[:LONGEST]), plain_message(text[:LONGEST])],
     "codes": lambda text: (join_symbols(text), join_symbols(text[:LONGEST]), split_cell(text[:LONGEST])),
-    "probes and tables": lambda text: read_turn(Shape(3, 3), text),
-    "spoken": lambda text: spoken(text, 2_000),
-    "verdict": verdict,
-    "claimed": lambda text: claimed(spoken(text, 2_400)),
-    "plain": plain,
-    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")),
-    "unaccented": unaccented,
-    "apostrophes": apostrophes,
-    "ungrouped": ungrouped,
-    "amount": lambda text: amount(text.split()),
-    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED),
-    "reported": reported,
-    "read_move": read_move,
-    "read_verdict": read_verdict,
-    "read_stars": lambda text: read_stars(text, 5),
-    "split_reasoning": split_reasoning,
-    "without_syntax": sub_episodes.without_syntax,
-    "without_tags": sub_episodes.without_tags,
-    "behind a marker": calls.after("Hypothesis:"),
-    "an action": calls.action(("A", "B")),
-    "any action": calls.action(None),
-    "a number": calls.number("Estimate:"),
+    "probes and tables": lambda text: read_turn(Shape(3, 3), text), "spoken": lambda text: spoken(text, 2_000),
+    "verdict": verdict, "claimed": lambda text: claimed(spoken(text, 2_400)), "plain": plain,
+    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")), "unaccented": unaccented,
+    "apostrophes": apostrophes, "ungrouped": ungrouped, "amount": lambda text: amount(text.split()),
+    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED), "reported": reported, "read_move": read_move,
+    "read_verdict": read_verdict, "read_stars": lambda text: read_stars(text, 5), "split_reasoning": split_reasoning,
+    "without_syntax": sub_episodes.without_syntax, "without_tags": sub_episodes.without_tags,
+    "behind a marker": calls.after("Hypothesis:"), "an action": calls.action(("A", "B")),
+    "any action": calls.action(None), "a number": calls.number("Estimate:"),
     **{f"check {name}": lambda text, check=check: check(text, 500, len) for name, check in CHECKS.items()},
-}
+}  # fmt: skip
 
 
 def seats() -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -160,11 +147,12 @@ def test_growth_is_seen() -> None:
         grows_in_proportion(lambda text: sum(text[i:].count("<") for i in range(len(text))))
 
 
-@pytest.mark.parametrize("name", PARSERS)
+@each("name", PARSERS)
 def test_parsers_are_linear(name: str) -> None:
     grows_in_proportion(PARSERS[name])
 
 
-@pytest.mark.parametrize(("name", "config", "seat"), list(seats()), ids=str)
+@pytest.mark.thorough
+@each("name, config, seat", list(seats()), ids=str)
 def test_steps_are_linear(name: str, config: dict[str, Any], seat: str) -> None:
     grows_in_proportion(step_of(name, config, seat))

@@ -16,6 +16,7 @@ from sonde.evaluation.audit import annotate, audit
 from sonde.evaluation.evaluate import evaluate
 from sonde.runs.rollout import Plan, collect, rollout
 from sonde.runs.store import Run
+from tests.cases import each
 
 from .models.server import Server, says
 
@@ -64,7 +65,7 @@ def test_posteriors_through_a_surrogate_are_on_the_record() -> None:
     assert found.env["error_rate"] == 0.1
 
 
-@pytest.mark.parametrize("env", CONVERSATIONS)
+@each("env", CONVERSATIONS)
 def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
     made = sonde.make(env)
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=("What can you tell me about it?",)))
@@ -80,8 +81,8 @@ def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
 AUCKLAND = {"city": "Auckland", "country": "New Zealand"}
 
 
-@pytest.mark.parametrize(
-    ("env", "hidden", "reply", "leaks"),
+@each(
+    "env, hidden, reply, leaks",
     [
         ("guess_my_city", AUCKLAND, "We New Zealanders like it.", 1),
         ("guess_my_city", AUCKLAND, "I am a kiwi.", 1),

@@ -26,6 +26,7 @@ from sonde.evaluation.metrics import (
     unseen,
     within,
 )
+from tests.cases import each
 
 BITS = st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=5), min_size=1, max_size=12)
 VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -34,8 +35,8 @@ VALUES = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=4), min_size
 # --- pass@k --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "wins", "k", "expected"),
+@each(
+    "n, wins, k, expected",
     [(4, 0, 4, 0.0), (4, 4, 1, 1.0), (4, 2, 2, 5 / 6), (10, 3, 5, 11 / 12), (4, 1, 4, 1.0), (5, 2, 1, 0.4)],
 )
 def test_pass_at_by_hand(n: int, wins: int, k: int, expected: float) -> None:
@@ -49,7 +50,7 @@ def test_pass_at_counts_subsets(case: tuple[int, int, int]) -> None:
     assert pass_at(n, wins, k) == pytest.approx(sum(min(s) < wins for s in subsets) / len(subsets))
 
 
-@pytest.mark.parametrize(("n", "k"), [(128, 128), (128, 64), (256, 128), (3000, 128), (3000, 1500)])
+@each("n, k", [(128, 128), (128, 64), (256, 128), (3000, 128), (3000, 1500)])
 def test_pass_at_holds_for_many_samples(n: int, k: int) -> None:
     """Against the product form, 1 - prod(1 - k / i) for i from n - wins + 1 to n (Chen et al. 2021, figure 3)."""
     chances = [pass_at(n, wins, k) for wins in range(n + 1)]
@@ -60,7 +61,7 @@ def test_pass_at_holds_for_many_samples(n: int, k: int) -> None:
     assert chances == sorted(chances)
 
 
-@pytest.mark.parametrize(("n", "wins", "k"), [(4, 1, 0), (4, 1, 5), (4, 5, 1), (4, -1, 1)])
+@each("n, wins, k", [(4, 1, 0), (4, 1, 5), (4, 5, 1), (4, -1, 1)])
 def test_pass_at_refuses_what_cannot_be(n: int, wins: int, k: int) -> None:
     with pytest.raises(UserError, match=f"pass_at: got n={n}, wins={wins}, k={k}"):
         pass_at(n, wins, k)
@@ -120,17 +121,17 @@ def coverage(n_tasks: int, p: float, correlation: float, repeats: int, k: int = 
     return hits / repeats
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize(("n_tasks", "p"), [(20, 0.2), (50, 0.5), (200, 0.9)])
+@each("correlation", [0.0, 0.2, 0.5, 0.9])
+@each("n_tasks, p", [(20, 0.2), (50, 0.5), (200, 0.9)])
 def test_intervals_hold_the_truth(n_tasks: int, p: float, correlation: float) -> None:
     # 500 runs: the share has a standard error of 0.01 around 0.95.
     assert 0.91 <= coverage(n_tasks, p, correlation, 500) <= 0.99
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("p", [0.05, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("n_tasks", [8, 20, 50, 200])
+@each("correlation", [0.0, 0.1, 0.3, 0.5, 0.9])
+@each("p", [0.05, 0.2, 0.5, 0.9])
+@each("n_tasks", [8, 20, 50, 200])
 def test_intervals_hold_the_truth_at_length(n_tasks: int, p: float, correlation: float) -> None:
     # Measured: 0.915 to 0.984 with 8 tasks, 0.921 to 0.971 with 20, 0.928 to 0.970 with 50, 0.942 to 0.959 with 200.
     assert 0.91 <= coverage(n_tasks, p, correlation, 4000) <= 0.99
@@ -185,8 +186,8 @@ def test_differences_that_are_all_equal_do_not_collapse() -> None:
     assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * unseen(3))
 
 
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("n", [5, 20, 60])
+@each("share", [0.01, 0.05, 0.2])
+@each("n", [5, 20, 60])
 def test_paired_intervals_hold_a_rare_difference(n: int, share: float) -> None:
     """One agent wins what the other loses in a rare share of tasks; many samples show no difference at all."""
     rng = np.random.Generator(np.random.PCG64(3))
@@ -217,7 +218,7 @@ def test_the_score_of_lmrl_gym_by_hand() -> None:
     assert anchored_score(69.32, **maze) == pytest.approx(150.0)
 
 
-@pytest.mark.parametrize("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0), (-inf, 0.0, 1.0)])
+@each("points", [(0.0, 0.0, 1.0), (0.0, 2.0, 1.0), (0.0, float("nan"), 1.0), (-inf, 0.0, 1.0)])
 def test_points_out_of_order_are_refused(points: tuple[float, float, float]) -> None:
     with pytest.raises(UserError, match="anchored_score: got low="):
         anchored_score(0.5, low=points[0], average=points[1], high=points[2])
@@ -235,8 +236,8 @@ def test_the_bootstrap_is_close_to_the_normal_interval() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("skewed", [False, True])
-@pytest.mark.parametrize(("n_tasks", "least"), [(4, 0.89), (8, 0.91), (20, 0.92), (50, 0.92), (200, 0.93)])
+@each("skewed", [False, True])
+@each("n_tasks, least", [(4, 0.89), (8, 0.91), (20, 0.92), (50, 0.92), (200, 0.93)])
 def test_the_bootstrap_holds_the_truth(n_tasks: int, least: float, skewed: bool) -> None:
     rng = np.random.Generator(np.random.PCG64(0))
     tables = rng.gamma(2.0, 1.0, (2000, n_tasks, 1)) if skewed else rng.normal(2.0, 1.0, (2000, n_tasks, 4))
@@ -269,7 +270,7 @@ def test_an_estimate_is_a_rate_exactly_for_zeros_and_ones() -> None:
     assert estimate([[0.0]] * 8).high > 0.2 > mean([[0.0]] * 8).high
 
 
-@pytest.mark.parametrize("table", [[], [[]], [[1.0], []]])
+@each("table", [[], [[]], [[1.0], []]])
 def test_nothing_has_no_mean(table: list[list[float]]) -> None:
     for f in (rate, mean, estimate):
         with pytest.raises(UserError, match="got no values for some task"):

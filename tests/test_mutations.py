@@ -1,4 +1,4 @@
-"""A thousand damaged or malicious files of every kind: no error but those that sonde raises on purpose, and the pages
+"""Hundreds of damaged or malicious files of every kind: no error but those that sonde raises on purpose, and the pages
 of other runs stay up."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .mutations import mutate
 T = TypeVar("T")
 CODES = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
 FAKE = {"name": "agents:llm", "model": {"name": "models:fake", "script": ["<Answer>01</Answer>"]}}
-N = 1000
+N = 400
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RECIPE = Path(__file__).parents[1] / "recipes" / "mtp" / "handover.py"
 
 
@@ -16,6 +18,7 @@ def run(*args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_four_cells_with_intervals() -> None:
     cells = json.loads(run("--tasks", "12", "--weak", "random", "--json"))["cells"]
     assert set(cells) == {f"{a}/{b}" for a in ("strong", "weak") for b in ("strong", "weak")}
@@ -30,8 +33,8 @@ def test_four_cells_with_intervals() -> None:
 def test_table_names_the_players() -> None:
     rows = [line.split() for line in run("--tasks", "4").splitlines()]
     assert [row[:2] for row in rows[1:]] == [
-        ["elicit", "elicit"],
-        ["movie_recommendation_lookalike", "elicit"],
-        ["elicit", "movie_recommendation_lookalike"],
+        ["movie_recommendation", "movie_recommendation"],
+        ["movie_recommendation_lookalike", "movie_recommendation"],
+        ["movie_recommendation", "movie_recommendation_lookalike"],
         ["movie_recommendation_lookalike", "movie_recommendation_lookalike"],
     ]

@@ -193,6 +193,7 @@ def test_the_papers_trainings_run(tmp_path: Path) -> None:
         assert (folder / "model" / "heads.safetensors").is_file() == (name in ("maze-mc", "maze-ilql", "maze-ppo"))
 
 
+@pytest.mark.thorough
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """Table 5, where each task has its own."""
     names = ("maze-bc", "maze-ilql", "wordle-mc", "car_dealer-ilql", "endgames-ppo", "text_nav-filtered_bc")

@@ -198,6 +198,7 @@ def test_replies_that_could_be_read(recipe: SimpleNamespace) -> None:
     assert chatty.evaluation.kinds["format"] == 5 and right.evaluation.turns_played["mean"] == 11
 
 
+@pytest.mark.thorough
 def test_plots_are_pictures(recipe: SimpleNamespace, tmp_path: Path) -> None:
     e = Estimate(0.5, 0.4, 0.7, 10)
     drawn = [

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 FOLDER = Path(__file__).parents[1] / "recipes" / "psrl"
 
 
@@ -36,6 +38,7 @@ def test_bandit() -> None:
     assert found["UCB1"]["trials"] == 40
 
 
+@pytest.mark.thorough
 def test_lock() -> None:
     found = rows("lock.py", "--trials", "200")
     assert total(found["Bayes-optimal"]) <= min(total(row) for row in found.values())
@@ -54,11 +57,8 @@ def test_informative() -> None:
 def test_letter_wordle_as_a_table() -> None:
     lines = run("letter_wordle.py", "--trials", "20").splitlines()
     assert [line[:28].strip() for line in lines[2:6]] == [
-        "uniform",
-        "posterior sampling",
-        "information-directed",
-        "most information",
-    ]
+        "uniform", "posterior sampling", "information-directed", "most information",
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -68,6 +68,7 @@ def test_river_swim() -> None:
     assert titles == ["RiverSwim length3"] * 2 + ["RiverSwim length4"] * 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "figure", [pytest.param(f, marks=pytest.mark.slow) if f in ("4", "13", "14", "16") else f
                for f in ("4", "6", "7", "8", "13", "14", "16")],
@@ -79,8 +80,9 @@ def test_every_figure_is_played_by_the_oracle(figure: str) -> None:
     assert not set(found) & {"Reflexion", "ICPI"}
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@pytest.mark.thorough
+@each(
+    "args, says",
     [
         (("5",), "model: got 'oracle', allowed: a language model in figure 5"),
         (
@@ -96,6 +98,7 @@ def test_what_the_oracle_cannot_play_is_one_line(args: tuple[str, ...], says: st
     assert done.returncode == 1 and says in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.thorough
 def test_language_models_by_figure() -> None:
     found = rows("agents.py", "18", "--model", "oracle", "--trials", "6")
     assert set(found) == {"LLM-IDS", "LLM-PSRL", "IDS"}

@@ -13,6 +13,7 @@ from sonde.core import Env
 from sonde.evaluation import scale as reference
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.scale import COMMAND, PREFIX, SAMPLES, bounds, entries, fingerprint, scaled
+from tests.cases import each
 
 ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.environments()]
 TURNS = 300
@@ -32,7 +33,7 @@ def test_every_entry_belongs_to_an_environment_as_it_is() -> None:
         assert entry["command"] == COMMAND
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
+@each("env", ENVIRONMENTS)
 def test_every_preset_has_a_scale(env: Env[Any]) -> None:
     assert env.spec.reference, f"{env.name} names no reference"
     found = bounds(env)

@@ -11,6 +11,7 @@ import sonde
 from sonde.core import Action, Completion, Episode, Rng, Trajectory, Usage, UserError
 from sonde.envs.river_swim.filter import chain
 from sonde.evaluation import regret
+from tests.cases import each
 
 BANDIT = sonde.make("bernoulli_bandit", max_turns=4)
 RIVER = sonde.make("river_swim", caves=2, horizon=2, sub_episodes=3)
@@ -66,7 +67,7 @@ def test_regret_of_a_lock_counts_failed_attempts() -> None:
     assert regret.regrets(LOCK, lost).tolist() == [1.0] * 4 and regret.solved_in(lost) is None
 
 
-@pytest.mark.parametrize("kind", ["expected", "realised"])
+@each("kind", ["expected", "realised"])
 def test_what_a_format_failure_misses_is_regret(kind: Any) -> None:
     best = 0.35 + 0.65 * 0.005
     t = play(RIVER, LABELS, "B", "B", "B", "no tag")
@@ -94,8 +95,8 @@ def test_a_last_round_cut_short_counts_what_was_played() -> None:
     assert regret.regrets(env, t, "realised") == pytest.approx([best - 0.01] * 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "config"),
+@each(
+    "name, config",
     [("river_swim", {"sub_episodes": 4}), ("bernoulli_bandit", {"max_turns": 8, "arms": 3, "best": 0.9, "gap": 0.6})],
 )
 def test_both_estimates_have_the_regret_as_their_mean(name: str, config: dict[str, Any]) -> None:

@@ -7,55 +7,39 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
 from sonde.core import AGENT, Completion
 from sonde.envs._shared.refusals import is_refusal
 from sonde.evaluation.reply_defects import DEFECTS, count
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 from .cli.invoke import failure, run
 
 REFUSALS = (
-    "I'm sorry, but I can't help with that.",
-    "I’m sorry, but I can’t assist with this request.",
-    "Sorry, I cannot comply with that.",
-    "I am unable to participate in this game.",
-    "I'm not able to continue this conversation.",
-    "As an AI language model, I cannot play games.",
-    "I won't do that.",
-    "I must respectfully decline.",
-    "Unfortunately, I will not answer that.",
-)
+    "I'm sorry, but I can't help with that.", "I’m sorry, but I can’t assist with this request.",
+    "Sorry, I cannot comply with that.", "I am unable to participate in this game.",
+    "I'm not able to continue this conversation.", "As an AI language model, I cannot play games.", "I won't do that.",
+    "I must respectfully decline.", "Unfortunately, I will not answer that.",
+)  # fmt: skip
 NO_REFUSALS = (
-    "I can't tell yet. Is it alive?",
-    "I cannot rule out crane. <Answer>crane</Answer>",
-    "I'm sorry, I can't help with that, so: <Answer>toast</Answer>",
-    "Can you help me with this?",
-    "I must guess now: is it a piano?",
-    "Does it help people?",
-    "I'm sorry to hear that. Is the light on the modem green?",
-    "If I can't see it, can I hear it?",
-    "x " * 150 + "I can't help with that.",
-    "",
-)
+    "I can't tell yet. Is it alive?", "I cannot rule out crane. <Answer>crane</Answer>",
+    "I'm sorry, I can't help with that, so: <Answer>toast</Answer>", "Can you help me with this?",
+    "I must guess now: is it a piano?", "Does it help people?",
+    "I'm sorry to hear that. Is the light on the modem green?", "If I can't see it, can I hear it?",
+    "x " * 150 + "I can't help with that.", "",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@each("text", REFUSALS)
 def test_refusals_are_seen(text: str) -> None:
     assert is_refusal(text) and not is_refusal(f"{text} <Answer>toast</Answer>")
 
 
-@pytest.mark.parametrize("text", NO_REFUSALS)
+@each("text", NO_REFUSALS)
 def test_what_goes_on_playing_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
-
-
-@given(st.text())
-def test_any_text_may_be_asked_about(text: str) -> None:
-    assert is_refusal(text) in (True, False)
 
 
 def test_no_agent_of_the_library_refuses() -> None:
@@ -69,8 +53,8 @@ def test_no_agent_of_the_library_refuses() -> None:
         assert not any(is_refusal(turn.text) for t in done for turn in t.turns)
 
 
-@pytest.mark.parametrize(
-    ("completion", "counts"),
+@each(
+    "completion, counts",
     [
         (Completion(text="<think>I can't help with that</think><Answer>toast</Answer>"), (0, 0, 0)),
         (Completion(text="<think>hm</think>I can't help with that."), (0, 0, 1)),

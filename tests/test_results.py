@@ -21,6 +21,7 @@ from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.results import Played, Result
 from sonde.evaluation.rows import Row
 from sonde.runs.run import load_evaluation
+from tests.cases import each
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")
@@ -182,12 +183,8 @@ def test_an_agent_is_once_in_a_suite(tmp_path: Path) -> None:
 def test_results_that_are_kept_are_read() -> None:
     kept = Path(__file__).parents[1] / "results"
     assert {results.read(path).suite for path in kept.glob("*.json")} == {
-        "mtp",
-        "paprika",
-        "lmrl",
-        "psrl",
-        "delta_belief",
-    }
+        "mtp", "paprika", "lmrl", "psrl", "delta_belief",
+    }  # fmt: skip
 
 
 # --- the command line -----------------------------------------------------------------------------------------------
@@ -269,15 +266,12 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
     assert "again: sonde eval" in found.stderr
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
+@each(
+    "args, said",
     [
         (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: together with --suite"),
         (["--suite", "mtp", "--config", "x.yaml", "--submit", "a.json"], "--submit: allowed: without --config"),
-        (
-            ["--suite", "mtp", "--agent", "floor", "--submit", "."],
-            "--submit: got '.', allowed: a file",
-        ),
+        (["--suite", "mtp", "--agent", "floor", "--submit", "."], "--submit: got '.', allowed: a file"),
         (["--suite", "mtp", "wordle", "--agent", "random"], "environment of suite mtp: unknown name 'wordle'"),
         (
             ["--suite", "paprika", "best_arm", "--model", "sonde-tiny-best_arm"],

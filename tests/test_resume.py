@@ -27,14 +27,9 @@ def slow(folder: Path, cached: bool) -> dict[str, Any]:
     model = {"name": "models:cached", "path": str(folder / "cache"), "model": FAKE} if cached else FAKE
     agent = {"name": "agents:llm", "model": model}
     return {
-        "env": MASTERMIND,
-        "seats": {AGENT: agent},
-        "split": "train",
-        "n_tasks": 10,
-        "k": 3,
-        "concurrency": 5,
+        "env": MASTERMIND, "seats": {AGENT: agent}, "split": "train", "n_tasks": 10, "k": 3, "concurrency": 5,
         "gains": False,
-    }
+    }  # fmt: skip
 
 
 def start(config: Path, folder: Path, env: str = "mastermind") -> subprocess.Popen[bytes]:

@@ -32,6 +32,7 @@ from sonde.core import (
     View,
 )
 from sonde.runs.rollout import Plan, collect, play, record, seated
+from tests.cases import each
 
 HERE = __name__
 SMALL = sonde.make("mastermind", length=3, digits=5, max_turns=6)
@@ -174,13 +175,6 @@ def test_lockstep_plays_like_coroutines() -> None:
     assert words(together) == words(alone)
 
 
-def test_it_works_in_a_running_event_loop() -> None:
-    async def notebook() -> int:
-        return len(collect(SMALL, {AGENT: llm()}, SMALL.tasks("test")[:3]))
-
-    assert asyncio.run(notebook()) == 3
-
-
 def test_a_group_shares_its_world_and_differs_in_what_is_said() -> None:
     bandit = sonde.make("best_arm")
     found = collect(bandit, {AGENT: sonde.make("agents:random")}, bandit.tasks("test")[:2], Plan(k=4, seed=3))
@@ -225,9 +219,7 @@ def test_a_spent_budget_begins_no_further_episode() -> None:
         assert words(found) == words(everything[:n])
 
 
-@pytest.mark.parametrize(
-    ("field_", "value"), [("k", 0), ("concurrency", 0), ("budget", 0), ("seed", -1), ("seed", 2**64)]
-)
+@each("field_, value", [("k", 0), ("concurrency", 0), ("budget", 0), ("seed", -1), ("seed", 2**64)])
 def test_an_impossible_plan_is_named(field_: str, value: int) -> None:
     with pytest.raises(UserError, match=f"{field_}: got {value}, allowed"):
         Plan(**{field_: value})

@@ -9,18 +9,10 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.core import (
-    AGENT,
-    Action,
-    Policy,
-    ProgramPolicy,
-    Trajectory,
-    UserError,
-    View,
-    WorldError,
-)
+from sonde.core import AGENT, Action, Policy, ProgramPolicy, Trajectory, UserError, View, WorldError
 from sonde.runs.rollout import Plan, collect, record, rollout
 from sonde.runs.store import Run
+from tests.cases import each
 
 from .test_rollout import SMALL, Notes, codes, words
 
@@ -71,7 +63,7 @@ class Flaky(ProgramPolicy):
             raise WorldError("engine gone")
 
 
-@pytest.mark.parametrize("where", ["act", "finish"])
+@each("where", ["act", "finish"])
 def test_programs_may_fail_too_and_spare_the_others(where: str) -> None:
     tasks, bad = SMALL.tasks("test")[:6], codes(6)[3]
     found = collect(SMALL, {AGENT: Flaky(bad=bad, where=where)}, tasks, Plan(k=2))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 import sonde
@@ -31,6 +30,7 @@ from sonde.runs.run import (
     rescore,
 )
 from sonde.runs.store import Run
+from tests.cases import each
 
 from .models.server import Server, says
 
@@ -53,7 +53,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@each("name", FILES)
 def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(FILES[name])
     config = config_from(read_config(tmp_path / name))
@@ -61,8 +61,8 @@ def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
     assert prepare(config).env == sonde.make("mastermind", length=3)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
+@each(
+    "name, text, says",
     [
         ("a.txt", b"", r"config: got 'a.txt', allowed: a file ending in .toml, .yaml, .yml, .json"),
         ("a.yaml", b"- 1\n", "config: .*a.yaml: allowed: a mapping at the top"),
@@ -84,23 +84,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "gone.yaml")
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
+@each("changes, says",
     [
         ({"n_task": 3}, "config: unknown name 'n_task' .did you mean 'n_tasks'"),
-        ({"k": "4"}, "config: k: got '4', allowed: a whole number"),
-        ({"k": True}, "config: k: got True"),
+        ({"k": "4"}, "config: k: got '4', allowed: a whole number"), ({"k": True}, "config: k: got True"),
         ({"k": 0}, "k: got 0, allowed: 1 or more"),
         ({"gains": "yes"}, "config: gains: got 'yes', allowed: true or false"),
         ({"n_tasks": 0}, "n_tasks: got 0, allowed: 1 or more"),
         ({"n_tasks": 1.5}, "n_tasks: got 1.5, allowed: a whole number or none"),
         ({"n_tasks": 9999}, "n_tasks: got 9999, allowed: 1 to .* for mastermind, split test"),
-        ({"budget": 0}, "budget: got 0, allowed: 1 or more tokens"),
-        ({"seed": -1}, "seed: got -1, allowed: 0 to"),
+        ({"budget": 0}, "budget: got 0, allowed: 1 or more tokens"), ({"seed": -1}, "seed: got -1, allowed: 0 to"),
         ({"split": "dev"}, "split: unknown name 'dev'"),
         ({"env": "mastermind"}, "config: env: got 'mastermind', allowed: a mapping"),
-        ({"env": {}}, "env.name: got None, allowed: text"),
-        ({"env": {"name": 7}}, "env.name: got 7, allowed: text"),
+        ({"env": {}}, "env.name: got None, allowed: text"), ({"env": {"name": 7}}, "env.name: got 7, allowed: text"),
         ({"env": {"name": "masterminf"}}, "did you mean 'mastermind'"),
         ({"env": {"name": "agents:random"}}, "env: 'agents:random' is not an environment"),
         ({"env": {"name": "mastermind", "length": "4"}}, "mastermind: length: got '4', allowed: a whole number"),
@@ -118,14 +114,6 @@ def test_a_mistake_shows_before_anything_is_played(changes: dict[str, Any], says
         small(**changes)
 
 
-@pytest.mark.parametrize("field", ["env", "seats"])
-def test_what_must_be_there_is_named(field: str) -> None:
-    values: dict[str, Any] = {"env": MASTERMIND, "seats": RANDOM}
-    del values[field]
-    with pytest.raises(UserError, match=f"config: missing {field}"):
-        config_from(values)
-
-
 def test_overrides_reach_inside_and_change_nothing_else() -> None:
     values = {"env": {"name": "mastermind"}, "seats": {AGENT: {"name": "agents:llm"}}, "k": 1}
     before = json.dumps(values)
@@ -137,8 +125,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert json.dumps(values) == before
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says"),
+@each(
+    "assignment, says",
     [
         ("k", "override: got 'k', allowed: KEY.KEY=VALUE"),
         ("=3", "override: got '=3'"),
@@ -209,8 +197,8 @@ def entropy() -> dict[str, Any]:
     return {AGENT: {"name": "agents:entropy"}}
 
 
-@pytest.mark.parametrize(
-    ("model", "label"),
+@each(
+    "model, label",
     [
         ({"name": "models:fake", "script": ["x"]}, "llm (fake)"),
         ({"name": "models:http", "base_url": "http://localhost/v1", "model": "org/qwen"}, "llm (qwen)"),
@@ -333,8 +321,3 @@ def test_evaluations_are_written_whole(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert not (tmp_path / f".{EVALUATION}").exists()
     assert isinstance(load_evaluation(tmp_path), Evaluation)
-
-
-def test_the_saved_evaluation_is_its_json(tmp_path: Path) -> None:
-    done = execute(small(), tmp_path)
-    assert orjson.loads((tmp_path / EVALUATION).read_bytes()) == orjson.loads(orjson.dumps(done.to_json()))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sonde.core import AGENT, Rng, UserError
 from sonde.runs.run import config_from, load_evaluation, play, prepare
 from sonde.runs.store import Run
+from tests.cases import each
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
 DIGIT = "{0|1|2|3|4}"
@@ -62,14 +63,7 @@ def wait_for(folder: Path, episodes: int, process: subprocess.Popen[str]) -> Non
     st.integers(1, 6), st.integers(0, 5), st.integers(1, 6), st.integers(1, 9), st.integers(1, 5), st.integers(1, 400)
 )
 def test_parts_are_the_share_divided(of: int, mine: int, n: int, tasks: int, k: int, concurrency: int) -> None:
-    whole = config_from(
-        config(
-            n_tasks=tasks,
-            k=k,
-            share=(mine % of, of),
-            concurrency=concurrency,
-        )
-    )
+    whole = config_from(config(n_tasks=tasks, k=k, share=(mine % of, of), concurrency=concurrency))
     listed = prepare(whole).tasks
     jobs = [job.key for part in whole.parts(n) for job in part.plan().jobs(listed)]
     assert sorted(jobs) == sorted(job.key for job in whole.plan().jobs(listed))
@@ -85,7 +79,7 @@ def test_a_budget_is_divided_too(budget: int, n: int) -> None:
     assert max(budgets) - min(budgets) <= 1 and min(budgets) >= 1
 
 
-@pytest.mark.parametrize("n", [0, -1, 1001])
+@each("n", [0, -1, 1001])
 def test_as_many_processes_as_there_can_be(n: int) -> None:
     with pytest.raises(UserError, match=f"processes: got {n}, allowed: 1 to 1000"):
         config_from(config(processes=n))

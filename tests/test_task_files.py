@@ -15,6 +15,7 @@ from sonde.core import UserError
 from sonde.runs.run import config_from, execute, prepare, read_config, reopen
 from sonde.runs.store import Run
 from sonde.runs.task_files import UnknownTopicWarning, read_tasks
+from tests.cases import each
 
 CONFIG = {"max_turns": 20, "train": [{"agent": "animal", "env": "Otter"}], "eval": [{"agent": "tool", "env": "Trowel"}]}
 
@@ -61,18 +62,14 @@ def test_word_lists_and_cities(tmp_path: Path) -> None:
     assert [bool(t.public.get("foreign")) for t in cities] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
+@each(
+    "name, content, message",
     [
-        ("x.json", "{", "x.json"),
-        ("x.json", {"train": []}, "'eval'"),
-        ("x.json", [], "holds no tasks"),
-        ("x.json", ["zzzzzzzz"], "row 0"),
-        ("x.csv", "a", "ending in .json or .txt"),
-        ("x.txt", "toast", "wordle reads no word lists"),
-        ("x.json", CONFIG, "wordle reads no game configurations"),
+        ("x.json", "{", "x.json"), ("x.json", {"train": []}, "'eval'"), ("x.json", [], "holds no tasks"),
+        ("x.json", ["zzzzzzzz"], "row 0"), ("x.csv", "a", "ending in .json or .txt"),
+        ("x.txt", "toast", "wordle reads no word lists"), ("x.json", CONFIG, "wordle reads no game configurations"),
     ],
-)
+)  # fmt: skip
 def test_bad_files_are_named(tmp_path: Path, name: str, content: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_tasks(file(tmp_path, name, content), sonde.make("wordle"))
@@ -86,11 +83,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_run_over_a_file_can_be_opened_again_and_has_no_scale(tmp_path: Path) -> None:
     path = file(tmp_path, "mine.json", ["toast", "boost"])
     config = {
-        "env": {"name": "wordle"},
-        "seats": {"agent": {"name": "agents:entropy"}},
-        "tasks_file": str(path),
-        "k": 1,
-    }
+        "env": {"name": "wordle"}, "seats": {"agent": {"name": "agents:entropy"}}, "tasks_file": str(path), "k": 1,
+    }  # fmt: skip
     run = prepare(config_from(config))
     found = execute(run, tmp_path / "run")
     assert (found.n_tasks, found.split, found.metrics["reference_score"]) == (2, "test of mine.json", None)
@@ -99,11 +93,11 @@ def test_a_run_over_a_file_can_be_opened_again_and_has_no_scale(tmp_path: Path) 
     assert prepare(config_from(config)).fingerprint != run.fingerprint
 
 
-@pytest.mark.parametrize(
+@each(
     "line", ["guitar", "Guitar", "GUITAR", " guitar\t", "The guitar.", "a guitar", '"guitar",', "guitar!", "« guitar »"]
 )
-@pytest.mark.parametrize("saved", ["utf-8", "utf-8-sig"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", ""])
+@each("saved", ["utf-8", "utf-8-sig"])
+@each("end", ["\n", "\r\n", "\r", ""])
 def test_a_topic_is_known_however_it_is_written(tmp_path: Path, line: str, saved: str, end: str) -> None:
     path = tmp_path / "w.txt"
     path.write_bytes((f"{line}{end}piano{end}" if end else line).encode(saved))

@@ -33,6 +33,7 @@ from sonde.train.groups import Chosen, OnlineSettings, credited
 from sonde.train.rewards import RewardMix, named_rewards
 from sonde.train.selection import PairRule, pairs
 from sonde.train.statistics import statistics
+from tests.cases import each
 
 from .train.trajectories import call
 
@@ -59,8 +60,8 @@ def played(turns: int, *, refused: bool = False, k: int = 1) -> list[Trajectory]
     return collect(GAME, {AGENT: Talks(turns=turns, refused=refused)}, GAME.tasks("test")[1:2], Plan(k=k))
 
 
-@pytest.mark.parametrize(
-    ("turns", "refused", "outcome", "said"),
+@each(
+    "turns, refused, outcome, said",
     [
         (3, False, FULL, ""),
         (3, True, FILTERED, ""),
@@ -149,7 +150,7 @@ def test_offline_data_has_it() -> None:
     assert pair.chosen is won and pair.rejected.outcome == FULL
 
 
-@pytest.mark.parametrize("kind", ["expected", "realised"])
+@each("kind", ["expected", "realised"])
 def test_regret_counts_what_was_still_to_be_had(kind: Any) -> None:
     bandit = sonde.make("bernoulli_bandit", max_turns=4)
     ep = Episode.begin(bandit, bandit.task({"best": "B"}))

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each
+
 sys.path.insert(0, str(Path(__file__).parent / "truth"))
 
 import gate
 
 
-@pytest.mark.parametrize("env", sorted(gate.MEASURED))
+@pytest.mark.thorough
+@each("env", sorted(gate.MEASURED))
 def test_who_is_answered_is_as_reviewed(env: str) -> None:
     golden = gate.table(env)
     assert [gate.MEASURED[env](row.sort, row.question) for row in golden] == golden

@@ -7,9 +7,10 @@ from typing import Any, cast
 import pytest
 
 import sonde
-from sonde.core import Turn, UserError
+from sonde.core import Turn
 from sonde.envs.best_arm.env import BestArm
 from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, plus, posterior
+from tests.cases import each
 
 
 def pulled(arm: str, reward: int) -> Turn:
@@ -46,7 +47,7 @@ def optimum(n_arms: int, pulls: int) -> float:
     return value(((0, 0),) * n_arms, pulls)
 
 
-@pytest.mark.parametrize(("n_arms", "pulls", "expected"), [(3, 8, 0.8262), (5, 8, 0.6563)])
+@each("n_arms, pulls, expected", [(3, 8, 0.8262), (5, 8, 0.6563)])
 def test_close_to_the_optimum_and_above_information_gain(n_arms: int, pulls: int, expected: float) -> None:
     env = BestArm(max_turns=pulls + 1)
     public = {"scenario": "custom", "arms": tuple("abcdefg"[:n_arms])}
@@ -68,10 +69,3 @@ def test_success_on_the_test_tasks() -> None:
                 ep = ep.step(agent.act_now(ep.view()))
             wins += ep.outcome is not None and ep.outcome.success
     assert 0.76 < wins / 200 < 0.92
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("mastermind", length=2)
-    view = sonde.Episode.begin(env, env.task("00")).view()
-    with pytest.raises(UserError, match="mastermind has no filter over arms"):
-        sonde.make("agents:best_arm").act_now(view)

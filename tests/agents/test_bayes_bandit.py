@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.envs.bernoulli_bandit.filter import Counts, Game
+from tests.cases import each
 
 AGENT = sonde.make("agents:bernoulli_bandit")
 
 
-@pytest.mark.parametrize(
-    ("arms", "best", "gap", "pulls"), [(2, 0.6, 0.2, 8), (3, 0.6, 0.2, 7), (4, 0.7, 0.1, 5), (3, 0.9, 0.8, 6)]
-)
+@each("arms, best, gap, pulls", [(2, 0.6, 0.2, 8), (3, 0.6, 0.2, 7), (4, 0.7, 0.1, 5), (3, 0.9, 0.8, 6)])
 def test_no_strategy_earns_more(arms: int, best: float, gap: float, pulls: int) -> None:
     """By dynamic programming over all counts, with one of the arms as likely the best as any other."""
     env = sonde.make("bernoulli_bandit", arms=arms, best=best, gap=gap)
@@ -49,9 +48,3 @@ def test_it_stays_with_what_pays_and_draws_ties() -> None:
     paid = ep.turns[-1].info["reward"] == 1.0
     said = {AGENT.act_now(ep.fork(sample=i).view()).text for i in range(40)}
     assert said == {f"<Answer>{arm}</Answer>" for arm in ("B" if paid else "AC")}
-
-
-def test_problems_it_does_not_play() -> None:
-    river = sonde.make("river_swim")
-    with pytest.raises(UserError, match="kind tabular"):
-        AGENT.act_now(Episode.begin(river, river.tasks("train")[0]).view())

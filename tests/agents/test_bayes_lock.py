@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 
 import sonde
-from sonde.core import UserError
 from sonde.envs.combination_lock.solver import Known, best, codes, expected_sub_episodes
 from sonde.runs.rollout import collect
+from tests.cases import each
 
 
 def mark(code: str, place: int, symbol: str) -> str:
@@ -39,7 +39,7 @@ def optimum(symbols: str, length: int, rounds: int) -> float:
     return value(frozenset(map("".join, permutations(symbols, length))), 0, True, rounds)
 
 
-@pytest.mark.parametrize(("n", "length", "rounds"), [(3, 2, 2), (4, 2, 3), (5, 2, 4), (4, 3, 3)])
+@each("n, length, rounds", [(3, 2, 2), (4, 2, 3), (5, 2, 4), (4, 3, 3)])
 def test_value_by_brute_force(n: int, length: int, rounds: int) -> None:
     expected = optimum("0123456789"[:n], length, rounds)
     assert best(length, Known(n), 0, True, rounds).failures == pytest.approx(expected, abs=1e-9)
@@ -72,9 +72,3 @@ def test_unreadable_entries_are_survived() -> None:
     while ep.to_act is not None:
         ep = ep.step(sonde.make("agents:combination_lock").act_now(ep.view()))
     assert ep.outcome is not None and ep.outcome.success
-
-
-def test_other_problems_are_refused() -> None:
-    env = sonde.make("river_swim")
-    with pytest.raises(UserError, match="river_swim is a problem of kind tabular"):
-        sonde.make("agents:combination_lock").act_now(sonde.Episode.begin(env, env.tasks("train")[0]).view())

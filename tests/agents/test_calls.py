@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.agents._shared.calls import Calls, Role, action, after, block, named, number, pieces
 from sonde.core import Completion, Message, Model, Sampling
 from sonde.models.oracle import read_blocks
+from tests.cases import each
 
 ARMS = ("A", "B", "12", "a b", "off")
 ANYTHING = st.text() | st.lists(
@@ -60,19 +60,14 @@ def test_the_number_behind_the_last_marker_is_read(value: float, before: str) ->
     assert number("Final:")(f"{before} final: **{value!r}** bits") == value
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
-        ("Action: C", None),
-        ("Action: A\nAction: B", "B"),
-        ("<Think> A </Think> <Answer> b </Answer>", "B"),
-        ("B", "B"),
-        ("I would say B", None),
-        ("Action: A or B", None),
-        ("Action: <Answer>12</Answer>", "12"),
+        ("Action: C", None), ("Action: A\nAction: B", "B"), ("<Think> A </Think> <Answer> b </Answer>", "B"),
+        ("B", "B"), ("I would say B", None), ("Action: A or B", None), ("Action: <Answer>12</Answer>", "12"),
         ("", None),
     ],
-)
+)  # fmt: skip
 def test_what_counts_as_an_action(text: str, expected: str | None) -> None:
     assert action(ARMS)(text) == expected
 
@@ -83,12 +78,12 @@ def test_labels_that_differ_in_case_only_are_kept_apart() -> None:
     assert named("b", ("B", "Ab")) == "B"
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "", "-1", "one"])
+@each("text", ["nan", "inf", "1e999", "", "-1", "one"])
 def test_numbers_that_are_none(text: str) -> None:
     assert number("N:", 0.0)(f"N: {text}") is None
 
 
-@pytest.mark.parametrize("unit", ["Action:", "<Answer>", "Beliefs: ", "1", "*", " as <Think>"])
+@each("unit", ["Action:", "<Answer>", "Beliefs: ", "1", "*", " as <Think>"])
 def test_readers_are_fast_on_long_texts(unit: str) -> None:
     text, start = unit * (400_000 // len(unit)), time.process_time()
     for read in (action(ARMS), after("Beliefs:"), number("Action:")):

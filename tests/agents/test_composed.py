@@ -17,6 +17,7 @@ from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
 from sonde.models.local.batching import Batcher
 from sonde.models.oracle import read_blocks, reply
 from sonde.runs.rollout import Plan, collect, record
+from tests.cases import each
 
 ENV = sonde.make("combination_lock", sub_episodes=3)
 NEVER_OPENS = (
@@ -25,14 +26,9 @@ NEVER_OPENS = (
 )
 """Answers every sub-call; two digits open no lock of three distinct ones."""
 AGENTS: list[tuple[str, dict[str, Any]]] = [
-    ("llm_psrl", {}),
-    ("llm_psrl", {"updates": "step"}),
-    ("llm_psrl", {"prior": "model"}),
-    ("llm_ids", {}),
-    ("reflexion", {}),
-    ("icrl", {"keep": 0.5}),
-    ("icpi", {"examples": 4}),
-]
+    ("llm_psrl", {}), ("llm_psrl", {"updates": "step"}), ("llm_psrl", {"prior": "model"}), ("llm_ids", {}),
+    ("reflexion", {}), ("icrl", {"keep": 0.5}), ("icpi", {"examples": 4}),
+]  # fmt: skip
 EVERY = pytest.mark.parametrize(("name", "config"), AGENTS, ids=[f"{n} {c}" for n, c in AGENTS])
 
 
@@ -98,7 +94,7 @@ def test_an_agent_can_take_over_in_the_middle(name: str, config: dict[str, Any])
     assert memory.get("absorbed", 4) == 4
 
 
-@pytest.mark.parametrize("name", ["llm_psrl", "reflexion", "icrl"])
+@each("name", ["llm_psrl", "reflexion", "icrl"])
 def test_in_a_conversation_anything_may_be_said(name: str) -> None:
     """Every message is a sub-episode, and none is refused for not being on a list."""
     env = sonde.make("customer_service_bandit", max_turns=3)
@@ -110,7 +106,7 @@ def test_in_a_conversation_anything_may_be_said(name: str) -> None:
     assert not any(c.unread for turn in t.turns for c in turn.acts[0].action.completions)
 
 
-@pytest.mark.parametrize("task", range(4))
+@each("task", range(4))
 def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
     from sonde.agents._shared.priors import well_specified
     from sonde.envs.customer_service.products import products
@@ -168,7 +164,7 @@ def test_calls_of_one_act_are_made_together() -> None:
     assert model.batches == [20]
 
 
-@pytest.mark.parametrize("name", ["combination_lock", "letter_wordle"])
+@each("name", ["combination_lock", "letter_wordle"])
 def test_a_prior_that_lists_every_code(name: str) -> None:
     """The oracle, which reads blocks and no prose, plays letter Wordle with it."""
     env = sonde.make(name)

@@ -12,6 +12,7 @@ from sonde.envs.maze.env import Maze
 from sonde.envs.maze.walker import LEFT, LOWER, PARTS, RIGHT, MazeWalker
 from sonde.envs.wordle.env import Wordle
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 FO = Maze()
 
@@ -32,7 +33,7 @@ def test_the_parts_by_hand() -> None:
     assert len(LEFT | RIGHT | LOWER) == 26, "every cell of the map"
 
 
-@pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial"])
+@each("preset", ["lmrl", "lmrl_partial"])
 def test_nobody_leaves_a_part_and_only_who_begins_in_the_lower_one_gets_there(preset: str) -> None:
     env = Maze(preset=preset)
     found = collect(env, {"agent": MazeWalker()}, env.tasks("test"), Plan(k=2))

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, UserError
+from sonde.core import AGENT, Episode
 from sonde.envs.movie_recommendation.solver import MovieRecommendationSolver
 from sonde.runs.rollout import Plan, collect
 
@@ -47,12 +47,7 @@ def test_only_asks_questions_that_gain_something() -> None:
     assert bits == pytest.approx(known.best_question()[1]) and bits > 1.5
 
 
-def test_refuses_games_without_preferences() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="preferences"):
-        MovieRecommendationSolver().act_now(Episode.begin(env, env.task("0427")).view())
-
-
+@pytest.mark.thorough
 def test_a_strong_conclusion_repairs_weak_questions_but_not_the_reverse() -> None:
     """The hand-over of Multi-Turn Puzzles, section 3.3, with policies of known strength."""
     strong, weak = sonde.make("agents:movie_recommendation"), sonde.make("agents:movie_recommendation_lookalike")

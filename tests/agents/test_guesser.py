@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from sonde.agents.guesser import Guesser
-from sonde.core import Episode, UserError
-from sonde.envs.maze.env import Maze
+from sonde.core import Episode
 from sonde.envs.wordle.env import Wordle
 
 WORDLE = Wordle(preset="lmrl")
@@ -32,9 +29,3 @@ def test_it_draws_uniformly_where_all_are_equally_likely() -> None:
     drawn = Counter(Guesser().act_now(ep.fork(sample=k).view()).text.replace(" ", "") for k in range(100 * len(belief)))
     assert set(drawn) == set(belief.hypotheses)
     assert all(50 < n < 150 for n in drawn.values()), "five standard errors around 100"
-
-
-def test_it_needs_a_filter() -> None:
-    env = Maze()
-    with pytest.raises(UserError, match="maze has no filter"):
-        Guesser().act_now(Episode.begin(env, env.tasks("test")[0]).view())

@@ -5,16 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import pytest
-
-from sonde.core import Episode, Task, UserError
-from sonde.envs.mastermind.env import Mastermind
+from sonde.core import Episode, Task
 from sonde.envs.text_nav.commands import read_command
 from sonde.envs.text_nav.env import State, TextNav
 from sonde.envs.text_nav.plan import first_world, house_of, setups
 from sonde.envs.text_nav.search import alike, steps_left, total_steps
 from sonde.envs.text_nav.solver import TextNavSolver
 from sonde.envs.text_nav.world import World, admissible, obey, seen
+from tests.cases import each
 
 WALKER = TextNavSolver()
 FO, PO, MADE = (TextNav(preset=preset) for preset in TextNav.presets)
@@ -31,7 +29,7 @@ def finished(ep: Episode) -> Episode:
     return ep
 
 
-@pytest.mark.parametrize("env", [FO, PO], ids=["fo", "po"])
+@each("env", [FO, PO], ids=["fo", "po"])
 def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
     for task in env.tasks("test")[:20]:
         ep = finished(Episode.begin(env, task))
@@ -39,7 +37,7 @@ def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
         assert len(ep.turns) == FEWEST[task.hidden["start"]]
 
 
-@pytest.mark.parametrize("env", [MADE, LOST], ids=["generated", "lost"])
+@each("env", [MADE, LOST], ids=["generated", "lost"])
 def test_it_wins_in_generated_houses_and_needs_what_its_plan_says_on_average(env: TextNav) -> None:
     for task in env.tasks("test")[:12]:
         every = setups(task.public)
@@ -102,7 +100,7 @@ ALIKE: dict[str, Any] = {
 """Two rooms look alike until their boxes are opened, or one goes on."""
 
 
-@pytest.mark.parametrize("plan", [TOWER, TWINS, ALIKE], ids=["tower", "twins", "alike"])
+@each("plan", [TOWER, TWINS, ALIKE], ids=["tower", "twins", "alike"])
 def test_when_all_is_known_nothing_is_shorter(plan: dict[str, Any]) -> None:
     task = FO.task({"plan": plan, "start": plan["rooms"][0][0], "place": plan["things"][0][1]})
     world, rng = Episode.begin(FO, task).state.world, Random(0)
@@ -146,8 +144,7 @@ def told_apart(env: TextNav, states: frozenset[State], text: str) -> list[frozen
     return [frozenset(group) for group in groups.values()]
 
 
-@pytest.mark.parametrize(
-    ("plan", "start", "place", "observed"),
+@each("plan, start, place, observed",
     [
         (TOWER, "hall", ["hall", "box"], "full"), (TOWER, "attic", ["den", "shelf"], "full"),
         (TWINS, "hall", ["cove", "box"], "full"), (TWINS, "cellar", ["cove", "box"], "partial"),
@@ -190,9 +187,3 @@ def test_it_goes_on_after_replies_that_were_not_its_own() -> None:
         assert seen(state.world, full=True).room
         ep = finished(ep)
         assert ep.outcome is not None and ep.outcome.success
-
-
-def test_refuses_other_games() -> None:
-    env = Mastermind()
-    with pytest.raises(UserError, match="no house"):
-        WALKER.act_now(Episode.begin(env, env.task("0427")).view())

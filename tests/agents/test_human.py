@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from io import StringIO
 
-import pytest
 from rich.console import Console
 
 import sonde
 from sonde.agents.human import Human, meant
 from sonde.core import AGENT, Episode, Trajectory
 from sonde.runs.rollout import collect
+from tests.cases import each
 
 ENV = sonde.make("mastermind", max_turns=3)
 
@@ -37,7 +37,7 @@ def test_an_empty_line_costs_nothing() -> None:
     assert [t.info["guess"] for t in found.turns] == ["1122", "0427"]
 
 
-@pytest.mark.parametrize("typed", ["", "1122\n"])
+@each("typed", ["", "1122\n"])
 def test_leaving_is_no_loss(typed: str) -> None:
     found, _ = played(typed)
     assert found.outcome is not None and found.outcome.kind == "error"
@@ -60,16 +60,16 @@ CONVERSATIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
-@pytest.mark.parametrize("line", LINES)
+@each("name", CONVERSATIONS)
+@each("line", LINES)
 def test_what_a_person_says_in_a_conversation_is_what_is_said(name: str, line: str) -> None:
     env = sonde.make(name)
     state = Episode.begin(env, env.tasks("test")[0]).state
     assert meant(line, env.actions(state) or (), env.spec, env.say) == line
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "said"),
+@each(
+    "name, line, said",
     [
         ("twenty_questions", "eiffel tower", "Is it the Eiffel Tower?"),
         ("car_dealer", "sunroof and third row", "This one has sunroof and third row."),

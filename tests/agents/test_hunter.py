@@ -6,11 +6,10 @@ from collections import Counter
 
 import pytest
 
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.envs.battleship.env import Battleship
 from sonde.envs.battleship.filter import ShipFilter
 from sonde.envs.battleship.solver import BattleshipSolver, best_shot
-from sonde.envs.mastermind.env import Mastermind
 
 ENV = Battleship()
 
@@ -81,9 +80,3 @@ def test_ties_go_to_reading_order_and_the_sum_decides() -> None:
             return {"A1": 1.0, "A2": 0.9, "A3": 1.1}
 
     assert best_shot(Known()) == "A2"
-
-
-def test_refuses_other_games() -> None:
-    env = Mastermind()
-    with pytest.raises(UserError, match="hit probabilities"):
-        BattleshipSolver().act_now(Episode.begin(env, env.task("0427")).view())

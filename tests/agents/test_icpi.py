@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 import sonde
-from sonde.core import Completion, Episode, Message, Model, Sampling, UserError
+from sonde.core import Completion, Episode, Message, Model, Sampling
 from sonde.models.oracle import read_blocks
 
 ENV = sonde.make("river_swim", horizon=4, sub_episodes=3)
@@ -83,13 +81,3 @@ def test_fallbacks_are_counted() -> None:
     action = asyncio.run(sonde.make("agents:icpi", model=Simulator(noise=True), retries=0).act(begun().view()))
     counted = {"reward:fallback": 8, "transition:fallback": 6, "rollout_policy:fallback": 6}
     assert action.memory == {"calls": counted}
-
-
-def test_the_same_view_gives_the_same_act() -> None:
-    agent, view = sonde.make("agents:icpi", model=Simulator(pays=0.0)), begun().view()
-    assert asyncio.run(agent.act(view)).text == asyncio.run(agent.act(view)).text
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(UserError, match="agents:icpi: examples: got 0"):
-        sonde.make("agents:icpi", model=Simulator(), examples=0)

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 
 from .test_calls import Scripted
 
@@ -53,8 +53,3 @@ def test_an_unreadable_action_is_drawn_and_counted() -> None:
     action = asyncio.run(agent.act(Episode.begin(ENV, ENV.task("987")).view()))
     assert action.text in {ENV.say(d) for d in "0123456789"}
     assert action.memory == {"calls": {"policy:malformed": 1, "policy:fallback": 1}}
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(UserError, match="agents:icrl: keep: got 2"):
-        sonde.make("agents:icrl", model=Scripted(replies=()), keep=2.0)

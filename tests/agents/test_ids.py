@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.agents._shared.ratio import minimise
-from sonde.core import Rng, UserError
+from sonde.core import Rng
 from sonde.runs.rollout import collect
 
 VALUES = st.lists(st.tuples(st.floats(0.01, 2.0), st.floats(0.0, 3.0)), min_size=1, max_size=5)
@@ -66,9 +66,3 @@ def test_one_informative_pull_then_the_best_arm() -> None:
     for t in collect(env, {"agent": sonde.make("agents:ids")}, env.tasks("test")[:20]):
         pulled = [turn.info["action"] for turn in t.turns]
         assert pulled[0] == "0" and len(set(pulled[1:])) == 1 and t.turns[1].info["reward"] == 1.0
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("mastermind", length=2)
-    with pytest.raises(UserError, match="mastermind has no filter over worlds"):
-        sonde.make("agents:ids").act_now(sonde.Episode.begin(env, env.task("00")).view())

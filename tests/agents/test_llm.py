@@ -16,15 +16,13 @@ from sonde.agents.llm import LLM
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
 from sonde.models.fake import Fake, render
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 ENV = sonde.make("battleship")
 TASK = ENV.tasks("test")[0]
 SHOTS = (
-    "<Think>corner</Think><Answer>A1</Answer>",
-    "<Answer>B2</Answer>",
-    "<Answer>C3</Answer>",
-    "<Answer>D4</Answer>",
-)
+    "<Think>corner</Think><Answer>A1</Answer>", "<Answer>B2</Answer>", "<Answer>C3</Answer>", "<Answer>D4</Answer>",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +143,9 @@ def test_more_examples_than_there_are_is_an_error() -> None:
         played(1, examples=50)
 
 
-@pytest.mark.parametrize("context", ["full", "last:1", "last:3"])
-@pytest.mark.parametrize("examples", [0, 2])
-@pytest.mark.parametrize("system", ["", "Be brief."])
+@each("context", ["full", "last:1", "last:3"])
+@each("examples", [0, 2])
+@each("system", ["", "Be brief."])
 def test_every_prompt_alternates_strictly(context: str, examples: int, system: str) -> None:
     model, _ = played(4, context=context, examples=examples, system=system)
     for messages, _sampling in model.asked:
@@ -178,7 +176,7 @@ def test_reasoning_that_was_never_closed_says_nothing() -> None:
     assert (ep.outcome.kind, ep.outcome.truncated) == ("format", "tokens")
 
 
-@pytest.mark.parametrize(("finish", "flag"), [("length", "tokens"), ("stop", "")])
+@each("finish, flag", [("length", "tokens"), ("stop", "")])
 def test_a_format_failure_by_the_token_limit_is_flagged(finish: str, flag: str) -> None:
     _, ep = played(1, model=Scripted(lines=("<Think>I could shoot at",), finish=finish))
     assert ep.outcome is not None
@@ -200,8 +198,8 @@ def test_by_default_the_model_does_not_meet_its_reasoning_again() -> None:
     assert kept.asked[2][0][1].completion is not None
 
 
-@pytest.mark.parametrize("keep_thinking", [False, True])
-@pytest.mark.parametrize("context", ["full", "last:1", "last:2", "last:3"])
+@each("keep_thinking", [False, True])
+@each("context", ["full", "last:1", "last:2", "last:3"])
 def test_every_prompt_can_be_rebuilt_from_the_record(context: str, keep_thinking: bool) -> None:
     """Each prompt is a prefix of the call before it and new tokens, also after thoughts that were left out."""
     env = sonde.make("mastermind")
@@ -246,23 +244,19 @@ def test_sampling_is_that_of_the_paper_unless_said_otherwise() -> None:
     assert replace(other, seed=0) == Sampling(**settings)
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
+@each(
+    "settings, says",
     [
         ({"context": "last:0"}, "agents:llm: context: got 'last:0', allowed: full, render, told or last:K"),
-        ({"context": "last"}, "context: got 'last'"),
-        ({"context": "last:x"}, "context: got 'last:x'"),
-        ({"context": "all"}, "context: got 'all'"),
-        ({"examples": -1}, "examples: got -1, allowed: 0 or more"),
+        ({"context": "last"}, "context: got 'last'"), ({"context": "last:x"}, "context: got 'last:x'"),
+        ({"context": "all"}, "context: got 'all'"), ({"examples": -1}, "examples: got -1, allowed: 0 or more"),
         ({"max_new_tokens": 0}, "max_new_tokens: got 0, allowed: 1 or more"),
         ({"max_new_tokens": -1}, "max_new_tokens: got -1"),
-        ({"temperature": -0.1}, "temperature: got -0.1, allowed: 0 or more"),
-        ({"top_p": 0.0}, "top_p: got 0.0"),
-        ({"min_p": 1.5}, "min_p: got 1.5"),
-        ({"model": "fake"}, "model: got 'fake', allowed: a model"),
+        ({"temperature": -0.1}, "temperature: got -0.1, allowed: 0 or more"), ({"top_p": 0.0}, "top_p: got 0.0"),
+        ({"min_p": 1.5}, "min_p: got 1.5"), ({"model": "fake"}, "model: got 'fake', allowed: a model"),
         ({"stop": "abc"}, "stop: got 'abc', allowed: a list"),
     ],
-)
+)  # fmt: skip
 def test_wrong_settings_are_named(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         sonde.make("agents:llm", **{"model": Scripted(), **settings})

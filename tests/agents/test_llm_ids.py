@@ -13,10 +13,11 @@ import sonde
 from sonde.agents._shared.calls import number
 from sonde.agents._shared.ratio import minimise
 from sonde.agents.llm_ids import LLMIDS
-from sonde.core import Env, Episode, Rng, UserError
+from sonde.core import Env, Episode, Rng
 from sonde.evaluation import regret
 from sonde.models.oracle import Oracle
 from sonde.runs.rollout import collect
+from tests.cases import each
 
 from .test_calls import Scripted
 
@@ -34,8 +35,8 @@ def estimates(ep: Episode, agent: LLMIDS) -> tuple[list[float], list[float]]:
     return rows["expected_regret"] or values, rows["information_gain"]
 
 
-@pytest.mark.parametrize(
-    ("config", "prior"),
+@each(
+    "config, prior",
     [
         ({"env": "bernoulli_bandit"}, "worlds"),
         ({"env": "bernoulli_bandit", "preset": "informative"}, "well-specified"),
@@ -101,26 +102,3 @@ def test_unreadable_estimates_are_the_safe_ones_and_counted() -> None:
         ("information_gain", "fallback"),
     ]
     assert action.memory["calls"] == {"expected_regret:fallback": 1, "information_gain:fallback": 1}
-
-
-def test_forks_and_replay() -> None:
-    env, agent = sonde.make("combination_lock"), made()
-    (t,) = collect(env, {"agent": agent}, env.tasks("test")[:1])
-    again = Episode.replay(env, t)
-    assert again.outcome == t.outcome
-    ep = Episode.begin(env, env.tasks("test")[0])
-    first = {asyncio.run(agent.act(ep.fork(sample=i).view())).text for i in range(12)}
-    assert len(first) > 1  # all digits are alike at the start, and ties are drawn
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"grid": 1}, "grid: got 1"),
-        ({"best_value": float("inf")}, "best_value: got inf"),
-        ({"gain_model": 1}, "gain_model: got 1"),
-    ],
-)
-def test_bad_settings(config: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"agents:llm_ids: {message}"):
-        made(**config)

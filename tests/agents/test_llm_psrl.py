@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
 from sonde.evaluation import regret
 from sonde.models.oracle import Oracle, read_blocks
-from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.rollout import collect
+from tests.cases import each
 
 from .test_calls import Scripted
 
@@ -90,8 +90,8 @@ def test_each_sub_call_has_its_own_model_and_temperature() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("env", "preset", "n", "updates"),
+@each(
+    "env, preset, n, updates",
     [
         ("river_swim", "length3", 60, "trajectory"),
         ("river_swim", "length3", 40, "step"),
@@ -154,8 +154,8 @@ def test_certain_transitions_are_told_in_the_prior() -> None:
         assert f"{a} in {s} leads to {t}" in ep.view().memory["beliefs"]
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
+@each(
+    "config, words",
     [
         ({"env": "bernoulli_bandit"}, "Beta(1, 1)"),
         ({"env": "bernoulli_bandit", "preset": "informative"}, "0: 0.05"),
@@ -170,46 +170,6 @@ def test_well_specified_priors(config: dict[str, str], words: str) -> None:
 
 
 # --- forks, replay, resume -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("updates", ["trajectory", "step"])
-def test_replay_and_resume(tmp_path: Path, updates: str) -> None:
-    env, agent = sonde.make("combination_lock"), made(updates=updates, cache=True)
-    tasks = env.tasks("test")[:3]
-    whole = collect(env, {"agent": agent}, tasks)
-    for t in whole:
-        assert Episode.replay(env, t).outcome == t.outcome
-    first = record(env, {"agent": agent}, tasks[:1], Plan(), tmp_path)
-    then = record(env, {"agent": agent}, tasks, Plan(), tmp_path)
-    assert len(list(first.trajectories)) == 1
-    assert {t.id for t in then.trajectories} == {t.id for t in whole}
-
-
-def test_an_episode_taken_up_from_its_record_goes_on_as_it_did() -> None:
-    """All that the agent knows is in view and memory, so the rest does not depend on how the episode got here."""
-    env, agent = sonde.make("river_swim", max_turns=24), made()
-    ep = play(env, agent, 15)
-    again = Episode.replay(env, ep.trajectory(error="cut"))
-    for _ in range(9):
-        ep = ep.step(asyncio.run(agent.act(ep.view())))
-        again = again.step(asyncio.run(agent.act(again.view())))
-    assert ep.id == again.id and ep.turns[-1].acts[0].action.memory == again.turns[-1].acts[0].action.memory
-
-
-def test_forks_share_the_past_and_differ_afterwards() -> None:
-    env, agent = sonde.make("river_swim"), made()
-    ep = play(env, agent, 12)
-    forks = [ep.fork(sample=i) for i in range(8)]
-    hypotheses = [asyncio.run(agent.act(fork.view())).memory["hypothesis"] for fork in forks]
-    assert len(set(hypotheses)) == 8
-    assert len({fork.view().memory["beliefs"] for fork in forks}) == 1
-
-
-def test_one_batched_model_for_many_trials() -> None:
-    env = sonde.make("combination_lock")
-    together = collect(env, {"agent": made()}, env.tasks("train")[:40], Plan(concurrency=40))
-    alone = collect(env, {"agent": made()}, env.tasks("train")[:40], Plan(concurrency=1))
-    assert [t.id for t in together] == [t.id for t in alone]
 
 
 # --- mistakes --------------------------------------------------------------------------------------------------------
@@ -274,22 +234,6 @@ def test_other_environments_are_played_turn_by_turn() -> None:
     assert read_blocks(model.asked[2][0])["experience"][0]["action"] == "12"
     with pytest.raises(UserError, match="mastermind describes no finite problem"):
         play(env, made(), 1)
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"model": "gpt"}, "model: got 'gpt'"),
-        ({"policy_model": 3}, "policy_model: got 3"),
-        ({"updates": "daily"}, "updates: unknown name 'daily'"),
-        ({"retries": -1}, "retries: got -1"),
-        ({"sampler_temperature": -0.5}, "sampler_temperature: got -0.5"),
-        ({"max_new_tokens": 0}, "max_new_tokens: got 0"),
-    ],
-)
-def test_bad_settings(config: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"agents:llm_psrl: {message}"):
-        made(**config)
 
 
 def test_beliefs_that_would_not_fit_are_malformed() -> None:

@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 import sonde
-from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from sonde.core import Episode, ProgramPolicy, Rng
 from sonde.envs.word_chaining.solver import Unsaid, WordChainingSolver
+from tests.cases import each
 
 ENV = sonde.make("word_chaining")
 
@@ -63,7 +64,7 @@ def test_the_search_over_letters_is_the_search_over_words() -> None:
             assert after == before, "words taken out are put back"
 
 
-@pytest.mark.parametrize("strategy", ["random", "greedy", "minimising"])
+@each("strategy", ["random", "greedy", "minimising"])
 def test_it_never_loses_and_is_quicker_than_random_play(strategy: str) -> None:
     opponent = sonde.make("users:chainer", strategy=strategy)
     turns: dict[str, int] = {}
@@ -90,15 +91,3 @@ def test_careless_loses_as_soon_as_a_rule_matters() -> None:
         assert ep.outcome is not None
         kinds.append(ep.outcome.kind)
     assert set(kinds) <= {"loss", "win"} and kinds.count("loss") > 50
-
-
-@pytest.mark.parametrize("name", ["lookahead", "careless"])
-def test_they_need_a_game_of_words(name: str) -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="mastermind"):
-        sonde.make(f"agents:{name}").act_now(Episode.begin(env, env.task("0427")).view())
-
-
-def test_a_depth_out_of_range_is_an_error() -> None:
-    with pytest.raises(UserError, match="depth: got 0, allowed: 1 to 5"):
-        sonde.make("agents:word_chaining", depth=0)

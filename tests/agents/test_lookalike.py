@@ -5,10 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
-import sonde
-from sonde.core import Episode, UserError
 from sonde.envs.movie_recommendation.lookalike import LookalikeRecommender, favourite
 
 
@@ -36,9 +32,3 @@ def test_points_add_up() -> None:
     assert favourite(said) == "M1"
     assert favourite([*said, ("rate", ("M3",), 4)]) == "M3"
     assert favourite([]) == ""
-
-
-def test_refuses_games_without_a_record_of_preferences() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="no filter over preferences"):
-        LookalikeRecommender().act_now(Episode.begin(env, env.task("0427")).view())

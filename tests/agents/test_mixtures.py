@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 import sonde
-from sonde.core import AGENT, Trajectory, UserError
+from sonde.core import AGENT, Trajectory
 from sonde.core.registry import build
 from sonde.envs.chess.position import legal, regret
 from sonde.runs.rollout import Plan, collect
@@ -75,19 +73,3 @@ def test_one_policy_plays_the_whole_game_each_as_often() -> None:
     assert all(len(numbers) == 1 for numbers in drawn)
     assert abs(sum(0 in numbers for numbers in drawn) - 100) < 4 * 200**0.5 / 2
     assert build(agent.config) == agent
-
-
-@pytest.mark.parametrize(
-    ("name", "config", "message"),
-    [
-        (
-            "agents:diluted",
-            {"policy": sonde.make("agents:random"), "epsilon": 1.1},
-            "epsilon: got 1.1, allowed: 0 to 1",
-        ),
-        ("agents:one_of", {"policies": ()}, "policies: got .*, allowed: one or more policies"),
-    ],
-)
-def test_other_settings_are_refused(name: str, config: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"{name}: {message}"):
-        sonde.make(name, **config)

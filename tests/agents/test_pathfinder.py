@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from sonde.core import Episode, Task, UserError
-from sonde.envs.mastermind.env import Mastermind
+from sonde.core import Episode, Task
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
 from sonde.envs.maze.solver import MazeSolver, Places, best_move, first_sets, total_moves
+from tests.cases import each
 
 WALKER = MazeSolver()
 
@@ -27,7 +27,7 @@ def total(env: Maze) -> float:
     return sum(turn.rewards["agent"] for task in env.tasks("test") for turn in walked(env, task).turns)
 
 
-@pytest.mark.parametrize("as_published", [False, True])
+@each("as_published", [False, True])
 def test_fully_observed_it_returns_the_papers_maximum(as_published: bool) -> None:
     assert total(Maze(as_published=as_published)) == -6.84 * 25
 
@@ -72,7 +72,7 @@ def deep(layout: Layout, goal: Cell, places: Places, depth: int) -> int:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["umaze", "rooms", "cross", "zigzag"])
+@each("name", ["umaze", "rooms", "cross", "zigzag"])
 def test_the_plan_is_what_trying_everything_finds(name: str) -> None:
     """A search to depth d is a lower bound that meets the plan once every place is told apart or won within d moves."""
     layout = MAPS[name]
@@ -94,9 +94,3 @@ def test_it_goes_on_after_replies_that_were_not_its_own() -> None:
     while ep.to_act is not None:
         ep = ep.step(WALKER.act_now(ep.view()))
     assert ep.outcome is not None and ep.outcome.success
-
-
-def test_refuses_other_games() -> None:
-    env = Mastermind()
-    with pytest.raises(UserError, match="no maze"):
-        WALKER.act_now(Episode.begin(env, env.task("0427")).view())

@@ -7,11 +7,11 @@ import pytest
 
 import sonde
 from sonde.agents.psrl import optimal, posterior
-from sonde.core import Episode, Rng, UserError
+from sonde.core import Episode, Rng
 from sonde.envs._shared.finite import Conjugate, World
 from sonde.envs._shared.sub_episodes import finite
 from sonde.evaluation import regret
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import collect
 
 ENV = sonde.make("river_swim")
 
@@ -96,23 +96,6 @@ def test_bandits_need_no_memory() -> None:
     ep = Episode.begin(env, env.tasks("train")[0])
     action = sonde.make("agents:psrl").act_now(ep.view())
     assert action.memory is None and action.text != "<Answer>0</Answer>"
-
-
-@pytest.mark.parametrize("env", ["river_swim", "combination_lock", "bernoulli_bandit"])
-def test_any_order_of_episodes_gives_the_same_record(env: str) -> None:
-    made, agent = sonde.make(env), sonde.make("agents:psrl")
-    together = collect(made, {"agent": agent}, made.tasks("test")[:6], Plan(concurrency=6))
-    alone = collect(made, {"agent": agent}, made.tasks("test")[:6], Plan(concurrency=1))
-    for a, b in zip(together, alone, strict=True):
-        assert a.id == b.id
-        assert Episode.replay(made, a).outcome == a.outcome
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(UserError, match="agents:psrl: alpha: got 0"):
-        sonde.make("agents:psrl", alpha=0.0)
-    with pytest.raises(UserError, match="agents:psrl: prior: unknown name 'flat'"):
-        sonde.make("agents:psrl", prior="flat")
 
 
 def test_a_sub_episode_that_somebody_else_began_is_gone_on_with() -> None:

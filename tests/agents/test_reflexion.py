@@ -6,10 +6,8 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-import pytest
-
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.models.oracle import read_blocks
 from sonde.runs.rollout import collect
 
@@ -64,11 +62,6 @@ def test_the_cache_asks_once_per_state() -> None:
     (t,) = collect(ENV, {"agent": agent}, ENV.tasks("train")[:1])
     states = [{turn.info["state"] for turn in t.turns if turn.info["sub_episode"] == k} for k in range(3)]
     assert model.stats.calls == 2 + sum(map(len, states))
-
-
-def test_bad_settings() -> None:
-    with pytest.raises(UserError, match="agents:reflexion: note_limit: got 0"):
-        sonde.make("agents:reflexion", model=Scripted(replies=()), note_limit=0)
 
 
 def test_notes_that_would_not_fit_are_dropped_and_counted() -> None:

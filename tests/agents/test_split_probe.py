@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from sonde.agents.random import Random
-from sonde.core import Episode, ProgramPolicy, UserError
+from sonde.core import Episode, ProgramPolicy
 from sonde.envs.circuit_decoding.env import CircuitDecoding
 from sonde.envs.circuit_decoding.solver import CircuitDecodingSolver
-from sonde.envs.mastermind.env import Mastermind
 
 ENV = CircuitDecoding()
 
@@ -54,9 +53,3 @@ def test_nearly_always_right_where_random_play_rarely_is() -> None:
 def test_few_probes_still_beat_random_play() -> None:
     short = CircuitDecoding(max_turns=7)
     assert np.mean(scores(play(CircuitDecodingSolver(), 60, short))) > np.mean(scores(play(Random(), 60, short))) + 0.1
-
-
-def test_refuses_worlds_without_truth_tables() -> None:
-    other = Mastermind()
-    with pytest.raises(UserError, match="truth tables"):
-        CircuitDecodingSolver().act_now(Episode.begin(other, other.task("0427")).view())

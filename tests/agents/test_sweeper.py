@@ -54,6 +54,7 @@ def test_wins_nearly_always_where_random_play_rarely_does() -> None:
     assert {turn.info["result"] for ep in games for turn in ep.turns} <= {"safe", "win", "mine"}
 
 
+@pytest.mark.thorough
 def test_never_steps_on_a_mine_it_could_have_known() -> None:
     for ep in play(MinesweeperSolver(), 60):
         if ep.outcome is not None and ep.outcome.kind == "loss":

@@ -6,12 +6,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.agents.switch import Switch
-from sonde.core import AGENT, Action, Episode, Policy, UserError, View, build
+from sonde.core import AGENT, Action, Episode, Policy, View, build
 from sonde.runs.rollout import collect
+from tests.cases import each
 
 ENV = sonde.make("mastermind", max_turns=6)
 
@@ -48,7 +47,7 @@ def test_the_first_plays_the_turns_below_the_switch() -> None:
     assert [t.info["guess"] for t in found.turns] == ["1111"] * 4 + ["2222"] * 2
 
 
-@pytest.mark.parametrize(("turn", "guess"), [(0, "2222"), (6, "1111"), (99, "1111")])
+@each("turn, guess", [(0, "2222"), (6, "1111"), (99, "1111")])
 def test_either_may_play_alone(turn: int, guess: str) -> None:
     switch = Switch(first=Counter(code="1111"), then=Counter(code="2222"), turn=turn)
     (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
@@ -100,11 +99,3 @@ def test_who_sees_what_is_hidden_marks_the_whole() -> None:
         assert switch.privileged is privileged
         (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
         assert found.privileged is privileged
-
-
-def test_wrong_settings_are_named() -> None:
-    random = sonde.make("agents:random")
-    with pytest.raises(UserError, match="agents:switch: turn: got -1, allowed: 0 or more"):
-        Switch(first=random, then=random, turn=-1)
-    with pytest.raises(UserError, match="agents:switch: then: got 'random', allowed: a policy"):
-        sonde.make("agents:switch", first=random, then="random", turn=1)

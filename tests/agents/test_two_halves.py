@@ -13,6 +13,7 @@ from sonde.envs.text_nav.env import TextNav
 from sonde.envs.text_nav.plan import LMRL, house_of
 from sonde.envs.text_nav.solver import TextNavSolver
 from sonde.envs.text_nav.walker import TextNavWalker, near_rooms
+from tests.cases import each
 
 FO, PO = TextNav(), TextNav(preset="po")
 NEAR = {"kitchen", "dining room", "garden", "backyard", "living room"}
@@ -30,7 +31,7 @@ def test_the_near_half_by_hand() -> None:
     assert {house.rooms[room] for room in near_rooms(house)} == NEAR
 
 
-@pytest.mark.parametrize("half", ["near", "far"])
+@each("half", ["near", "far"])
 def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
     walker, best, said = TextNavWalker(half=half), TextNavSolver(), dict[str, Counter[str]]()
     for room in house_of(LMRL).rooms:

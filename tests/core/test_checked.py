@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from sonde.train.groups import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
+from tests.cases import each
 
 ENV = make("wordle")
 TASKS = ENV.tasks("test")[:2]
@@ -43,7 +45,8 @@ class Wrong:
     """A value that no argument allows."""
 
 
-def checked() -> list[type]:
+@cache
+def list_checked() -> list[type]:
     """Every class of the package that checks its arguments: all that a registry makes, and settings; those that the
     extras installed here allow to import. Adapters make none, and need others' libraries."""
     for module in pkgutil.walk_packages(sonde.__path__, "sonde."):
@@ -66,17 +69,14 @@ def subclasses(cls: type) -> Iterator[type]:
         yield from subclasses(found)
 
 
-CLASSES = checked()
-
-
 def test_everything_that_is_made_by_name_is_checked() -> None:
     for kind in ("envs", "agents", "users", "models"):
         for name in sonde.names(kind):
-            assert find(name if kind == "envs" else f"{kind}:{name}") in CLASSES
-    assert {Sampling, Plan, RunConfig, TrainSettings, OnlineSettings, PairRule, RewardMix, Task} <= set(CLASSES)
+            assert find(name if kind == "envs" else f"{kind}:{name}") in list_checked()
+    assert {Sampling, Plan, RunConfig, TrainSettings, OnlineSettings, PairRule, RewardMix, Task} <= set(list_checked())
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", list_checked, ids=lambda cls: cls.__qualname__)
 def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
     for f in fields(cls):
         if not f.init or (cls.__name__, f.name) in OPEN or f.type in ("Any", "Json"):
@@ -85,7 +85,7 @@ def test_a_value_of_a_wrong_type_is_refused_in_every_field(cls: Any) -> None:
             cls(**{f.name: Wrong()})
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__qualname__)
+@each("cls", list_checked, ids=lambda cls: cls.__qualname__)
 def test_an_argument_that_is_not_there_is_refused(cls: Any) -> None:
     with pytest.raises(UserError, match="unknown name 'no_such_field'"):
         cls(no_such_field=1)
@@ -180,12 +180,9 @@ RIGHT: list[dict[str, Any]] = [
     {"folder": "x"}, {"unread": 5},
 ]  # fmt: skip
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"n": "3"}, "n: got '3', allowed: a whole number or none"),
-    ({"n": True}, "n: got True"),
-    ({"rate": "1"}, "rate: got '1', allowed: a number"),
-    ({"mode": "c"}, "mode: got 'c', allowed: a, b, 3 or none"),
-    ({"mode": 3.0}, "mode: got 3.0"),
-    ({"mode": []}, "mode: got []"),
+    ({"n": "3"}, "n: got '3', allowed: a whole number or none"), ({"n": True}, "n: got True"),
+    ({"rate": "1"}, "rate: got '1', allowed: a number"), ({"mode": "c"}, "mode: got 'c', allowed: a, b, 3 or none"),
+    ({"mode": 3.0}, "mode: got 3.0"), ({"mode": []}, "mode: got []"),
     ({"words": {"x"}}, "words: got {'x'}, allowed: a list of texts"),
     ({"pair": (1, 2, 3)}, "pair: got (1, 2, 3), allowed: a list of 2"),
     ({"pair": (1.5, 2)}, "pair[0]: got 1.5, allowed: a whole number"),
@@ -193,15 +190,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": {"x": {1: 1}}}, "table.x: key: got 1, allowed: text"),
     ({"model": "fake"}, "model: got 'fake', allowed: a model, such as sonde.make('models:hf', ...) or none"),
     ({"folder": 1}, "folder: got 1, allowed: Path or text"),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("values", RIGHT, ids=str)
+@each("values", RIGHT, ids=str)
 def test_what_an_annotation_allows(values: dict[str, Any]) -> None:
     assert Player(**values).config["name"] == f"{__name__}:Player"
 
 
-@pytest.mark.parametrize(("values", "message"), WRONG, ids=str)
+@each("values, message", WRONG, ids=str)
 def test_what_an_annotation_forbids(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(f"Player: {message}")):
         Player(**values)

@@ -7,6 +7,7 @@ import pytest
 import sonde
 from sonde.core import Rng, Task, TaskList, UnknownName, UserError, names
 from sonde.core.env import pick
+from tests.cases import each
 
 
 def listed(n: int, built: list[int] | None = None) -> TaskList:
@@ -48,7 +49,7 @@ def test_an_unknown_split_suggests_the_nearest() -> None:
         sonde.make("mastermind").tasks("tests")
 
 
-@pytest.mark.parametrize("name", names("envs"))
+@each("name", names("envs"))
 def test_every_environment_checks_its_preset_and_turns(name: str) -> None:
     with pytest.raises(UnknownName, match=f"^{name}: preset: unknown name 'zzz'; known: "):
         sonde.make(name, preset="zzz")

@@ -162,20 +162,13 @@ def test_a_turn_is_an_agent_act_and_everything_until_the_agent_may_act_again() -
 def test_every_seat_hears_what_it_is_told_in_alternating_messages() -> None:
     ep = play(9, 3)
     assert contents(ep) == [
-        ("user", "Name a number.\n\nHello."),
-        ("assistant", "9"),
-        ("user", "Wait.\n\ncold"),
-        ("assistant", "3"),
+        ("user", "Name a number.\n\nHello."), ("assistant", "9"), ("user", "Wait.\n\ncold"), ("assistant", "3"),
         ("user", "Wait.\n\nwarm"),
-    ]
+    ]  # fmt: skip
     assert contents(ep, "host") == [
-        ("user", "The number is 4."),
-        ("assistant", "Hello."),
-        ("user", "Said: 9"),
-        ("assistant", "cold"),
-        ("user", "Said: 3"),
-        ("assistant", "warm"),
-    ]
+        ("user", "The number is 4."), ("assistant", "Hello."), ("user", "Said: 9"), ("assistant", "cold"),
+        ("user", "Said: 3"), ("assistant", "warm"),
+    ]  # fmt: skip
 
 
 def test_a_win_ends_the_episode() -> None:

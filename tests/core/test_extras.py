@@ -34,11 +34,8 @@ def command(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_optional_package_has_the_smallest_extra() -> None:
     assert {name: extras()[name] for name in ("torch", "pyarrow", "matplotlib", "peft")} == {
-        "torch": "hf",
-        "pyarrow": "parquet",
-        "matplotlib": "report",
-        "peft": "train",
-    }
+        "torch": "hf", "pyarrow": "parquet", "matplotlib": "report", "peft": "train",
+    }  # fmt: skip
 
 
 def test_the_core_needs_none_of_them() -> None:

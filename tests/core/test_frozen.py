@@ -12,21 +12,17 @@ import pytest
 
 from sonde._util.frozen import frozen
 from sonde.core import Frozen, freeze
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
-        lambda f: f.__setitem__("a", 2),
-        lambda f: f.__delitem__("a"),
-        lambda f: f.update(a=2),
-        lambda f: f.setdefault("b", 2),
-        lambda f: f.pop("a"),
-        lambda f: f.popitem(),
-        lambda f: f.clear(),
+        lambda f: f.__setitem__("a", 2), lambda f: f.__delitem__("a"), lambda f: f.update(a=2),
+        lambda f: f.setdefault("b", 2), lambda f: f.pop("a"), lambda f: f.popitem(), lambda f: f.clear(),
         lambda f: f.__ior__({"a": 2}),
     ],
-)
+)  # fmt: skip
 def test_nothing_changes_it(change: Callable[[Any], object]) -> None:
     value = Frozen(a=1)
     with pytest.raises(TypeError, match="read-only"):

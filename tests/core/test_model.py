@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from sonde.core import Message, Probe, Sampling, UserError
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
+@each(
+    "settings, says",
     [
         ({"max_new_tokens": 0}, "sampling: max_new_tokens: got 0, allowed: 1 or more"),
         ({"temperature": -0.1}, "sampling: temperature: got -0.1, allowed: 0 or more"),
@@ -31,8 +32,8 @@ def test_what_makes_no_sense_is_refused(settings: dict[str, Any], says: str) -> 
 SAID = (Message("user", "yes"), Message("assistant", "green?"))
 
 
-@pytest.mark.parametrize(
-    ("values", "says"),
+@each(
+    "values, says",
     [
         ({"messages": SAID[:1]}, r"probe: messages: got \['user'\], allowed: an assistant message last"),
         ({"messages": ()}, r"probe: messages: got \[\], allowed: an assistant"),

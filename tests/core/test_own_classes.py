@@ -15,6 +15,7 @@ import sonde
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Env, Model, Policy, ProgramPolicy, Sampling, UserError, View, build
 from sonde.runs.rollout import Plan, collect, record
+from tests.cases import each
 
 HERE = __name__
 SAYS = "<Answer>crane</Answer>"
@@ -100,7 +101,7 @@ def test_a_plain_class_over_a_dataclass_keeps_its_fields() -> None:
         OverLLM(model=Replies(), temprature=0.5)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(("cls", "arguments"), [(Undecorated, ()), (Taking, ("crane",))])
+@each("cls, arguments", [(Undecorated, ()), (Taking, ("crane",))])
 def test_arguments_that_no_record_would_hold_are_refused(cls: Any, arguments: Any) -> None:
     says = rf"class {cls.__name__}: got 'prefix' in a plain class, allowed: a field of a dataclass; put @dataclass\("
     with pytest.raises(UserError, match=says):
@@ -111,9 +112,9 @@ def test_arguments_that_no_record_would_hold_are_refused(cls: Any, arguments: An
         Plain(3)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("base", [Model, Policy, Env, LLM])
-@pytest.mark.parametrize("name", ["name", "kind", "called", "config", "fingerprint", "close"])
-@pytest.mark.parametrize("annotated", [True, False])
+@each("base", [Model, Policy, Env, LLM])
+@each("name", ["name", "kind", "called", "config", "fingerprint", "close"])
+@each("annotated", [True, False])
 def test_a_field_that_hides_what_records_need_is_refused_with_the_class(base: Any, name: str, annotated: bool) -> None:
     """Whether it has an annotation or not; a method's name only where it is a field."""
     members: dict[str, Any] = {name: "mine", "__annotations__": {name: "str"} if annotated else {}}
@@ -153,7 +154,7 @@ def test_text_is_a_reply() -> None:
     assert asyncio.run(Replies(reply=whole).generate((), Sampling())) is whole
 
 
-@pytest.mark.parametrize("reply", [None, 3, {"text": SAYS}, [SAYS], Completion(text=None)])  # type: ignore[arg-type]
+@each("reply", [None, 3, {"text": SAYS}, [SAYS], Completion(text=None)])  # type: ignore[arg-type]
 def test_any_other_reply_is_named_with_its_class(reply: Any) -> None:
     says = rf"{HERE}:Replies.generate: got .*, allowed: a Completion, or the text of one"
     with pytest.raises(UserError, match=says):
@@ -166,7 +167,7 @@ def test_an_act_that_is_none_is_one_line() -> None:
         collect(env, {AGENT: Silent()}, env.tasks("test")[:1])
 
 
-@pytest.mark.parametrize("name", [":", "::", "agents:", "agents::", ".x:C", "x.:C", "a b:C", "x:", ":C", "json:a.b"])
+@each("name", [":", "::", "agents:", "agents::", ".x:C", "x.:C", "a b:C", "x:", ":C", "json:a.b"])
 def test_names_that_name_no_class_are_one_line(name: str) -> None:
     with pytest.raises(UserError, match=r"^[^\n]*$"):
         sonde.make(name)

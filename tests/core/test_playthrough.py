@@ -7,6 +7,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.core.playthrough import read, write
+from tests.cases import each
 
 
 def played(*texts: str) -> Episode:
@@ -32,9 +33,8 @@ def test_a_playthrough_reads_as_the_episode_went() -> None:
     assert lines[-1].startswith('=== outcome {"kind": "win", "score": 1.0')
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [(), (THOUGHT,), (THOUGHT, "<Answer>0427</Answer>"), ("no answer",), ("<Answer>é 🙂</Answer>",) * 3, ("",)],
+@each(
+    "texts", [(), (THOUGHT,), (THOUGHT, "<Answer>0427</Answer>"), ("no answer",), ("<Answer>é 🙂</Answer>",) * 3, ("",)]
 )
 def test_text_comes_back_as_the_same_episode(texts: tuple[str, ...]) -> None:
     ep = played(*texts)
@@ -56,21 +56,21 @@ def test_a_change_of_seat_is_an_error() -> None:
         read(write(played("<Answer>0011</Answer>")).replace("=== agent", "=== user")).play()
 
 
-@pytest.mark.parametrize("name", ["env", "task", "seed"])
+@each("name", ["env", "task", "seed"])
 def test_a_file_without_a_world_is_an_error(name: str) -> None:
     text = "\n".join(line for line in write(played()).splitlines() if not line.startswith(f"=== {name}"))
     with pytest.raises(UserError, match=f"no line === {name}"):
         read(text)
 
 
-@pytest.mark.parametrize("text", ["=== agent\nI win", "x\n=== outcome {}"])
+@each("text", ["=== agent\nI win", "x\n=== outcome {}"])
 def test_text_that_would_not_come_back_is_refused(text: str) -> None:
     """A reply that imitates the marks of the file cannot forge a playthrough."""
     with pytest.raises(UserError, match="playthrough"):
         write(played(text))
 
 
-@pytest.mark.parametrize("text", ["", "\n", "ends with a line\n", "two\n\n", "\nbegins with one"])
+@each("text", ["", "\n", "ends with a line\n", "two\n\n", "\nbegins with one"])
 def test_line_ends_of_a_text_come_back(text: str) -> None:
     ep = played(text)
     assert read(write(ep)).acts == (("agent", text),) and write(read(write(ep)).play()) == write(ep)

@@ -12,6 +12,7 @@ import pytest
 
 from sonde._util.processes import cores, spread
 from sonde.core import WorldError
+from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +36,7 @@ def whose(n: int) -> int:
     return os.getpid()
 
 
-@pytest.mark.parametrize("processes", [1, 3])
+@each("processes", [1, 3])
 def test_results_come_in_order(processes: int) -> None:
     assert list(spread(squared, range(40), processes)) == [n * n for n in range(40)]
 

@@ -26,6 +26,7 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.config import KINDS
+from tests.cases import each
 
 HERE = __name__
 
@@ -82,8 +83,8 @@ def test_a_plain_step_needs_no_numpy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
+@each(
+    "name, says",
     [
         ("wordel", "environment: unknown name 'wordel' .did you mean 'wordle'"),
         ("agents:entropi", "agent: unknown name 'entropi' .did you mean 'entropy'"),
@@ -109,7 +110,7 @@ def test_an_unknown_kind_is_an_error() -> None:
         names("env")
 
 
-@pytest.mark.parametrize("name", ["no.such.module:Thing", f"{HERE}:Nothing", "agent:random"])
+@each("name", ["no.such.module:Thing", f"{HERE}:Nothing", "agent:random"])
 def test_a_plug_in_that_is_not_there_is_an_error(name: str) -> None:
     with pytest.raises(UserError, match="cannot be loaded"):
         make(name)
@@ -148,7 +149,7 @@ def test_a_configuration_is_every_argument() -> None:
     assert make("agents:random").config == {"name": "agents:random"}
 
 
-@pytest.mark.parametrize(
+@each(
     "made",
     [
         make("mastermind", length=3, max_turns=5),
@@ -168,12 +169,8 @@ def test_a_configuration_builds_an_equal_object(made: Any) -> None:
 
 def test_fingerprints_tell_configurations_apart() -> None:
     made = [
-        make("mastermind"),
-        make("mastermind", length=3),
-        make("wordle"),
-        make("agents:random"),
-        make(f"{HERE}:Echo"),
-    ]
+        make("mastermind"), make("mastermind", length=3), make("wordle"), make("agents:random"), make(f"{HERE}:Echo"),
+    ]  # fmt: skip
     assert len({m.fingerprint for m in made}) == len(made)
 
 

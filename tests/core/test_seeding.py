@@ -7,6 +7,7 @@ import random
 import pytest
 
 from sonde.core import Rng, derive
+from tests.cases import each
 
 
 def test_known_seeds_never_change() -> None:
@@ -17,20 +18,13 @@ def test_known_seeds_never_change() -> None:
     assert derive(-1, "policy", "x", 0, "agent", 2) == 12856535776973392960
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@each(
+    "one, other",
     [
-        ((0, "a"), (1, "a")),
-        ((0, "a", 1), (0, "a1")),
-        ((0, "a", 1), (0, "a", "1")),
-        ((0, "ab", "c"), (0, "a", "bc")),
-        ((0, "a/s1:b"), (0, "a", "b")),
-        ((0,), (0, "")),
-        ((0, "a"), (0, "a", "")),
-        ((1, "2"), (12,)),
-        ((0, -1), (0, 1)),
+        ((0, "a"), (1, "a")), ((0, "a", 1), (0, "a1")), ((0, "a", 1), (0, "a", "1")), ((0, "ab", "c"), (0, "a", "bc")),
+        ((0, "a/s1:b"), (0, "a", "b")), ((0,), (0, "")), ((0, "a"), (0, "a", "")), ((1, "2"), (12,)), ((0, -1), (0, 1)),
     ],
-)
+)  # fmt: skip
 def test_different_paths_give_different_seeds(one: tuple[int, ...], other: tuple[int, ...]) -> None:
     assert derive(*one) != derive(*other)
 

@@ -19,6 +19,7 @@ import typer
 import yaml
 
 from sonde.cli.app import app
+from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
 OUTPUTS = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))
@@ -40,8 +41,8 @@ def test_examples_run_and_print_what_is_shown(page: Path) -> None:
 FILE = "<!-- file: shown.py -->\n```python\nx = 5\n```\n\n"
 
 
-@pytest.mark.parametrize(
-    ("page", "wrong"),
+@each(
+    "page, wrong",
     [
         ("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", "3"),
         ("```console\n$ echo sonde is\nwrong\n```\n", "wrong"),
@@ -67,7 +68,7 @@ def test_what_is_not_run_is_left_alone() -> None:
     assert OUTPUTS["filled"](page) == page
 
 
-@pytest.mark.parametrize("page", pages(bool))
+@each("page", pages(bool))
 def test_no_block_is_missed(page: Path) -> None:
     """Blocks begin and end at the start of a line, and are of a kind that is checked or is no example of ours."""
     text = page.read_text("utf-8")
@@ -101,7 +102,7 @@ def sonde_lines() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("line", sonde_lines())
+@each("line", sonde_lines())
 def test_commands_parse(line: str) -> None:
     parse(line)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import sonde
+from tests.cases import each
 
 DOCS = Path(__file__).parents[2] / "docs"
 BUILD: dict[str, Any] = runpy.run_path(str(DOCS / "build_environments.py"))
@@ -29,7 +30,7 @@ def test_every_environment_has_a_page_and_a_place_in_the_gallery() -> None:
     assert all(gallery.count(f"\n### [{name}]({name}.md)\n") == 1 for name in sonde.names("envs"))
 
 
-@pytest.mark.parametrize("name", sonde.names("envs"))
+@each("name", sonde.names("envs"))
 def test_every_environment_has_its_rules_in_five_lines(name: str) -> None:
     """Each of them says something, and stands on the page with the numbers of `spec`."""
     written, turns = BUILD["rules"]()[name], f"{sonde.make(name).spec.max_turns:,}"

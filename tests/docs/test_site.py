@@ -8,9 +8,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import sonde
+from tests.cases import each
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOOKS: dict[str, Any] = runpy.run_path(str(DOCS / "hooks.py"))
@@ -31,7 +30,7 @@ def test_long_signatures_have_a_parameter_per_line() -> None:
     assert wrapped("f(a: dict[str, int], b) -> tuple[int]", 10) == "f(\n    a: dict[str, int],\n    b,\n) -> tuple[int]"
 
 
-@pytest.mark.parametrize("name", HOOKS["API"])
+@each("name", HOOKS["API"])
 def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
     assert f": api/{name}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
 
@@ -70,7 +69,7 @@ def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
     assert unimported["module"]("odd")[1] == [("Odd", "Odd(a: int, *, b=2)", "", [("shown(...)", "One.\n\nTwo.")])]
 
 
-@pytest.mark.parametrize("notebook", sorted((DOCS.parent / "tours").glob("*.ipynb")), ids=lambda path: path.stem)
+@each("notebook", sorted((DOCS.parent / "tours").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_is_a_page_with_all_that_it_holds(notebook: Path) -> None:
     text, pictures = HOOKS["NOTEBOOKS"]["page"](notebook)
     cells = json.loads(notebook.read_text("utf-8"))["cells"]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 ROOT = Path(__file__).parents[2]
 TOURS = sorted((ROOT / "tours").glob("*.ipynb"))
 BUILD: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "build_tours.py"))
@@ -28,7 +30,7 @@ def test_a_tour_prints_what_it_holds(path: Path, monkeypatch: pytest.MonkeyPatch
     assert found == held, f"run `python docs/build_tours.py {path.stem}`"
 
 
-@pytest.mark.parametrize("path", TOURS, ids=lambda path: path.stem)
+@each("path", TOURS, ids=lambda path: path.stem)
 def test_a_tour_was_run_in_order(path: Path) -> None:
     cells = json.loads(path.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.envs._shared.answer import read_answer, tagged
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
+@each(
+    "text, answer",
     [
         ("<Answer>toast</Answer>", "toast"),
         ("<Think>a plan</Think><Answer> toast\n</Answer>", "toast"),

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Episode, Outcome, Rng, UserError, entropy
+from sonde.core import Episode, Outcome, UserError, entropy
 from sonde.envs.bernoulli_bandit.env import BernoulliBandit, _named, _number
+from tests.cases import each
 
 PSRL = BernoulliBandit()
 BUTTONS = BernoulliBandit(preset="krishnamurthy")
@@ -83,8 +82,7 @@ def test_arms_best_and_gap_can_be_set() -> None:
     assert small.tasks("train")[0].public["arms"] == ("0", "1", "2", "3")
 
 
-@pytest.mark.parametrize(
-    "wrong",
+@each("wrong",
     [
         {"preset": "x"}, {"arms": 1}, {"arms": 27}, {"preset": "krishnamurthy", "arms": 21}, {"best": 1.0},
         {"gap": 0.0}, {"gap": 0.6}, {"preset": "informative", "best": 0.6}, {"preset": "informative", "gap": 0.1},
@@ -96,8 +94,7 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
         BernoulliBandit(**wrong)
 
 
-@pytest.mark.parametrize(
-    ("preset", "hidden"),
+@each("preset, hidden",
     [
         ("psrl", None), ("psrl", "A"), ("psrl", {}), ("psrl", {"best": "F"}), ("psrl", {"best": ["A"]}),
         ("psrl", {"best": "A", "arms": ["A", "B"]}), ("psrl", {"best": "A", "arms": ["A", "B", "C", "D", "D"]}),
@@ -143,8 +140,8 @@ def test_info_and_messages_of_a_pull() -> None:
     assert pressed.startswith("You press the green button. Reward: ")
 
 
-@pytest.mark.parametrize(
-    ("pulls", "kind"),
+@each(
+    "pulls, kind",
     [(("4", "4", "1"), "win"), (("4", "1", "4"), "win"), (("4", "1", "2"), "loss"), (("1", "1", "4"), "loss")],
 )
 def test_won_when_the_best_arm_was_pulled_most(pulls: tuple[str, ...], kind: str) -> None:
@@ -159,38 +156,13 @@ def test_an_unreadable_name_costs_its_pull_and_never_wins() -> None:
     assert ep.outcome == Outcome("loss", 2 / 3)
     info = ep.turns[-1].info
     assert (info["result"], info["action"], info["reward"], ep.turns[-1].rewards) == (
-        "invalid",
-        None,
-        0.0,
-        {"agent": 0.0},
-    )
+        "invalid", None, 0.0, {"agent": 0.0},
+    )  # fmt: skip
     over = play(env, {"best": "4"}, "4").step("I pull arm 4.")
     assert over.outcome == Outcome("format") and over.to_act is None and over.turns[-1].info["action"] is None
 
 
-def test_step_draws_from_outcomes() -> None:
-    state = Episode.begin(PSRL, PSRL.task({"best": "A"})).state
-    rows = PSRL.outcomes(state, "<Answer>a</Answer>")
-    assert [(p, s.info["reward"]) for p, s in rows] == [(0.6, 1.0), (0.4, 0.0)]
-    steps = [PSRL.step(state, "<Answer>a</Answer>", Rng(0, "test", i)) for i in range(400)]
-    assert all(step in (rows[0][1], rows[1][1]) for step in steps)
-    assert 190 < sum(step.info["reward"] for step in steps) < 290  # 240 expected, standard deviation 9.8
-
-
-@given(st.sampled_from(COLOURS), st.sampled_from(["", '"', "'", "**", "`"]), st.sampled_from(["", ".", " ", "\n"]))
-def test_names_are_read_without_case_quotes_and_stops(arm: str, around: str, end: str) -> None:
-    for shown in (arm, arm.upper(), arm.title()):
-        text = f"<Think>green</Think><Answer>{around}{shown}{around}{end}</Answer>"
-        assert _named(COLOURS, text) == COLOURS.index(arm)
-
-
-@given(st.text(max_size=60))
-def test_only_names_are_names(text: str) -> None:
-    arm = _named(COLOURS, f"<Answer>{text}</Answer>")
-    assert arm is None or COLOURS[arm] in text.lower()
-
-
-@pytest.mark.parametrize("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])
+@each("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])
 def test_near_names_are_no_names(text: str) -> None:
     assert _named(COLOURS, f"<Answer>{text}</Answer>") is None
 

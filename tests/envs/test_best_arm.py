@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
-from sonde.envs.best_arm.env import BestArm, _named, _plain
+from sonde.envs.best_arm.env import BestArm, _named
 from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, posterior
+from tests.cases import each
 
 ENV = BestArm()
 ROOM = ("blue", "green", "red", "yellow", "purple")
@@ -69,28 +68,17 @@ def test_custom_arms_meet_their_scenario_or_a_general_one() -> None:
     assert "You start Eve." in play(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
 
 
-@pytest.mark.parametrize(
+@each(
     "hidden",
     [
-        None,
-        "blue",
-        {},
-        {"means": ["blue"]},
-        {"means": {"blue": 0.5, "red": 0.1}, "eps": 0.1},
-        {"means": {"blue": 0.5}},
-        {"means": {str(i): i / 20 for i in range(11)}},
-        {"means": {"blue": 0.5, "red": 0.5}},
-        {"means": {"blue": 1.5, "red": 0.5}},
-        {"means": {"blue": float("nan"), "red": 0.5}},
-        {"means": {"blue": True, "red": 0.5}},
-        {"means": {"blue": "0.7", "red": 0.5}},
-        {"means": {"Blue": 0.7, "'blue'": 0.5}},
-        {"means": {"": 0.7, "red": 0.5}},
-        {"means": {"a\nb": 0.7, "red": 0.5}},
-        {"means": {"</Answer>": 0.7, "red": 0.5}},
-        {"means": {3: 0.7, "red": 0.5}},
+        None, "blue", {}, {"means": ["blue"]}, {"means": {"blue": 0.5, "red": 0.1}, "eps": 0.1},
+        {"means": {"blue": 0.5}}, {"means": {str(i): i / 20 for i in range(11)}}, {"means": {"blue": 0.5, "red": 0.5}},
+        {"means": {"blue": 1.5, "red": 0.5}}, {"means": {"blue": float("nan"), "red": 0.5}},
+        {"means": {"blue": True, "red": 0.5}}, {"means": {"blue": "0.7", "red": 0.5}},
+        {"means": {"Blue": 0.7, "'blue'": 0.5}}, {"means": {"": 0.7, "red": 0.5}}, {"means": {"a\nb": 0.7, "red": 0.5}},
+        {"means": {"</Answer>": 0.7, "red": 0.5}}, {"means": {3: 0.7, "red": 0.5}},
     ],
-)
+)  # fmt: skip
 def test_bad_hidden_setups_are_refused(hidden: Any) -> None:
     with pytest.raises(UserError, match=r"^best_arm: "):
         ENV.task(hidden)
@@ -138,41 +126,13 @@ def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> No
     assert lost.outcome is not None and lost.outcome.kind == "loss" and lost.turns[-1].info["result"] == "invalid"
 
 
-@pytest.mark.parametrize("turn", [0, 2])
+@each("turn", [0, 2])
 def test_no_answer_ends_the_episode(turn: int) -> None:
     ep = play(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
     assert ep.outcome == sonde.Outcome("format") and ep.to_act is None
 
 
-def test_step_draws_from_outcomes() -> None:
-    state = Episode.begin(ENV, ENV.task({"means": {"blue": 0.75, "red": 0.25}})).state
-    outcomes = ENV.outcomes(state, "<Answer>blue</Answer>")
-    assert [(p, s.info["reward"]) for p, s in outcomes] == [(0.75, 1), (0.25, 0)]
-    steps = [ENV.step(state, "<Answer>blue</Answer>", sonde.Rng(0, "test", i)) for i in range(400)]
-    assert all(step in (outcomes[0][1], outcomes[1][1]) for step in steps)
-    assert 265 < sum(step.info["reward"] for step in steps) < 335  # 300 expected, standard deviation 8.7
-
-
-@given(
-    st.sampled_from(ROOM),
-    st.sampled_from(["", '"', "'", "**", "`", "“", "”."]),
-    st.sampled_from(["", ".", " ", "\n", '".']),
-    st.booleans(),
-)
-def test_names_are_read_without_case_quotes_and_stops(arm: str, before: str, after: str, upper: bool) -> None:
-    shown = arm.upper() if upper else arm
-    assert _named(ROOM, f"<Think>?</Think><answer> {before}{shown}{after} </answer>") == ROOM.index(arm)
-
-
-@given(st.text(max_size=60))
-def test_only_names_are_names(text: str) -> None:
-    named = _named(ROOM, f"<Answer>{text}</Answer>")
-    assert named is None or _plain(text.lower().split("</answer>")[0]) == ROOM[named]
-
-
-@pytest.mark.parametrize(
-    "text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"]
-)
+@each("text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"])
 def test_near_names_are_invalid(text: str) -> None:
     assert _named(ROOM, f"<Answer>{text}</Answer>") is None
 
@@ -212,7 +172,7 @@ def brute(counts: Counts, n_eps: int = 400, n_mean: int = 64) -> tuple[Any, Any]
     return best / best.sum(), pays / best.sum()
 
 
-@pytest.mark.parametrize("n_arms", [2, 3, 5, 7])
+@each("n_arms", [2, 3, 5, 7])
 def test_posterior_equals_a_fine_grid(n_arms: int) -> None:
     rng = random.Random(n_arms)
     for pulls in (1, 7, 20, 20, 20, 40):
@@ -247,7 +207,7 @@ def tabular(env: BestArm, arms: tuple[str, ...]) -> TabularFilter:
     return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say)
 
 
-@pytest.mark.parametrize("last", ["tick", "tack", "nothing", None])
+@each("last", ["tick", "tack", "nothing", None])
 def test_filter_equals_brute_force_through_a_whole_episode(last: str | None) -> None:
     env, arms = BestArm(max_turns=5), ("tick", "tack", "tock")
     task = env.task({"means": {"tick": 0.65, "tack": 0.3, "tock": 0.2}})
@@ -292,24 +252,6 @@ def test_look_ahead_and_means() -> None:
     assert known.expected_successes() == pytest.approx([0.2 * 0.65 + 0.2 * 0.825] * 5)
 
 
-def test_beliefs_stay_on_the_truth_over_test_tasks() -> None:
-    """The truth gains add up to the bits of the prior once the right decision is confirmed."""
-    agent = sonde.make("agents:best_arm")
-    wins = 0
-    for task in ENV.tasks("test")[:10]:
-        ep = Episode.begin(ENV, task, seed=5)
-        while ep.to_act is not None:
-            ep = ep.step(agent.act_now(ep.view()))
-        assert ep.outcome is not None
-        gains = ep.gains()
-        assert gains is not None
-        if ep.outcome.success:
-            wins += 1
-            assert sum(g.truth for g in gains) == pytest.approx(np.log2(5))
-            assert sum(g.realised for g in gains) == pytest.approx(np.log2(5))
-    assert wins >= 4
-
-
 # --- preset small ----------------------------------------------------------------------------------------------------
 
 SMALL = BestArm(preset="small")
@@ -348,8 +290,3 @@ def test_small_takes_any_arms() -> None:
     ep = play(SMALL, {"means": {"blue": 1.0, "red": 0.0}}, "red")
     assert ep.task.public == {"scenario": "small", "arms": ("blue", "red")}
     assert "blue: tries 0, wins 0\nred: tries 1, wins 0\nTries left: 9." in ep.turns[-1].told
-
-
-def test_presets_have_their_own_number_of_pulls() -> None:
-    assert (ENV.max_turns, SMALL.max_turns) == (21, 11)
-    assert sonde.build(SMALL.config) == SMALL

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
 from sonde.envs.cellular_automata.env import NEIGHBORHOODS, CellularAutomata, apply, fits, read_rule, table
+from tests.cases import each
 
 ENV = CellularAutomata()
 HIDDEN = {"rule": 110, "inputs": ["0101", "10110"]}
@@ -33,8 +34,8 @@ def test_the_example_of_the_paper() -> None:
     assert apply(table(110), "10110") == "11111"
 
 
-@pytest.mark.parametrize(
-    ("number", "row", "expected"),
+@each(
+    "number, row, expected",
     [
         (0, "10110", "00000"),
         (255, "10110", "11111"),
@@ -71,44 +72,24 @@ def test_whole_rules_are_read_in_any_order(number: int, order: list[str], betwee
     assert read_rule("".join(f"<RULE>{w} :{states[w]}</Rule>" for w in order)) == states
 
 
-@given(st.text("<>/rule01: ", max_size=200))
-def test_anything_else_is_no_rule_or_a_whole_one(text: str) -> None:
-    states = read_rule(text)
-    assert states is None or set(states) == set(NEIGHBORHOODS)
-
-
 WHOLE = "".join(f"<rule> {w}: 0 </rule>" for w in NEIGHBORHOODS)
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
-        "",
-        "0",
-        "00000000",
-        WHOLE.replace("<rule> 101: 0 </rule>", ""),
-        WHOLE.replace("101: 0", "101: 2"),
-        WHOLE.replace("101: 0", "101: s"),
-        WHOLE.replace("101: 0", "101:"),
-        WHOLE.replace("101: 0", "101"),
-        WHOLE.replace("101: 0", "1010: 0"),
-        WHOLE.replace("101: 0", "10: 0"),
-        WHOLE + "<rule> 101: 1 </rule>",
-        WHOLE + "<rule> 101: x </rule>",
-        WHOLE + "<rule>",
+        "", "0", "00000000", WHOLE.replace("<rule> 101: 0 </rule>", ""), WHOLE.replace("101: 0", "101: 2"),
+        WHOLE.replace("101: 0", "101: s"), WHOLE.replace("101: 0", "101:"), WHOLE.replace("101: 0", "101"),
+        WHOLE.replace("101: 0", "1010: 0"), WHOLE.replace("101: 0", "10: 0"), WHOLE + "<rule> 101: 1 </rule>",
+        WHOLE + "<rule> 101: x </rule>", WHOLE + "<rule>",
     ],
-)
+)  # fmt: skip
 def test_rules_that_are_not_whole(answer: str) -> None:
     assert read_rule(answer) is None
 
 
 def test_a_tag_may_be_repeated() -> None:
     assert read_rule(WHOLE + "<rule> 101: 0 </rule>") == table(0)
-
-
-@given(st.integers(0, 255))
-def test_say_writes_what_is_read(number: int) -> None:
-    assert read_rule(rule(number)) == table(number)
 
 
 # --- episodes --------------------------------------------------------------------------------------------------------
@@ -170,35 +151,19 @@ def test_custom_tasks_show_their_outputs() -> None:
     assert task.public == {"inputs": ("0101", "10110"), "outputs": ("1111", "11111")} and task.hidden["rule"] == 110
 
 
-@pytest.mark.parametrize(
+@each(
     "hidden",
     [
-        None,
-        110,
-        {"rule": 110},
-        {"rule": 110, "inputs": ["0101"], "more": 1},
-        {"rule": 256, "inputs": ["0101"]},
-        {"rule": -1, "inputs": ["0101"]},
-        {"rule": True, "inputs": ["0101"]},
-        {"rule": "110", "inputs": ["0101"]},
-        {"rule": 110, "inputs": []},
-        {"rule": 110, "inputs": ["0101"] * 6},
-        {"rule": 110, "inputs": "0101"},
-        {"rule": 110, "inputs": ["01"]},
-        {"rule": 110, "inputs": ["0" * 33]},
-        {"rule": 110, "inputs": ["0102"]},
+        None, 110, {"rule": 110}, {"rule": 110, "inputs": ["0101"], "more": 1}, {"rule": 256, "inputs": ["0101"]},
+        {"rule": -1, "inputs": ["0101"]}, {"rule": True, "inputs": ["0101"]}, {"rule": "110", "inputs": ["0101"]},
+        {"rule": 110, "inputs": []}, {"rule": 110, "inputs": ["0101"] * 6}, {"rule": 110, "inputs": "0101"},
+        {"rule": 110, "inputs": ["01"]}, {"rule": 110, "inputs": ["0" * 33]}, {"rule": 110, "inputs": ["0102"]},
         {"rule": 110, "inputs": [101]},
     ],
-)
+)  # fmt: skip
 def test_bad_hidden_setups_are_refused(hidden: Any) -> None:
     with pytest.raises(UserError, match=r"^cellular_automata: "):
         ENV.task(hidden)
-
-
-def test_bad_configurations_are_refused() -> None:
-    for wrong in ({"max_turns": 0}, {"preset": "x"}):
-        with pytest.raises(UserError, match="cellular_automata"):
-            CellularAutomata(**wrong)
 
 
 # --- beliefs ---------------------------------------------------------------------------------------------------------

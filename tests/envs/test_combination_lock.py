@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, UserError
 from sonde.envs._shared.words.symbols import code_world, mark
 from sonde.envs.combination_lock.env import CombinationLock
+from tests.cases import each
 
 ENV = CombinationLock()
 
@@ -31,13 +30,13 @@ def test_every_code_is_a_task_once() -> None:
     assert (ENV.spec.max_turns, ENV.rounds, ENV.h) == (24, 8, 3)
 
 
-@pytest.mark.parametrize("hidden", [None, "", "42", "4277", "477", 427, ["4", "2", "7"], "42a", "４２７"])
+@each("hidden", [None, "", "42", "4277", "477", 427, ["4", "2", "7"], "42a", "４２７"])
 def test_bad_codes_are_refused(hidden: Any) -> None:
     with pytest.raises(UserError, match=r"^combination_lock: hidden: "):
         ENV.task(hidden)
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong", [{"preset": "x"}, {"length": 0}, {"length": 6}, {"sub_episodes": 0}, {"max_turns": 25}, {"max_turns": 0}]
 )
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
@@ -85,13 +84,7 @@ def test_an_unreadable_answer_leaves_its_place_empty() -> None:
     assert ep.step("seven").outcome == Outcome("format")
 
 
-@given(st.text(max_size=12))
-def test_only_single_digits_are_digits(text: str) -> None:
-    named = ENV._named(f"<Answer>{text}</Answer>")
-    assert named is None or (len(named) == 1 and named in text and named in "0123456789")
-
-
-@pytest.mark.parametrize("text", ["٤", "42", "4 2", "-4", "4.5", "four", "²", "4" * 100])
+@each("text", ["٤", "42", "4 2", "-4", "4.5", "four", "²", "4" * 100])
 def test_near_digits_are_no_digits(text: str) -> None:
     assert ENV._named(f"<Answer>{text}</Answer>") is None
 

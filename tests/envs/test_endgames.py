@@ -15,6 +15,7 @@ from sonde.envs.chess import endgame_starts, endgames
 from sonde.envs.chess.endgame_starts import DEEP, TESTED, TRAINED, fen_of, mixed_tests, starts
 from sonde.envs.chess.endgames import ILLEGAL, NEVER, SYMMETRIES, build, table
 from sonde.envs.chess.position import CLASSES, after_each, by_table, plies_to_mate, regret, solved
+from tests.cases import each
 
 ROOK_AGAINST_KING = {
     0: 27, 1: 78, 2: 246, 3: 81, 4: 198, 5: 471, 6: 592, 7: 683, 8: 1433, 9: 1712, 10: 1985, 11: 2854, 12: 3597,
@@ -42,14 +43,14 @@ def images(men: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [tuple(g[square] for square in men) for g in SYMMETRIES]
 
 
-@pytest.mark.parametrize(("pieces", "moves"), [("Q", 10), ("QR", 6), ("R", 16), ("RR", 7)])
+@each("pieces, moves", [("Q", 10), ("QR", 6), ("R", 16), ("RR", 7)])
 def test_the_longest_mates_are_the_published_ones(pieces: str, moves: int) -> None:
     white = table(pieces).white
     assert white[(white != ILLEGAL) & (white != NEVER)].max() == 2 * moves - 1
     assert not (white == NEVER).any(), "with White to move every one of them is won"
 
 
-@pytest.mark.parametrize("pieces", CLASSES)
+@each("pieces", CLASSES)
 def test_every_entry_is_one_more_than_what_the_rules_of_the_library_lead_to(pieces: str) -> None:
     rng, seen = random.Random(7), Counter[str]()
     while seen["white"] + seen["black"] < 400:
@@ -70,8 +71,8 @@ def test_every_entry_is_one_more_than_what_the_rules_of_the_library_lead_to(piec
             assert plies == (None if None in after else 1 + max(n for n in after if n is not None))
 
 
-@pytest.mark.parametrize(
-    ("fen", "plies"),
+@each(
+    "fen, plies",
     [
         ("k7/8/1K6/8/8/8/8/7R w - - 0 1", 1),  # Rh8#
         ("8/8/8/8/8/5k2/8/5K1Q w - - 0 1", None),  # Black is in check on White's move: nothing stands so
@@ -132,7 +133,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
 # --- starts ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pieces", CLASSES)
+@each("pieces", CLASSES)
 def test_starts_are_legal_different_and_apart_from_the_tests(pieces: str) -> None:
     train, test = starts(pieces, "train"), starts(pieces, "test")
     assert train.shape == (TRAINED, 2 + len(pieces)) and test.shape == (TESTED, 2 + len(pieces))

@@ -11,21 +11,19 @@ import sonde
 from sonde.core import Episode, Rng, TabularFilter
 from sonde.envs._shared.finite import Conjugate, Problem, World, bandit, best_value
 from sonde.envs._shared.rounds import checked_turns, fact
+from tests.cases import each
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
-    ("bernoulli_bandit", {"max_turns": 6}),
-    ("bernoulli_bandit", {"max_turns": 5, "arms": 3, "best": 0.9, "gap": 0.5}),
+    ("bernoulli_bandit", {"max_turns": 6}), ("bernoulli_bandit", {"max_turns": 5, "arms": 3, "best": 0.9, "gap": 0.5}),
     ("bernoulli_bandit", {"preset": "krishnamurthy", "max_turns": 4}),
     ("bernoulli_bandit", {"preset": "informative", "max_turns": 6}),
-    ("bernoulli_bandit", {"preset": "informative", "max_turns": 4, "arms": 4}),
-    ("river_swim", {"sub_episodes": 3}),
+    ("bernoulli_bandit", {"preset": "informative", "max_turns": 4, "arms": 4}), ("river_swim", {"sub_episodes": 3}),
     ("river_swim", {"sub_episodes": 2, "ends": "osband"}),
     ("river_swim", {"preset": "length4", "horizon": 8, "sub_episodes": 1}),
     ("river_swim", {"downstream_known": True, "sub_episodes": 1}),
-    ("combination_lock", {"length": 2, "sub_episodes": 4}),
-    ("combination_lock", {"sub_episodes": 2}),
+    ("combination_lock", {"length": 2, "sub_episodes": 4}), ("combination_lock", {"sub_episodes": 2}),
     ("letter_wordle", {"sub_episodes": 1}),
-]
+]  # fmt: skip
 """Environments small enough to carry one state per hidden setup."""
 
 
@@ -54,7 +52,7 @@ def test_values_by_hand() -> None:
     assert best_value(problem._replace(start="x", horizon=1), known) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_optimal_values_are_those_of_the_best_policy(seed: int) -> None:
     known, horizon = world(seed), 3
     policies = [np.eye(2)[np.array(rows).reshape(horizon, 2)] for rows in product(range(2), repeat=2 * horizon)]
@@ -139,7 +137,7 @@ def test_a_posterior_that_is_extended_does_not_change() -> None:
 # --- what environments and filters promise ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", small())
+@each("env", small())
 def test_problem_and_world_describe_the_environment(env: Any) -> None:
     """Transitions and rewards of the tables are those that `outcomes` lists, along random play."""
     task = env.tasks("train")[3]
@@ -168,8 +166,8 @@ def test_problem_and_world_describe_the_environment(env: Any) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("env", small())
-@pytest.mark.parametrize("seed", [0, 1])
+@each("env", small())
+@each("seed", [0, 1])
 def test_filters_equal_brute_force(env: Any, seed: int) -> None:
     """Beliefs, gains and expected regrets against one state per hidden setup, with an unreadable answer on the way."""
     task, rng = env.tasks("test")[seed], Rng(seed, "brute")
@@ -212,7 +210,7 @@ def _regrets(exact: Any, belief: Any, ep: Episode) -> Any:
     return np.sum(rows, axis=0)
 
 
-@pytest.mark.parametrize("env", small())
+@each("env", small())
 def test_samples_follow_the_posterior(env: Any) -> None:
     ep = Episode.begin(env, env.tasks("train")[1], seed=4)
     for _ in range(2):

@@ -21,6 +21,7 @@ import sonde
 from sonde.core import Episode, Rng
 from sonde.envs._shared.words import marks
 from sonde.envs._shared.words.guessing import GuessFilter, Guessing, Parts
+from tests.cases import each
 
 
 def filters(env: Any, n: int) -> list[GuessFilter]:
@@ -47,17 +48,13 @@ def plainly(known: GuessFilter) -> tuple[str, float]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "config"),
+@each(
+    "name, config",
     [
-        ("mastermind", {"length": 3, "digits": 7}),
-        ("mastermind", {"length": 4, "digits": 4}),
-        ("wordle", {}),
-        ("wordle", {"preset": "lmrl"}),
-        ("wordle", {"preset": "lmrl", "as_published": True}),
-        ("word_guess", {}),
+        ("mastermind", {"length": 3, "digits": 7}), ("mastermind", {"length": 4, "digits": 4}), ("wordle", {}),
+        ("wordle", {"preset": "lmrl"}), ("wordle", {"preset": "lmrl", "as_published": True}), ("word_guess", {}),
     ],
-)
+)  # fmt: skip
 def test_the_search_finds_what_plain_counting_finds(name: str, config: dict[str, Any]) -> None:
     for known in filters(sonde.make(name, **config), 4):
         question, bits = known.best_question()
@@ -66,7 +63,7 @@ def test_the_search_finds_what_plain_counting_finds(name: str, config: dict[str,
         assert bits == pytest.approx(most, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 32, 33, 200])
+@each("n", [1, 2, 3, 32, 33, 200])
 def test_the_entropy_of_verdicts_is_that_of_their_counts(n: int) -> None:
     def verdict(guesses: Any, secrets: Any) -> Any:
         rng = np.random.default_rng(n)
@@ -100,7 +97,7 @@ def taken_apart(name: str, config: dict[str, Any], public: dict[str, Any]) -> tu
     return known.game, parts
 
 
-@pytest.mark.parametrize(("name", "config", "public"), APART)
+@each("name, config, public", APART)
 def test_the_parts_of_a_guess_tell_its_verdict(name: str, config: dict[str, Any], public: dict[str, Any]) -> None:
     game, parts = taken_apart(name, config, public)
     marks = parts.marks(np.arange(len(game.candidates), dtype=np.int32))

@@ -8,6 +8,7 @@ import sonde
 from sonde.core import Episode, Outcome, UserError
 from sonde.envs._shared.words import lists as words
 from sonde.envs.letter_wordle.env import LetterWordle
+from tests.cases import each
 
 ENV = LetterWordle()
 
@@ -54,13 +55,13 @@ def test_beliefs_follow_the_marks() -> None:
     assert len(firsts) == len(ENV.tasks("train")) + len(ENV.tasks("test"))
 
 
-@pytest.mark.parametrize("hidden", [None, "", "toast", "TRACE", "zzzzz", "abcde", 5, ["trace"], "race"])
+@each("hidden", [None, "", "toast", "TRACE", "zzzzz", "abcde", 5, ["trace"], "race"])
 def test_bad_words_are_refused(hidden: Any) -> None:
     with pytest.raises(UserError, match=r"^letter_wordle: hidden: "):
         ENV.task(hidden)
 
 
-@pytest.mark.parametrize("wrong", [{"preset": "x"}, {"length": 3}, {"length": 11}, {"sub_episodes": 0}])
+@each("wrong", [{"preset": "x"}, {"length": 3}, {"length": 11}, {"sub_episodes": 0}])
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"^letter_wordle: "):
         LetterWordle(**wrong)
@@ -72,6 +73,6 @@ def test_other_lengths() -> None:
     assert len(set(word)) == 7 and env.h == 7 and sonde.build(env.config) == env
 
 
-@pytest.mark.parametrize("text", ["ß", "ab", "", "1", "é", "the letter a", "a b"])
+@each("text", ["ß", "ab", "", "1", "é", "the letter a", "a b"])
 def test_near_letters_are_no_letters(text: str) -> None:
     assert ENV._named(f"<Answer>{text}</Answer>") is None

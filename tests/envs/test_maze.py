@@ -14,6 +14,7 @@ from sonde.core import Episode, TabularFilter, Task, UserError
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.grid import MAPS, MOVES, distances, free_cells, generate, moved, opened, read_move, walls
 from sonde.testing import check_env
+from tests.cases import each
 
 LMRL = Maze()
 PARTIAL = Maze(preset="lmrl_partial")
@@ -84,7 +85,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial", "umaze"])
+@each("preset", ["lmrl", "lmrl_partial", "umaze"])
 def test_as_published_every_transition_is_that_of_the_papers_code(preset: str) -> None:
     env = Maze(preset=preset, as_published=True)
     tasks = env.tasks("test")
@@ -197,7 +198,7 @@ def test_one_map_of_the_pairs() -> None:
     assert {pair(t) for t in spiral.tasks("test")} == {pair(t) for t in PAIRS.tasks("test") if pair(t)[0] == "spiral"}
 
 
-@pytest.mark.parametrize("preset", ["lmrl", "lmrl_partial", "umaze"])
+@each("preset", ["lmrl", "lmrl_partial", "umaze"])
 def test_training_has_other_goals(preset: str) -> None:
     env = Maze(preset=preset)
     tested, trained = ({t.hidden["goal"] for t in env.tasks(s)} for s in ("test", "train"))
@@ -219,7 +220,7 @@ def test_generated_mazes_are_in_one_split_and_can_be_walked() -> None:
     assert not {t.hidden["grid"] for t in small.tasks("test")} & {t.hidden["grid"] for t in small.tasks("train")}
 
 
-@pytest.mark.parametrize("size", [7, 11, 15])
+@each("size", [7, 11, 15])
 def test_generated_mazes_are_connected(size: int) -> None:
     for seed in range(20):
         tree, looped = (generate(size, size, Random(seed), loops) for loops in (0.0, 0.3))
@@ -231,7 +232,7 @@ def test_generated_mazes_are_connected(size: int) -> None:
         assert set(free_cells(tree)) <= set(free_cells(looped))
 
 
-@pytest.mark.parametrize("name", MAPS)
+@each("name", MAPS)
 def test_named_maps_are_whole(name: str) -> None:
     layout = MAPS[name]
     cells = free_cells(layout)
@@ -305,8 +306,7 @@ def test_own_mazes() -> None:
     assert "#####\n#...#\n#####\n\nGoal 1 3. You are at 1 1. Open: right." in ep.messages["agent"][0].content
 
 
-@pytest.mark.parametrize(
-    ("hidden", "field"),
+@each("hidden, field",
     [
         (None, "hidden"), ({}, "hidden"), ({"start": [1, 1], "size": 5}, "hidden"), ([1, 1], "hidden"),
         ({"start": [1, 1], "map": "umaze", "grid": ["###"]}, "hidden"), ({"start": [0, 0]}, "hidden: start"),
@@ -327,8 +327,7 @@ def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
         LMRL.task(hidden)
 
 
-@pytest.mark.parametrize(
-    "wrong",
+@each("wrong",
     [
         {"preset": "lmlr"}, {"grid": "park"}, {"preset": "generated", "grid": "comb"}, {"observed": "half"},
         {"size": 9}, {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},

@@ -17,6 +17,7 @@ from sonde.core import Episode, Rng, UserError
 from sonde.envs._shared.bitgrid import grid
 from sonde.envs.minesweeper.env import Minesweeper, State, flood, parse_reveal, show
 from sonde.runs.rollout import Plan, collect
+from tests.cases import each
 
 ENV = Minesweeper()
 PAPER = {"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}
@@ -90,7 +91,7 @@ def test_a_mine_under_the_first_reveal_moves_to_the_last_cell() -> None:
     assert results(ep.step(ENV.say("reveal 3 3"))) == ["safe", "mine"]
 
 
-@pytest.mark.parametrize(("rows", "cols", "mines"), [(4, 4, 1), (4, 4, 2), (4, 5, 2)])
+@each("rows, cols, mines", [(4, 4, 1), (4, 4, 2), (4, 5, 2)])
 def test_after_any_first_reveal_the_mines_are_uniform_over_the_other_cells(rows: int, cols: int, mines: int) -> None:
     """All layouts of the prior: every arrangement without a mine on the first cell comes from exactly one of them."""
     public = {"rows": rows, "cols": cols, "mines": mines}
@@ -110,7 +111,7 @@ def test_only_the_first_reveal_moves_a_mine() -> None:
     assert results(ep.step(ENV.say("reveal 4 4"))) == ["invalid", "outside", "safe", "mine"]
 
 
-@pytest.mark.parametrize("cell", ["0 0", "3 3"])
+@each("cell", ["0 0", "3 3"])
 def test_the_first_reveal_may_win(cell: str) -> None:
     ep = play(
         [cell], {"rows": 4, "cols": 4, "mines": [[r, c] for r, c in product(range(4), range(4)) if (r, c) != (3, 3)]}
@@ -188,31 +189,17 @@ def test_legal_answers_are_the_closed_cells() -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text", ["reveal 2 3", "Reveal 2, 3", "REVEAL (2,3)", " reveal\n02  3 ", "reveal (2) (3)", "2 3"]
-)
+@each("text", ["reveal 2 3", "Reveal 2, 3", "REVEAL (2,3)", " reveal\n02  3 ", "reveal (2) (3)", "2 3"])
 def test_ways_to_write_an_answer(text: str) -> None:
     assert parse_reveal(text) == (2, 3)
 
 
-@pytest.mark.parametrize(
-    "text",
+@each("text",
     ["", "23", "flag 2 3", "reveal", "reveal 2", "reveal 2 3 4", "reveal a b", "reveal ² 3", "reveal ٢ 3",
      "reveal 2.0 3", "open 2 3", "reveal 23", "reveal2 3", "reveal 1234567 0"],
 )  # fmt: skip
 def test_what_is_no_answer(text: str) -> None:
     assert parse_reveal(text) is None
-
-
-@given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
-    found = parse_reveal(text)
-    assert found is None or parse_reveal(f"reveal {found[0]} {found[1]}") == found
-
-
-@given(st.integers(-999, 999), st.integers(-999, 999))
-def test_cells_are_read_back(row: int, col: int) -> None:
-    assert parse_reveal(f"reveal {row} {col}") == (row, col)
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -239,12 +226,6 @@ def test_mines_are_uniform_over_layouts() -> None:
     assert chi2 < 170 + 5 * math.sqrt(2 * 170)
 
 
-def test_seeds_give_layouts_and_samples_share_them() -> None:
-    task = ENV.tasks("test")[0]
-    layouts = [ENV.hypothesis(Episode.begin(ENV, task, seed=s, sample=k).state) for s in range(5) for k in range(2)]
-    assert layouts[::2] == layouts[1::2] and len(set(layouts)) > 2
-
-
 def test_a_custom_task_keeps_its_setup() -> None:
     task = ENV.task({"rows": 5, "cols": 5, "mines": [[4, 2], [0, 1]]})
     assert dict(task.public) == {"rows": 5, "cols": 5, "mines": 2}
@@ -252,8 +233,7 @@ def test_a_custom_task_keeps_its_setup() -> None:
     assert ENV.hypothesis(Episode.begin(ENV, task).state) == ((0, 1), (4, 2))
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
+@each("change, field",
     [
         ({"rows": 3}, "rows"), ({"cols": 8}, "cols"), ({"rows": True}, "rows"), ({"rows": "5"}, "rows"),
         ({"mines": []}, "mines"), ({"mines": 2}, "mines"), ({"mines": [[0, 1], [0, 1]]}, "mines"),
@@ -265,17 +245,6 @@ def test_a_custom_task_keeps_its_setup() -> None:
 def test_bad_setups_name_the_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(UserError, match=f"{field}.*allowed"):
         ENV.task(PAPER | change)
-
-
-def test_bad_configurations() -> None:
-    with pytest.raises(UserError, match="preset"):
-        Minesweeper(preset="paprica")
-    with pytest.raises(UserError, match="max_turns"):
-        Minesweeper(max_turns=0)
-
-
-def test_registry_finds_it() -> None:
-    assert isinstance(sonde.make("minesweeper", max_turns=5), Minesweeper)
 
 
 def test_the_share_of_first_cells_with_a_mine_and_of_games_won_at_random() -> None:

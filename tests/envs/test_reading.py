@@ -21,6 +21,7 @@ from sonde.envs._shared.answer import begins_another, parse_answer, read_answer,
 from sonde.envs._shared.dialogue import spoken
 from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.envs.text_nav.commands import read_command
+from tests.cases import each
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "replies.md").read_text("utf-8")
 CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
@@ -137,8 +138,8 @@ def whole(s: Situation) -> bool:
 # --- the tables ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", IN_TAGS + MOVES)
-@pytest.mark.parametrize("row", WHOLE, ids=lambda row: row[0])
+@each("name", IN_TAGS + MOVES)
+@each("row", WHOLE, ids=lambda row: row[0])
 def test_where_the_answer_stands(row: tuple[str, str, str, str], name: str) -> None:
     form, *kinds = row
     for s in situations(name):
@@ -147,8 +148,8 @@ def test_where_the_answer_stands(row: tuple[str, str, str, str], name: str) -> N
             holds(s, s.put(form), kinds[bare], form)
 
 
-@pytest.mark.parametrize("name", IN_TAGS + MOVES)
-@pytest.mark.parametrize("row", AROUND, ids=lambda row: row[0])
+@each("name", IN_TAGS + MOVES)
+@each("row", AROUND, ids=lambda row: row[0])
 def test_what_stands_around_it(row: tuple[str, str, str, str], name: str) -> None:
     form, *kinds = row
     kind = kinds[name in MOVES]
@@ -178,7 +179,7 @@ def is_none(s: Situation, step: Step) -> None:
     assert not step.info.keys() & {"guess", "question", "tables"} and step.info.get("action") is None
 
 
-@pytest.mark.parametrize("row", WHOLE + AROUND, ids=lambda row: row[0])
+@each("row", WHOLE + AROUND, ids=lambda row: row[0])
 def test_messages(row: tuple[str, str, str, str]) -> None:
     form, kind = row[0], row[3]
     said = re.sub(PLACES, lambda m: "Is it alive?" if m[0] == "X" else "Is it a dog?", form)
@@ -192,7 +193,7 @@ def test_messages(row: tuple[str, str, str, str]) -> None:
             assert kind == "nothing" and heard == "", text
 
 
-@pytest.mark.parametrize(("name", "plain", "form"), PLAIN, ids=str)
+@each("name, plain, form", PLAIN, ids=str)
 def test_codes_cells_and_questions(name: str, plain: str, form: str) -> None:
     if name in LIBRARIES:
         pytest.importorskip(LIBRARIES[name])
@@ -254,7 +255,7 @@ def test_what_is_said_about_an_answer_never_wins(name: str, data: st.DataObject)
     assert step != s.step(tagged(s.right)), text
 
 
-@pytest.mark.parametrize("name", TALKS)
+@each("name", TALKS)
 def test_conversations_hear_framed_messages_as_plain_ones(name: str) -> None:
     whole = [form for form, *_, talks in AROUND if talks == "X" and "$" not in form]
     for s in situations(name):
@@ -281,7 +282,7 @@ def test_a_refusal_inside_a_message_is_left_in_it() -> None:
 # --- which answer counts ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", IN_TAGS)
+@each("name", IN_TAGS)
 def test_the_papers_rule_takes_the_first_answer(name: str) -> None:
     for s in situations(name):
         first = sonde.build({**s.env.config, "which_answer": "first"})
@@ -295,7 +296,7 @@ def test_the_papers_rule_takes_the_first_answer(name: str) -> None:
         sonde.make(name, which_answer="best")
 
 
-@pytest.mark.parametrize("name", IN_TAGS)
+@each("name", IN_TAGS)
 def test_filters_read_what_the_rules_read(name: str) -> None:
     """The expected gain of a reply is that of the answer in it, under either rule."""
     for ep in golden(name):
@@ -325,9 +326,7 @@ def test_an_answer_that_may_go_on_is_not_whole() -> None:
     assert parse_answer("<Answer>M10</Answer> or <Answer>M1", names.get, unfinished) == 10
 
 
-@pytest.mark.parametrize(
-    "said", ["<Answer>Is it Lis", "<Answer>Is it Mexico", "Hm. <Answer>Is it", "<Think>Is it Rome?"]
-)
+@each("said", ["<Answer>Is it Lis", "<Answer>Is it Mexico", "Hm. <Answer>Is it", "<Think>Is it Rome?"])
 def test_half_a_message_says_nothing(said: str) -> None:
     assert read_message(said) == ""
     ep = Episode.begin(sonde.make("guess_my_city"), sonde.make("guess_my_city").tasks("test")[0]).step(said)
@@ -350,9 +349,7 @@ def test_codes_spelt_out(code: str, between: str) -> None:
     assert join_symbols(between.join(code)) == code
 
 
-@pytest.mark.parametrize(
-    "text", ["23", "2C", "B", "row 2", "B3, C4", "B 3 4", "2 3 4", "", "1.5 2", "²3", "x" * LONGEST]
-)
+@each("text", ["23", "2C", "B", "row 2", "B3, C4", "B 3 4", "2 3 4", "", "1.5 2", "²3", "x" * LONGEST])
 def test_what_is_no_cell(text: str) -> None:
     assert split_cell(text) is None
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, TabularEnv, UserError
@@ -14,6 +12,7 @@ from sonde.envs.river_swim.currents import Labels
 from sonde.envs.river_swim.env import RiverSwim, _named
 from sonde.envs.river_swim.filter import chain, known_downstream, labelled, labellings
 from sonde.testing import check_env
+from tests.cases import each
 
 ENV = RiverSwim()
 HIDDEN = {"order": ["2", "1", "3"], "up": ["B", "A", "B"]}
@@ -48,8 +47,8 @@ def test_optimal_values_by_hand() -> None:
     assert one.optimal_value(Episode.begin(one, one.tasks("train")[0]).state) == 0.005
 
 
-@pytest.mark.parametrize(
-    ("preset", "ends", "value"),
+@each(
+    "preset, ends, value",
     [("length3", "stated", 1.31318), ("length3", "osband", 1.36836), ("length4", "stated", 9.63076)],
 )
 def test_optimal_values_of_the_presets(preset: str, ends: str, value: float) -> None:
@@ -112,8 +111,7 @@ def test_known_downstream_tells_and_settles_the_labelling() -> None:
     assert known_downstream(Episode.begin(env, drawn).state.labels) == drawn.public["known"]
 
 
-@pytest.mark.parametrize(
-    "hidden",
+@each("hidden",
     [
         None, "2B 1A 3B", {}, {"order": ["1", "2", "3"]}, {"order": ["1", "2", "3"], "up": "ABA"},
         {"order": ["1", "2", "2"], "up": ["A"] * 3}, {"order": ["1", "2", "3"], "up": ["A", "B"]},
@@ -126,8 +124,7 @@ def test_bad_hidden_setups_are_refused(hidden: Any) -> None:
         ENV.task(hidden)
 
 
-@pytest.mark.parametrize(
-    "wrong",
+@each("wrong",
     [
         {"preset": "length5"}, {"caves": 1}, {"caves": 8}, {"horizon": 0}, {"sub_episodes": 0}, {"ends": "open"},
         {"max_turns": 0}, {"max_turns": 211}, {"horizon": 5000, "sub_episodes": 3},
@@ -202,14 +199,7 @@ def test_max_turns_cuts_the_last_round_short() -> None:
     assert ep.to_act is None and ep.outcome is not None and ep.outcome.kind == "loss"
 
 
-@given(st.sampled_from("AB"), st.sampled_from(["", '"', "**", "'"]), st.booleans(), st.booleans())
-def test_tunnels_are_read(tunnel: str, around: str, lower: bool, word: bool) -> None:
-    shown = f"{'Tunnel ' if word else ''}{tunnel}"
-    text = f"<Think>A or B?</Think><Answer>{around}{shown.lower() if lower else shown}{around}.</Answer>"
-    assert _named(text) == tunnel
-
-
-@pytest.mark.parametrize("text", ["A or B", "AB", "C", "", "tunnel", "A" * 50, "А", "not A", "tunnel tunnel A"])
+@each("text", ["A or B", "AB", "C", "", "tunnel", "A" * 50, "А", "not A", "tunnel tunnel A"])
 def test_near_tunnels_are_no_tunnels(text: str) -> None:
     assert _named(f"<Answer>{text}</Answer>") is None
 
@@ -280,7 +270,7 @@ def test_values_by_transition_by_hand() -> None:
     assert env.optimal_value(Episode.begin(env, env.tasks("train")[0]).state) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("env", [BY_NEXT, RiverSwim(rewards="transition", ends="osband"), ENV])
+@each("env", [BY_NEXT, RiverSwim(rewards="transition", ends="osband"), ENV])
 def test_the_filter_equals_brute_force(env: RiverSwim) -> None:
     """Posterior and expected gains of every turn against the listing of all labellings."""
     for seed in range(3):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import sonde
 from sonde.core import Episode, TabularFilter, Task, UserError
 from sonde.envs.text_nav.env import TextNav
 from sonde.envs.text_nav.plan import LMRL, Setup
 from sonde.testing import check_env
+from tests.cases import each
 
 FO = TextNav()
 PO = TextNav(preset="po")
@@ -160,7 +160,7 @@ def setups_by_hand(env: TextNav, task: Task, texts: Sequence[str]) -> set[Setup]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("env", [PO, MADE, LOST], ids=["po", "generated", "lost"])
+@each("env", [PO, MADE, LOST], ids=["po", "generated", "lost"])
 def test_the_posterior_is_what_enumeration_leaves(env: TextNav) -> None:
     for index in range(4):
         ep, rng = Episode.begin(env, env.tasks("train")[index]), Random(index)
@@ -241,8 +241,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 ROOMS = SMALL["rooms"]
 
 
-@pytest.mark.parametrize(
-    ("hidden", "field"),
+@each("hidden, field",
     [
         (None, "hidden"), ({}, "hidden"), ({"start": "garden", "size": 3}, "hidden"), (["garden"], "hidden"),
         ({"start": "garden", "house": "lmrl", "plan": SMALL}, "hidden"), ({"start": "moon"}, "hidden: start"),
@@ -280,7 +279,7 @@ def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
         FO.task(hidden)
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [{"preset": "of"}, {"observed": "half"}, {"rooms": 9}, {"preset": "generated", "rooms": 7}, {"max_turns": 0}],
 )
@@ -289,12 +288,7 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
         TextNav(**wrong)
 
 
-def test_configurations_build_again() -> None:
-    assert sonde.build(LOST.config) == LOST
-    assert [TextNav(preset=p).spec.max_turns for p in TextNav.presets] == [15, 15, 60]
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("env", [TextNav(preset="po", observed="full"), LOST], ids=["po", "generated"])
+@each("env", [TextNav(preset="po", observed="full"), LOST], ids=["po", "generated"])
 def test_observed_otherwise_they_keep_the_contract(env: TextNav) -> None:
     check_env(env, episodes=8)

@@ -15,6 +15,7 @@ from sonde.core import AGENT, Episode, Outcome, Rng, Seated, UserError
 from sonde.core.types import Json
 from sonde.envs.word_chaining import chain
 from sonde.envs.word_chaining.env import OPPONENT, WordChaining
+from tests.cases import each
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = WordChaining()
@@ -61,8 +62,8 @@ def test_the_opponent_may_start() -> None:
     assert ep.step(say("acorn")).outcome == Outcome("win", 1.0), "no word begins with n"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "info"),
+@each(
+    "text, kind, info",
     [
         ("apple", "loss", {"result": "unlisted"}),
         ("", "loss", {"result": "unlisted"}),
@@ -93,14 +94,14 @@ def test_the_last_turn_needs_no_reply() -> None:
     assert play("ab", "ba", "ab", words=words, max_turns=2).outcome == Outcome("loss")
 
 
-@pytest.mark.parametrize("text", ["apple", "lie", "east", "<Think>tea</Think>"])
+@each("text", ["apple", "lie", "east", "<Think>tea</Think>"])
 def test_an_opponent_that_breaks_a_rule_ends_the_game_as_a_win(text: str) -> None:
     ep = play("east", text)
     assert ep.outcome == Outcome("win", 1.0)
     assert ep.turns[0].info["result"] == "forfeit" and ep.turns[0].rewards == {"agent": 1.0}
 
 
-@pytest.mark.parametrize("text", ["apple", "box", "<Think>east</Think>"])
+@each("text", ["apple", "box", "<Think>east</Think>"])
 def test_an_opponent_that_cannot_open_passes(text: str) -> None:
     """`box` leaves no reply, which would end the game before the agent has spoken."""
     ep = play(text, first=OPPONENT)
@@ -212,7 +213,7 @@ def test_legal_words_are_those_that_break_no_rule() -> None:
 # --- opponents, tasks, data ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", ["random", "greedy", "minimising"])
+@each("strategy", ["random", "greedy", "minimising"])
 def test_it_plays_with_each_opponent(strategy: str) -> None:
     game = Seated(ENV, {OPPONENT: sonde.make("users:chainer", strategy=strategy)})
     for i in range(5):
@@ -239,32 +240,21 @@ def test_tasks_are_400_lexicons_of_500_words_and_the_start_is_by_lot() -> None:
         assert len({task.public["lexicon"] for task in tasks}) == 400
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@each(
+    "change, message",
     [
-        ({"lexicon": ["a"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "a"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "B"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "b c"]}, "hidden.lexicon"),
-        ({"lexicon": ["a", ""]}, "hidden.lexicon"),
-        ({"lexicon": ["a", "b" * 31]}, "hidden.lexicon"),
-        ({"lexicon": "ab"}, "hidden.lexicon"),
-        ({"first": "me"}, "hidden.first: got 'me', allowed: agent or opponent"),
+        ({"lexicon": ["a"]}, "hidden.lexicon"), ({"lexicon": ["a", "a"]}, "hidden.lexicon"),
+        ({"lexicon": ["a", "B"]}, "hidden.lexicon"), ({"lexicon": ["a", "b c"]}, "hidden.lexicon"),
+        ({"lexicon": ["a", ""]}, "hidden.lexicon"), ({"lexicon": ["a", "b" * 31]}, "hidden.lexicon"),
+        ({"lexicon": "ab"}, "hidden.lexicon"), ({"first": "me"}, "hidden.first: got 'me', allowed: agent or opponent"),
         ({"first": None}, "hidden.first: got None"),
         ({"lexicon": ["ab", "cd"], "first": "opponent"}, "no word can follow another"),
         ({"extra": 1}, "a mapping with lexicon and first"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_setup_is_an_error(change: dict[str, Json], message: str) -> None:
     with pytest.raises(UserError, match=message):
         ENV.task({"lexicon": list(WORDS), "first": "agent", **change})
-
-
-def test_a_bad_configuration_is_an_error() -> None:
-    with pytest.raises(UserError, match="word_chaining: preset: unknown name 'mpt'"):
-        sonde.make("word_chaining", preset="mpt")
-    with pytest.raises(UserError, match="word_chaining: max_turns: got 0"):
-        sonde.make("word_chaining", max_turns=0)
 
 
 def test_the_pools_are_what_the_build_script_gives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from sonde.envs._shared.words import lists as words
 from sonde.envs._shared.words.guessing import encode
 from sonde.envs.word_guess import feedback
 from sonde.envs.word_guess.env import WordGuess
+from tests.cases import each
 
 ENV = WordGuess()
 KINDS = tuple(feedback.N_NUMBERS)
@@ -24,8 +25,8 @@ SETUP = {"vocabulary": ["beast", "boast", "roast", "stoat", "toast", "toxin"], "
 WORD = st.text("abc", min_size=5, max_size=5)
 
 
-@pytest.mark.parametrize(
-    ("secret", "guess", "marks", "bulls", "cows"),
+@each(
+    "secret, guess, marks, bulls, cows",
     [
         ("toast", "toast", "ggggg", 5, 0),
         ("toast", "boast", "bgggg", 4, 0),
@@ -90,12 +91,9 @@ def say(word: str) -> str:
 def test_a_game_by_hand() -> None:
     ep = play(say("Boast"), say("roasts"), say("crane"), say("toast or roast"), say("TOAST"))
     assert [dict(t.info) for t in ep.turns] == [
-        {"result": "feedback", "guess": "boast", "marks": "bgggg"},
-        {"result": "invalid"},
-        {"result": "invalid"},
-        {"result": "invalid"},
-        {"result": "win", "guess": "toast", "marks": "ggggg"},
-    ]
+        {"result": "feedback", "guess": "boast", "marks": "bgggg"}, {"result": "invalid"}, {"result": "invalid"},
+        {"result": "invalid"}, {"result": "win", "guess": "toast", "marks": "ggggg"},
+    ]  # fmt: skip
     lines = ["b: absent", "o: right place", "a: right place", "s: right place", "t: right place"]
     assert ep.turns[0].told.splitlines()[:5] == lines
     assert "Guesses left: 39" in ep.turns[0].told
@@ -103,8 +101,8 @@ def test_a_game_by_hand() -> None:
     assert [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 0.0, 0.0, 0.0, 0.9]
 
 
-@pytest.mark.parametrize(
-    ("kind", "facts", "told"),
+@each(
+    "kind, facts, told",
     [
         ("bulls_cows", {"bulls": 1, "cows": 4}, "bulls 1, cows 4."),
         ("bulls", {"bulls": 1}, "bulls 1."),
@@ -161,8 +159,8 @@ def test_tasks_are_ten_vocabularies_with_every_word_once_the_secret() -> None:
     assert len(set().union(*seen)) == 20 * 40, "no word is in two vocabularies"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@each(
+    "change, message",
     [
         ({"secret": "crane"}, "hidden.secret: got 'crane', allowed: a word of the vocabulary"),
         ({"secret": 3}, "hidden.secret: got 3"),
@@ -189,7 +187,7 @@ def test_a_bad_configuration_is_an_error() -> None:
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_filter_is_brute_force(kind: str) -> None:
     env = WordGuess(feedback=kind)
     for i in range(4):
@@ -216,9 +214,7 @@ def test_an_anagram_is_ruled_out_by_its_own_guess() -> None:
     assert found is not None and list(found.hypotheses) == ["toast"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "attempts"), [("wordle", 2.3075), ("bulls_cows", 2.7975), ("bulls", 3.8675), ("shared_letters", 3.345)]
-)
+@each("kind, attempts", [("wordle", 2.3075), ("bulls_cows", 2.7975), ("bulls", 3.8675), ("shared_letters", 3.345)])
 def test_the_entropy_strategy_finds_every_word(kind: str, attempts: float) -> None:
     """The means were measured on these vocabularies when they were made; ties may fall otherwise elsewhere."""
     env, agent = WordGuess(feedback=kind), sonde.make("agents:entropy")

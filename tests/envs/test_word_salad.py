@@ -16,6 +16,7 @@ from sonde.envs.customer_service.products import products
 from sonde.envs.customer_service.reading import read as read_customer
 from sonde.envs.guess_my_city.resident import heard_as
 from sonde.envs.twenty_questions.room import read as read_answerer
+from tests.cases import each
 
 GLUE = re.findall(
     r"\S+",
@@ -52,7 +53,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("env", READERS)
+@each("env", READERS)
 def test_any_order_of_known_words_is_read(env: str) -> None:
     for seed in range(MESSAGES):
         said = salad(env, seed)
@@ -62,6 +63,6 @@ def test_any_order_of_known_words_is_read(env: str) -> None:
             raise AssertionError(f"{said!r}: {error!r}") from error
 
 
-@pytest.mark.parametrize("said", ["My guess is", "now?", "Is it now.", "Could it be my guess is that it is a"])
+@each("said", ["My guess is", "now?", "Is it now.", "Could it be my guess is that it is a"])
 def test_frames_around_nothing_ask_nothing(said: str) -> None:
     assert read_answerer(said).claim is None

@@ -73,11 +73,8 @@ def test_what_the_index_knows_of_a_trajectory(tmp_path: Path, play, seats) -> No
     assert (other.turns, other.tokens) == (3, sum(u.prompt + u.completion for u in sampled)) and other.tokens > 90
     assert (other.kind, other.success, other.score, other.truncated) == (None, None, None, None)
     assert (third.kind, third.success, third.score, third.tags) == (
-        "win",
-        False,
-        1.0,
-        '{"group": "mastermind", "step": "3"}',
-    )
+        "win", False, 1.0, '{"group": "mastermind", "step": "3"}',
+    )  # fmt: skip
     assert (last.error, last.failed, one.failed) == ("WorldError: ? lost", True, False)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import sonde
 from sonde.core import Act, Action, Completion, Episode, Frozen, StoreError, Trajectory, Turn, UserError
-from sonde.runs.store import Key, Run, RunWriter, StoreWarning, writer
+from sonde.runs.store import Key, Run, RunWriter, writer
 from sonde.runs.store.codec import encode
 
 CONFIG = {"env": {"name": "mastermind"}, "seats": [{"k": 1}], "temperature": 0.7}
@@ -254,16 +254,3 @@ def test_a_run_survives_being_killed_at_any_moment(tmp_path: Path) -> None:
         assert stored == list(range(len(stored)))  # none twice, none missing in between
         assert promised <= set(stored)
     assert promised
-
-
-def test_a_torn_shard_is_read_up_to_the_tear_and_continued(tmp_path: Path, play) -> None:
-    write(tmp_path, play(2))
-    with RunWriter.open(tmp_path, CONFIG) as run:
-        run.append(play(1, first=2)[0])
-    shard = tmp_path / "trajectories-00000.jsonl.zst"
-    shard.write_bytes(shard.read_bytes()[:-5])
-    assert len(Run.load(tmp_path)) == 2
-    with pytest.warns(StoreWarning, match="cut"), RunWriter.open(tmp_path, CONFIG) as run:
-        assert len(run.finished) == 2
-        run.append(play(1, first=2)[0])
-    assert [encode(t) for t in Run.load(tmp_path)] == [encode(t) for t in play(3)]

@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from sonde.core import (
-    ContractError,
-    Env,
-    Rng,
-    View,
-)
+from sonde.core import ContractError, Env, Rng, View
 from sonde.testing import RULES, Probe, check_env, digest, hostile, huge
 from sonde.testing.play import _in_order_but_for_a_letter
+from tests.cases import each
 
 from ..broken import (
     Ambient,
@@ -55,38 +51,30 @@ BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Nameless, "spec_is_complete", "spec.name is 'hunt'"),
     (Stubborn, "presets_are_listed", "an unknown preset is accepted"),
     (Fixed, "max_turns_can_be_set", "gives spec.max_turns = 8"),
-    (Forgetful, "config_builds_an_equal_environment", "build"),
-    (Renumbered, "tasks_are_values", "calls itself"),
+    (Forgetful, "config_builds_an_equal_environment", "build"), (Renumbered, "tasks_are_values", "calls itself"),
     (Overlapping, "train_and_test_are_disjoint", "is in train too"),
     (Fragile, "no_setup_is_a_user_error", "has no attribute 'lower'"),
     (Unseeded, "open_tasks_differ_by_seed", "one and the same world"),
     (Ambient, "episodes_are_deterministic", "was played twice and differs"),
     (Ambient, "interleaved_episodes_equal_sequential_ones", "come out differently"),
-    (Ambient, "states_are_values", "two steps from one state differ"),
-    (Ambient, "episodes_replay", "replay told"),
+    (Ambient, "states_are_values", "two steps from one state differ"), (Ambient, "episodes_replay", "replay told"),
     (Mute, "messages_alternate", "told nothing since"),
     (Endless, "hostile_text_is_harmless", "goes on after spec.max_turns = 8"),
     (Generous, "legal_play_keeps_the_bounds", "a reward of 2.0 is outside spec.reward_range"),
-    (Templating, "hostile_text_is_harmless", ""),
-    (Parroting, "huge_text_is_harmless", "was answered with"),
+    (Templating, "hostile_text_is_harmless", ""), (Parroting, "huge_text_is_harmless", "was answered with"),
     (Gullible, "hostile_text_is_harmless", "wins without a legal answer"),
-    (Eager, "hedging_never_wins", "wins by hedging"),
-    (Unhashable, "states_are_values", "unhashable"),
-    (Thawed, "states_are_values", "step.told is a dict"),
-    (Recounting, "episodes_replay", "not JSON serializable"),
+    (Eager, "hedging_never_wins", "wins by hedging"), (Unhashable, "states_are_values", "unhashable"),
+    (Thawed, "states_are_values", "step.told is a dict"), (Recounting, "episodes_replay", "not JSON serializable"),
     (Pointing, "nothing_leaks", "legal depends on what is hidden"),
     (Noting, "nothing_leaks", "info depends on what is hidden"),
     (Hinting, "nothing_leaks", "the first message depends"),
     (Confessing, "hidden_answer_is_never_told", "is told the hidden answer"),
-    (Lopsided, "outcomes_are_probabilities", "sum to 0.9"),
-    (Biased, "outcomes_are_probabilities", "comes in 0."),
+    (Lopsided, "outcomes_are_probabilities", "sum to 0.9"), (Biased, "outcomes_are_probabilities", "comes in 0."),
     (Doubting, "equal_public_parts_have_equal_priors", "rules out the truth"),
     (Doubting, "posteriors_are_consistent", "rules out the truth"),
-    (Vain, "posteriors_are_consistent", "filter.entropy is"),
-    (Boastful, "best_question_is_best", "best_question says"),
-    (Hasty, "best_question_is_best", "only"),
-    (Deaf, "gains_add_up", "gains sum to"),
-]
+    (Vain, "posteriors_are_consistent", "filter.entropy is"), (Boastful, "best_question_is_best", "best_question says"),
+    (Hasty, "best_question_is_best", "only"), (Deaf, "gains_add_up", "gains sum to"),
+]  # fmt: skip
 
 
 def test_a_sound_environment_passes() -> None:
@@ -94,7 +82,7 @@ def test_a_sound_environment_passes() -> None:
     check_env(Filtered(), episodes=40)
 
 
-@pytest.mark.parametrize(("cls", "rule", "says"), BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
+@each("cls, rule, says", BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
 def test_every_broken_promise_is_caught(cls: Any, rule: str, says: str) -> None:
     with pytest.raises(Exception) as caught:
         RULES[rule](Probe(env=cls(), episodes=100))
@@ -145,8 +133,8 @@ def test_huge_replies_are_huge() -> None:
     assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
 
 
-@pytest.mark.parametrize(
-    ("answer", "said", "named"),
+@each(
+    "answer, said, named",
     [
         ("set coarser", "setittoacoarser", True),
         ("set coarser", "setittoacoarse", True),

@@ -23,9 +23,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from sonde.core.errors import Halted, UserError, WorldError, invalid
 from sonde._util.extras import lacking
 from sonde._util.workers import LAST, PATIENCE, Message, Work, perform
+from sonde.core.errors import Halted, UserError, WorldError, invalid
 
 try:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told of what is done here

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sonde._util.argument_checks import Checked, checked
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -38,10 +39,10 @@ from sonde.core import (
     play_act,
     run_sync,
 )
-from sonde._util.argument_checks import Checked, checked
 from sonde.core.config import parts_of
-from .limits import Breaker, Meter, silenced
 from sonde.models.remote.adapting import Adapted, Refusal, keep, recall
+
+from .limits import Breaker, Meter, silenced
 from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]

@@ -25,6 +25,9 @@ from typing import Any
 import orjson
 import yaml
 
+from sonde._util.argument_checks import Checked, checked
+from sonde._util.folders import write_atomically
+from sonde._util.workers import Local, Workers, divided
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -42,13 +45,11 @@ from sonde.core import (
     invalid,
     run_sync,
 )
-from sonde._util.argument_checks import Checked, checked
-from sonde._util.folders import write_atomically
 from sonde.core.types import Json
-from sonde._util.workers import Local, Workers, divided
-from sonde.evaluation.evaluate import Evaluation, rows_of, summarise
 from sonde.evaluation.display_names import label
+from sonde.evaluation.evaluate import Evaluation, rows_of, summarise
 from sonde.models.remote.served_weights import kept_imprint, served_models, tie
+
 from .rollout import Key, OnDone, Plan, record, seated
 from .store import Run, discard, discard_unplayed, scoring
 from .store.index import WRITERS

@@ -25,8 +25,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from sonde.core import Env, Task, UserError, invalid
 from sonde._util.text_files import compose, read_text
+from sonde.core import Env, Task, UserError, invalid
 from sonde.core.types import Json
 from sonde.envs.twenty_questions.knowledge import knowledge
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
-from sonde.core import StoreError, Trajectory, UserError, invalid
 from sonde._util.argument_checks import checked
+from sonde.core import StoreError, Trajectory, UserError, invalid
 
 from .codec import loads
 from .folder import read_config

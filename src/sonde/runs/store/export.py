@@ -14,12 +14,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from .parquet import pyarrow, reader, reading, writer
-from sonde.core import AGENT, StoreError, UserError
 from sonde._util.argument_checks import checked
+from sonde.core import AGENT, StoreError, UserError
+
 from . import Run
 from .codec import dumps
 from .index import entry
+from .parquet import pyarrow, reader, reading, writer
 
 GROUP = 256
 """Episodes per row group."""

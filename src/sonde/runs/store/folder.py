@@ -26,10 +26,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from sonde.core import StoreError, UserError, content_hash, identity, invalid
-from sonde.core.config import difference
 from sonde._util.extras import DISTRIBUTION
 from sonde._util.folders import write_atomically
+from sonde.core import StoreError, UserError, content_hash, identity, invalid
+from sonde.core.config import difference
 from sonde.core.registry import describe_reach, recorded_names
 
 FORMAT = 2

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from sonde.core import UserError
 from sonde._util.folders import sync_folder
+from sonde.core import UserError
 
 from .frames import frames, make_frame
 

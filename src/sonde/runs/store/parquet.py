@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sonde.core import StoreError
 from sonde._util.extras import need
+from sonde.core import StoreError
 
 
 def pyarrow(module: str = "pyarrow") -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from sonde.core import Trajectory
 from sonde._util.argument_checks import checked
+from sonde.core import Trajectory
 
 from .annotations import Annotation, read_annotations
 from .codec import encode

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from filelock import FileLock
 
-from sonde.core import StoreError, Trajectory, UserError, invalid
 from sonde._util.argument_checks import checked
+from sonde.core import StoreError, Trajectory, UserError, invalid
 
 from .codec import encode
 from .finished import Finished
