@@ -26,7 +26,7 @@ from sonde.train.folder import COMMAND, made_by
 from sonde.train.gather import Game, trajectories
 from sonde.train.learn import NEEDED, learn, learn_online
 from sonde.train.presets import PRESETS, Training
-from sonde.viewer.histories import HISTORY
+from sonde.viewer.training_history import HISTORY
 
 from . import tables
 from .again import again

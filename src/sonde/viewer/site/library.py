@@ -25,8 +25,8 @@ from sonde.store import Run, StoreWarning, annotation_names
 from sonde.store.folder import CONFIG, DEEP, read_config
 from sonde.store.index import logs
 
-from ..histories import HISTORY
-from .kept import Kept
+from ..training_history import HISTORY
+from .evaluation_file import EvaluationFile
 
 OPEN = 8
 """Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
@@ -119,7 +119,7 @@ class Shelf:
             return self._known[what]
 
     @property
-    def evaluation(self) -> Kept | None:
+    def evaluation(self) -> EvaluationFile | None:
         """None where the run was not evaluated, or where that does not read."""
         return self.once("evaluation", self._read_evaluation)[0]
 
@@ -128,11 +128,11 @@ class Shelf:
         """Why the evaluation does not read; empty where it does, or where there is none."""
         return self.once("evaluation", self._read_evaluation)[1]
 
-    def _read_evaluation(self) -> tuple[Kept | None, str]:
+    def _read_evaluation(self) -> tuple[EvaluationFile | None, str]:
         if not (self.folder / EVALUATION).is_file():
             return None, ""
         try:
-            kept = Kept(self.folder)
+            kept = EvaluationFile(self.folder)
             _ = kept.summary
         except (UserError, StoreError) as e:
             return None, str(e)

@@ -39,10 +39,10 @@ from sonde.core.registry import fields_of_access
 from sonde.core.types import Json
 
 from ..boards import draw
-from ..text import pieces
+from ..templating import pieces
 from .library import Library, Shelf
-from .links import whole
-from .moments import Bar, Best, best_of, known, wordy
+from .links import parse_whole
+from .replay import Bar, BestQuestion, describe_posterior, has_long_names, search_best
 
 USUAL = "wordle"
 GAMES = 50
@@ -63,7 +63,7 @@ class Game:
     episodes: list[Episode]
     origin: tuple[str, str, int] | None = None
     shown: bool = False
-    hint: Best | None = None
+    hint: BestQuestion | None = None
     notice: str = ""
     instead: str = ""
     outside: Sequence[str] = ()
@@ -112,7 +112,7 @@ class GamePage:
     start: float | None
     left: int | None
     bars: Sequence[Bar]
-    hint: Best | None
+    hint: BestQuestion | None
     notice: str
     answers: Sequence[str]
     talks: bool
@@ -122,9 +122,9 @@ class GamePage:
     command: str
 
     @property
-    def wordy(self) -> bool:
+    def has_long_names(self) -> bool:
         """Whether names of hypotheses take a line of their own."""
-        return wordy(self.bars)
+        return has_long_names(self.bars)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,11 +173,11 @@ class Games:
         env = make(name, **({"preset": form["preset"]} if form.get("preset") else {}))
         tasks = env.tasks(form.get("split") or "test")
         # As in `sonde play`: a person's own game need not be repeatable, and the task is named at the end.
-        index = secrets.randbelow(len(tasks)) if not form.get("task") else whole("task", form["task"])
+        index = secrets.randbelow(len(tasks)) if not form.get("task") else parse_whole("task", form["task"])
         if index >= len(tasks):
             raise invalid("task", index, f"0 to {len(tasks) - 1}")
         others = _others(env)
-        begun = Episode.begin(env, tasks[index], seed=whole("seed", form.get("seed") or "0"))
+        begun = Episode.begin(env, tasks[index], seed=parse_whole("seed", form.get("seed") or "0"))
         return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
 
     def take_over(self, library: Library, run: str, identity: str, turn: int, *, agreed: bool = False) -> str:
@@ -218,7 +218,7 @@ class Games:
             if "say" in form:
                 _say(game, form["say"])
             elif "back" in form:
-                _back(game, whole("back", form["back"]))
+                _back(game, parse_whole("back", form["back"]))
             elif "show" in form:
                 game.shown = form["show"] == "1"
             elif "hint" in form:
@@ -305,7 +305,7 @@ def _hint(game: Game) -> None:
     if f is None:
         game.notice = "This environment has no exact posterior, so there is no hint."
     else:
-        game.hint = best_of(f, lambda answer: bare(game.env.say(answer)))
+        game.hint = search_best(f, lambda answer: bare(game.env.say(answer)))
 
 
 def programs(env: Env[Any]) -> list[str]:
@@ -333,7 +333,7 @@ def _page(key: str, game: Game) -> GamePage:
     over, f = ep.outcome is not None, ep.filter()
     shown = game.shown or over
     answers = [] if over else list(env.actions(ep.state) or ())
-    facts = known([f], ep, (), blind=not over) if f is not None and shown else None
+    facts = describe_posterior([f], ep, (), blind=not over) if f is not None and shown else None
     return GamePage(
         title=f"{env.spec.name.replace('_', ' ')}, played here",
         id=key,

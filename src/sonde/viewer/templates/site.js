@@ -33,7 +33,7 @@ async function fill(within) {
     place.setAttribute("aria-busy", "true");
     place.innerHTML = await fetched(path).catch(() => "<p>It does not answer; is sonde view still running?</p>");
     place.removeAttribute("aria-busy");
-    if (place.querySelector(".moments")) show(at, false);
+    if (place.querySelector(".replay")) show(at, false);
   }
 }
 
@@ -147,7 +147,7 @@ function moment(to) {
   const unknown = /** @type {number[]} */ (JSON.parse(left.dataset.entropy ?? "[]"));
   const i = Math.min(to, counts.length - 1);
   const when = to ? `after turn ${to}` : "before turn 1";
-  left.textContent = `${counts[i].toLocaleString("en")} possible, ${unknown[i].toFixed(2)} bits unknown, ${when}`;
+  left.textContent = `${counts[i].toLocaleString("en")} possible, ${unknown[i].toFixed(2)} bits of entropy, ${when}`;
   return left.textContent;
 }
 
