@@ -18,7 +18,7 @@ from .invoke import failure, run
 
 
 @pytest.mark.parametrize(("options", "why"), [
-    (["nowhere"], "view: nowhere: no such folder"),
+    (["nowhere"], "view: got nowhere, allowed: an existing folder"),
     (["."], "no run folder and no training in it"),
     ([".", "--port", "99999"], "--port: got 99999, allowed: 0 to 65535"),
     ([".", "--episodes", "3"], "--episodes: got 3, allowed: nothing without --export"),

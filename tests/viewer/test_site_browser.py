@@ -16,7 +16,7 @@ import pytest
 from sonde.run import reopen, rescore
 from sonde.store import Run, RunWriter
 from sonde.viewer.site.library import Library
-from sonde.viewer.site.server import started
+from sonde.viewer.site.server import start_server
 
 from .conftest import Tab, named
 
@@ -36,7 +36,7 @@ class Served:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        asked = asyncio.run_coroutine_threadsafe(started(self.library, 0), self._loop)
+        asked = asyncio.run_coroutine_threadsafe(start_server(self.library, 0), self._loop)
         self._runner, self.address = asked.result(30)
 
     def close(self) -> None:
@@ -270,7 +270,7 @@ def test_nothing_that_was_said_becomes_markup(tab: Tab, served: Served) -> None:
     for address in (*said, *(f"episode/{name}/{t.id}" for t in shelf.run[:3])):
         page.goto(served.address + address)
         if address.startswith("episode"):
-            page.locator(".moments").wait_for()
+            page.locator(".replay").wait_for()
             page.get_by_role("button", name="tokens").first.click()
             page.locator(".call").first.wait_for()
         assert page.title() != "taken"
@@ -291,7 +291,7 @@ def test_pages_fit_a_telephone_in_both_themes(chromium: Any, served: Served, the
         tab.page.goto(served.address + address)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400, address
     tab.page.goto(episode(served, "random"))
-    tab.page.locator(".moments").wait_for()
+    tab.page.locator(".replay").wait_for()
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400
     seen = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (seen == "rgb(20, 23, 27)") == (theme == "dark")

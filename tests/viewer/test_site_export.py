@@ -46,7 +46,7 @@ def test_whole_groups_are_written_up_to_a_number_of_episodes(site: Path, library
 def test_what_comes_on_demand_is_in_place(site: Path, library: Library) -> None:
     name = named(library, "random")
     page = next((site / "episode" / name).glob("*.html")).read_text("utf-8")
-    assert 'class="moments"' in page and "<svg" in page and " data-fragment=" not in page
+    assert 'class="replay"' in page and "<svg" in page and " data-fragment=" not in page
     assert "Won within n turns" in (site / "run" / f"{name}.html").read_text("utf-8")
     assert "Won within n turns" in (site / "report.html").read_text("utf-8")
 
@@ -97,7 +97,7 @@ def test_only_the_search_may_run_a_script_that_lies_beside_it(site: Path, librar
 
 def test_what_is_left_out_is_said_with_what_brings_it(runs: Path, library: Library, tmp_path: Path) -> None:
     told: list[str] = []
-    site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), told=told.append).parent
+    site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), on_progress=told.append).parent
     assert told[0].startswith("sonde: 2 of 3 comparisons of two runs are not in this folder")
     assert "`--comparisons 3` writes them all" in (site / "index.html").read_text("utf-8")
     ((a, b),) = [(path.parent.name, path.stem) for path in (site / "compare").rglob("*.html")]
