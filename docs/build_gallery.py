@@ -13,8 +13,8 @@ from pathlib import Path
 
 import sonde
 from sonde.core import Episode, playthrough
-from sonde.viewer.boards import FAMILIES, draw
-from sonde.viewer.boards.chat import chat
+from sonde.viewer.boards import FAMILIES, draw_board
+from sonde.viewer.boards.chat import draw_chat
 from sonde.viewer.templating import STYLE, asset
 
 PICTURES = Path(__file__).parent / "gallery"
@@ -30,8 +30,8 @@ def _picture(name: str) -> str:
     preset = sonde.make(name).spec.preset
     text = (folder / f"{name}.{preset}.0.txt").read_text("utf-8")
     ep: Episode = playthrough.read(text).play()
-    svg = draw(ep, reveal=True, name=name) if name in FAMILIES else None
-    return svg or chat(ep).svg(name)
+    svg = draw_board(ep, reveal=True, name=name) if name in FAMILIES else None
+    return svg or draw_chat(ep).to_svg(name)
 
 
 def _standing(svg: str) -> str:

@@ -55,7 +55,7 @@ def templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(pieces=pieces, plain=plain)
+    env.filters.update({"pieces": pieces, "plain": plain})
     causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
     env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes)
     return env

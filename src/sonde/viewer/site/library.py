@@ -1,8 +1,8 @@
 """The run and training folders below the given places, read again when they change.
 
 A folder with `config.json` and logs is a run, one with `history.jsonl` a training. Sizes and times of its files show
-whether a run has changed; only then its logs are read, and only their new part. A few runs are open at a time, so memory
-is bounded.
+whether a run has changed; only then its logs are read, and only their new part. A few runs are open at a time, which
+bounds memory.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from sonde.core.plain import Piece, plain
 from sonde.core.registry import fields_of_access
 from sonde.core.types import Json
 
-from ..boards import draw
+from ..boards import draw_board
 from ..templating import pieces
 from .library import Library, Shelf
 from .links import parse_whole
@@ -341,7 +341,7 @@ def _page(key: str, game: Game) -> GamePage:
         preset=env.spec.preset,
         opening=pieces(untagged(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4),
         moves=_moves(game, shown),
-        board=draw(ep, reveal=over, live=True),
+        board=draw_board(ep, reveal=over, live=True),
         turn=len(ep.turns) + (not over),
         max_turns=env.spec.max_turns,
         over=over,

@@ -17,7 +17,7 @@ from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserErro
 from sonde.elicit import Elicited
 from sonde.scoring import as_assumed
 
-from ..boards import draw
+from ..boards import draw_board
 from ..templating import compact
 from .library import Library, Shelf
 
@@ -100,7 +100,7 @@ def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> 
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act in (AGENT, None)]
     except ReplayError as e:
         return ReplayPart(n=0, boards=(), believed=0, why=f"It cannot be played again: {compact(str(e))}", **nothing)
-    boards = [svg for i, ep in enumerate(stages) if (svg := draw(ep, name=f"b{i}")) is not None]
+    boards = [svg for i, ep in enumerate(stages) if (svg := draw_board(ep, name=f"b{i}")) is not None]
     filters = _update_filters(shelf, t, stages)
     if not filters:
         return ReplayPart(n=len(stages), boards=boards, believed=0, why=_explain_no_posterior(shelf, t), **nothing)
