@@ -75,7 +75,7 @@ def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Pa
 def test_what_was_said_is_searched_in_a_folder(tab: Tab, folder: Path) -> None:
     page = tab.page
     page.goto(folder.as_uri())
-    page.get_by_label("said in any run").fill("ONERROR")
+    page.get_by_label("search conversations").fill("ONERROR")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?text=ONERROR")
     page.locator("[data-search]", has_text="That is all").wait_for()
@@ -91,7 +91,7 @@ def test_what_was_said_is_searched_in_a_folder(tab: Tab, folder: Path) -> None:
     page.wait_for_url("**/episode/**")
     assert page.locator(".turn.now", has_text="onerror").count() == 1
     page.get_by_role("link", name="mastermind").first.click()
-    page.get_by_label("said").fill("nobody said this")
+    page.get_by_label("search conversations").fill("nobody said this")
     page.keyboard.press("Enter")
     page.locator("[data-search]", has_text="0 hits in 4 episodes. That is all.").wait_for()
     assert "/search/" in page.url

@@ -104,7 +104,7 @@ def test_an_episode_is_stepped_through_by_keys(tab: Tab, served: Served) -> None
     after_one = told.inner_text()
     assert after_one.endswith("after turn 1") and page.locator("#said").inner_text().startswith("turn 1 of")
     page.keyboard.press("k")
-    assert told.inner_text().startswith("16 possible, 4.00 bits unknown")
+    assert told.inner_text().startswith("16 possible, 4.00 bits of entropy")
     assert page.locator(".shot:not([hidden])").count() == 1
     widths = page.eval_on_selector_all(".beliefs .bar b", "bars => bars.map(b => b.style.width)")
     assert set(widths) == {"6.25%"}
@@ -141,7 +141,7 @@ def test_samples_stand_side_by_side(tab: Tab, served: Served) -> None:
 def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
     page = tab.page
     page.goto(f"{served.address}run/{named(served.library, 'llm')}")
-    page.get_by_label("said").fill("onerror")
+    page.get_by_label("search conversations").fill("onerror")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search/**?text=onerror")
     assert page.locator(".hits mark").first.inner_text() == "onerror"
@@ -150,7 +150,7 @@ def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
 def test_all_runs_are_searched_from_the_first_page(tab: Tab, served: Served) -> None:
     page = tab.page
     page.goto(served.address)
-    page.get_by_label("said in any run").fill("onerror")
+    page.get_by_label("search conversations").fill("onerror")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?text=onerror")
     assert page.locator(".hits mark").first.inner_text() == "onerror"
@@ -244,7 +244,7 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
             page.locator("[data-swap=list] tbody tr").nth(3).wait_for()
             assert page.locator("[data-swap=headline] b").first.inner_text() == "4"
             assert page.evaluate("window.mark") == 1
-            assert page.locator("[data-swap=figures]").inner_text().startswith("This run was not evaluated")
+            assert page.locator("[data-swap=figures]").inner_text().startswith("This run is not evaluated")
             rescore(reopen(Run.load(tmp_path / "growing")), tmp_path / "growing")
             page.locator("[data-swap=figures] figure svg").first.wait_for(timeout=60_000)
             assert page.locator("[data-swap=status]").inner_text().startswith("evaluated")

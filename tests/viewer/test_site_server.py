@@ -116,7 +116,7 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
 
 
 @pytest.mark.parametrize(("path", "why"), [
-    ("nothing/here", "address: got"), ("run/nobody", "one of the 4 runs"), ("play/nobody", "no game"),
+    ("nothing/here", "address: got"), ("run/nobody", "one of the 4 runs"), ("play/nobody", "a game in progress"),
     ("compare", "compare: got no run"), ("assets/site.js", "assets: got"),
     ("group/{run}/x/²", "seed: got"), ("training/x", "one of the 1 trainings"),
 ])  # fmt: skip

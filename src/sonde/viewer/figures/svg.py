@@ -81,7 +81,7 @@ def _replace_colours(tag: str, name: str) -> str:
 
 
 def _replace_id(tag: str, found: str, name: str) -> str:
-    """The class of an agent's artist, nothing for other groups, and a prefixed id for what is referred to."""
+    """The class of an agent's artist, nothing for other groups, and a prefixed id for other elements."""
     if _CLASS.fullmatch(found):
         return f' class="of-agent {found}"'
     return "" if tag.startswith("<g ") else f' id="{name}-{found}"'

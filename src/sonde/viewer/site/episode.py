@@ -128,7 +128,7 @@ def _read_notes(shelf: Shelf, t: Trajectory) -> dict[int | None, list[tuple[str,
 
 @dataclass(frozen=True)
 class Bubble:
-    """A message: of a seat, or `told` to the agent."""
+    """A message of a seat, or one that the agent receives (`told`)."""
 
     seat: str
     text: Sequence[Piece]
@@ -229,7 +229,7 @@ def _describe_turn(turn: Turn, known: Row, belief: tuple[float, float] | None, l
 
 
 def _describe_act(act: Act, limit: int) -> list[Bubble]:
-    """What a seat said and, unless that is the same, what the agent was told then."""
+    """The message of a seat and, unless it is the same, the one that the agent received then."""
     completions: Sequence[Any] = act.action.completions
     thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
     note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""

@@ -139,7 +139,7 @@ def describe_posterior(
     for i, f in enumerate(filters):
         belief = f.belief()
         sizes.append(len(belief))
-        for h, p in belief.top(TOP):  # late moments weigh more, since at first all are alike
+        for h, p in belief.top(TOP):  # late moments weigh more, since the prior is often uniform
             weights[h] = max(weights.get(h, 0.0), p * (1 + i))
     picked = sorted(weights, key=lambda h: -weights[h])[:ROWS]
     asked, table = _normalise_beliefs(beliefs)

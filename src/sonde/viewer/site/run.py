@@ -70,7 +70,7 @@ class TaskRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Facet:
-    """The episodes whose tag has a value."""
+    """The episodes with one value of a tag."""
 
     tag: str
     value: str
@@ -228,7 +228,7 @@ def draw_summary(shelf: Shelf) -> str:
 
 
 def draw_run(folder: str) -> str:
-    """All figures of a run folder as HTML. Stands at the top of a module, for other processes."""
+    """All figures of a run folder as HTML; a function of the module, so that another process can call it."""
     try:
         (section,) = group_by_environment(read_runs([Path(folder)]))
     except UserError as e:  # an environment's version, an evaluation of other episodes

@@ -93,7 +93,7 @@ class _Search:
     def search_run(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
         """Search a run from an episode on. Return the episode to go on with, None at the end, and the number of all."""
         found = select_episodes(shelf, {**query, "sort": "stored", "group": ""})
-        needle = dumps(self.text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
+        needle = dumps(self.text)[1:-1].lower().strip()  # encoded as in the records, so that few of them must be parsed
         at = start
         while self.text and at < len(found) and not self.over:
             if needle in found.record(at).lower():
@@ -135,7 +135,7 @@ def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
         except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
         if following is not None:
-            at = library.run(shelf.name).name  # asked for, so it stays open until the search goes on
+            at = library.run(shelf.name).name  # opened again, so that it stays open for the next answer
             break
         if not library.held(shelf):
             shelf.close()
