@@ -99,14 +99,14 @@ def test_what_is_left_out_is_said_with_what_brings_it(runs: Path, library: Libra
     told: list[str] = []
     site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), on_progress=told.append).parent
     assert told[0].startswith("sonde: 2 of 3 comparisons of two runs are not in this folder")
-    assert "`--comparisons 3` writes them all" in (site / "index.html").read_text("utf-8")
+    assert "`--comparisons 3` writes all" in (site / "index.html").read_text("utf-8")
     ((a, b),) = [(path.parent.name, path.stem) for path in (site / "compare").rglob("*.html")]
     (third,) = {named(library, label) for label in ("random", "entropy", "llm")} - {a, b}
     for name, missing in ((a, [third]), (b, [third]), (third, [a, b])):
         text = unescape((site / "run" / f"{name}.html").read_text("utf-8"))
         said = re.search(r"not compared in this folder with ([^;]*);", text)
         assert said is not None and sorted(said[1].split(", ")) == sorted(missing)
-        assert "2 of 6 episodes are in this folder, `--episodes 6` writes them all" in text
+        assert "2 of 6 episodes are in this folder, `--episodes 6` writes all" in text
     assert not any("<template" in path.read_text("utf-8") for path in (site / "episode").rglob("*.html"))
 
 

@@ -1,4 +1,4 @@
-"""Runs as HTML pages: a self-contained report, or a site to browse (`site`); neither loads anything from other hosts."""
+"""Runs as HTML pages: a self-contained report, or a site to browse (`site`), loading nothing from other hosts."""
 
 from .report import write_report
 
