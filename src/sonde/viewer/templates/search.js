@@ -88,7 +88,7 @@ function search(place) {
     let over = "";
     for (let i = 0; i < HITS && !over; i++) {
       const { value, done } = await next.next().catch((why) => ({ value: why, done: true }));
-      if (done) over = value instanceof Error ? value.message : "That is all.";
+      if (done) over = value instanceof Error ? value.message : "No more hits.";
       else list.append(item(value, text.length, runs.length > 1));
     }
     const [n, read] = [list.children.length, count.read];
