@@ -47,7 +47,7 @@ def test_what_cannot_be_read_costs_nothing_and_is_told() -> None:
     games = Games()
     key = begin(games)
     games.do(key, {"say": "twelve"})
-    assert games.page(key).moves == [] and "costs nothing" in games.page(key).notice
+    assert games.page(key).moves == [] and "costs no turn" in games.page(key).notice
     games.do(key, {"say": SCRIPT})
     assert SCRIPT not in render(games.page(key), Links(1))
     games.do(key, {"say": "   "})
