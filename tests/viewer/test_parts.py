@@ -56,7 +56,7 @@ def test_losses_are_means_per_episode_and_add_up_to_what_was_on_offer() -> None:
     assert found.taken == (0.5, 0.5, 0.0)
     assert found.lost["poor"] == (1.0, 0.0, 0.0) and found.lost["format"] == (1.5, 0.0, 0.0)
     assert sum(found.lost["nothing"]) == sum(found.lost["invalid"]) == 0.0
-    assert found.offered == 3.5  # (3 + 1 + 3) / 2
+    assert found.best_bits == 3.5  # (3 + 1 + 3) / 2
     assert (found.prior, found.unknown) == (3.0, 1.5)
     assert compute_losses([unplayed], {"c": []}, 3) is None
 

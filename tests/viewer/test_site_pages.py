@@ -122,7 +122,9 @@ def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
     assert falling == sorted(falling, reverse=True)
     parts = episodes.list_episodes(shelf, {"group": "kind", "sort": "-turns"}).lines
     assert [(e.kind, -e.turns) for e in parts] == sorted((e.kind, -e.turns) for e in parts)
-    assert [e.part("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].part("") == ""
+    assert [e.group_heading("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].group_heading(
+        ""
+    ) == ""
 
 
 @pytest.mark.parametrize(("query", "why"), [
@@ -261,4 +263,4 @@ def test_links_are_relative_and_say_what_they_mean() -> None:
     assert live() == "../../" and Links()() == "./"
     assert static("run", "a", sort="x") == "../run/a.html?sort=x" and static() == "../index.html"
     assert static.has("run", "a") and not static.has("run", "b") and live.has("run", "b")
-    assert Links(query={"sort": "x", "page": "2"}).here(page="") == "?sort=x"
+    assert Links(query={"sort": "x", "page": "2"}).with_query(page="") == "?sort=x"

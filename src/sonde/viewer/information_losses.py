@@ -61,7 +61,7 @@ class Losses:
     """Posterior entropy when the episode ended."""
 
     @property
-    def offered(self) -> float:
+    def best_bits(self) -> float:
         return sum(self.taken) + sum(map(sum, self.lost.values()))
 
     @property

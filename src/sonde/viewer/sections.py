@@ -57,7 +57,7 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
     beliefs = distinguish_settings([found for run in section.runs if (found := read_beliefs(run)) is not None])
     runs = [_describe_run(run) for run in section.runs]
     known = [(r.run.style, r.losses) for r in runs if r.losses is not None]
-    drawn = known if any(found.offered > 0 for _, found in known) else []
+    drawn = known if any(found.best_bits > 0 for _, found in known) else []
     stages = find_stages(section, trainings)
     return SectionPage(
         section=section,

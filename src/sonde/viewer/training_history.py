@@ -68,7 +68,7 @@ class TrainingHistory:
         return find_model_folders(self.folder)
 
     @property
-    def saved(self) -> str:
+    def settings_json(self) -> str:
         """Settings and data as JSON."""
         settings = None if self.settings is None else self.settings.to_json()
         return indented({"settings": settings, "data": dict(self.data)})

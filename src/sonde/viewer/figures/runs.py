@@ -173,7 +173,7 @@ def draw_total_losses(rows: Sequence[tuple[AgentStyle, Losses]], name: str) -> s
                     bar = ax.barh(y, value, 0.62, left, **_fill_style(style.colour, key))
                     bar.patches[0].set_gid(f"agent-{style.number}")
                 left += value
-            share = f" {100 * sum(found.taken) / found.offered:.0f} %" if found.offered > 0 else " n/a"
+            share = f" {100 * sum(found.taken) / found.best_bits:.0f} %" if found.best_bits > 0 else " n/a"
             ax.text(left, y, share, va="center", fontsize=8.5)
         label_rows(ax, [style for style, _ in rows])
         ax.set(xlabel="best questions per episode (bits), and the share taken", ylim=(len(rows) - 0.5, -0.5))

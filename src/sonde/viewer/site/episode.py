@@ -156,7 +156,7 @@ class TurnView:
     belief: tuple[float, float] | None
 
     @property
-    def lost(self) -> float:
+    def bits_lost(self) -> float:
         return lost_bits(self.gain) if self.gain else 0.0
 
 
@@ -173,11 +173,11 @@ class Transcript:
     prior: float
 
     @property
-    def learned(self) -> float | None:
+    def bits_learned(self) -> float | None:
         return None if self.row.gains is None else sum(gain.realised for gain in self.row.gains)
 
     @property
-    def most(self) -> float:
+    def most_bits(self) -> float:
         """The highest number of bits of any turn: the scale of the bars."""
         offers = [max(t.gain.best or 0.0, t.gain.expected or 0.0, t.gain.realised) for t in self.turns if t.gain]
         return max([1e-9, *offers])

@@ -47,7 +47,7 @@ class Line:
     prior: float | None = None
     efficiency: float | None = None
 
-    def part(self, group: str) -> str:
+    def group_heading(self, group: str) -> str:
         """The heading of its group; empty where the list is not grouped."""
         return {"kind": self.kind, "task": f"task {self.index}"}.get(group, "")
 

@@ -44,7 +44,7 @@ class Links:
         asked = urlencode({k: v for k, v in query.items() if v not in ("", None)})
         return (self.root + path or "./") + (f"?{asked}" if asked else "")
 
-    def here(self, **changed: object) -> str:
+    def with_query(self, **changed: object) -> str:
         """This page with a changed query."""
         asked = {**(self.query or {}), **changed}
         return "?" + urlencode({k: v for k, v in asked.items() if v not in ("", None)})
