@@ -91,7 +91,7 @@ def read_run(shelf: Shelf, evaluation: Evaluation, style: AgentStyle) -> Evaluat
     if missing:
         raise UserError(
             f"{shelf.folder}: {EVALUATION} has {len(missing)} episodes that the folder lacks; "
-            f"`sonde rescore {shelf.folder}` writes it anew"
+            f"`sonde rescore {shelf.folder}` writes it again"
         )
     return EvaluatedRun(shelf=shelf, evaluation=evaluation, style=style, results=results, has_filter=has_filter)
 
