@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.run import EVALUATION, config_from, execute, prepare
+from sonde.run import EVALUATION
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report
 from sonde.viewer.figures.training import PANELS, THIN_TO, is_constant, smooth, smoothing_window, thin
 from sonde.viewer.training_history import DATA, HISTORY, SETTINGS, Series, describe_settings, read_histories
 
-ENV = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
+from .conftest import play as play_codes
+
 PAIR = {"accuracy": 0.5, "reward_margin": 0.1, "log_ratio_chosen": 0.2, "log_ratio_rejected": -0.3, "nll": 0.4}
 PLAYED = {"success": 0.1, "score": 0.1, "reward": 0.1, "turns": 4.0, "ratio": 1.0, "clipped_low": 0.0, "errors": 0.0}
 
@@ -53,13 +54,12 @@ def figures(text: str) -> dict[str, str]:
 
 def play(folder: Path, label: str, model: str) -> Path:
     """A run whose agent says that its model is `model`."""
-    seats = {"agent": {"name": "agents:llm", "model": {"name": "models:fake", "pattern": ("<Answer>12</Answer>",)}}}
-    run = prepare(config_from({"env": ENV, "seats": seats, "n_tasks": 3, "k": 2, "label": label}))
-    execute(run, folder / label)
-    saved = orjson.loads((folder / label / EVALUATION).read_bytes())
+    agent = {"name": "agents:llm", "model": {"name": "models:fake", "pattern": ("<Answer>12</Answer>",)}}
+    run = play_codes(folder / label, agent, label=label)
+    saved = orjson.loads((run / EVALUATION).read_bytes())
     saved["agent"]["model"]["model"] = model
-    (folder / label / EVALUATION).write_bytes(orjson.dumps(saved))
-    return folder / label
+    (run / EVALUATION).write_bytes(orjson.dumps(saved))
+    return run
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_stages_stand_in_the_order_given(pipeline: tuple[list[Path], list[Path]]
     for order in (runs, runs[::-1]):
         text = page(order, tmp_path, training=trained, transcripts=0)
         label = re.search(r'aria-label="Episodes won by stage in mastermind: ([^"]*)"', text)
-        assert label and re.findall(r"[a-z-]+(?= \d)", label[1]) == [folder.name for folder in order]
+        assert label and re.findall(r"[a-z-]+(?= \d)", label[1]) == [folder.parent.name for folder in order]
     assert "by-pairs +0.0 [" in page(runs, tmp_path, training=trained, transcripts=0)
     assert "Before and after training" not in page(runs, tmp_path, transcripts=0)  # nothing says that these are stages
 
