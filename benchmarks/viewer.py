@@ -103,7 +103,7 @@ def ask(address: str, folder: Path, pid: int) -> None:
     told("the run again", 20, lambda i: f"run/{name}")
     told("any page of its list", 20, lambda i: f"run/{name}?page={rng.randrange(pages)}&sort=-turns")
     told("an episode", len(some), lambda i: f"episode/{name}/{some[i]}")
-    told("its board and posterior", len(some), lambda i: f"moments/{name}/{some[i]}")
+    told("its board and posterior", len(some), lambda i: f"replay/{name}/{some[i]}")
     told("is there news", 50, lambda i: f"state/run/{name}")
     told("a stretch of search", 5, lambda i: f"search/{name}?text=nowhere&from={i * len(ids) // 5}")
 

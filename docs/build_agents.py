@@ -16,6 +16,7 @@ import runpy
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,8 @@ from sonde.evaluation import regret
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.rollout import Plan, collect
-from sonde.viewer.loading import DASHES, MARKERS, Agent
-from sonde.viewer.plots import axes, curve, label_ends, whole_turns
-from sonde.viewer.svg import FLOOR, PALETTE, REFERENCE, inline
+from sonde.viewer.figures.axes import DASHES, AgentStyle, figure_axes, label_ends, plot_estimates, set_turn_ticks
+from sonde.viewer.figures.svg import render_svg
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -143,29 +143,30 @@ def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequ
     env = sonde.make(told["env"], **_preset(told))
     x, y, what = KINDS[told["kind"]]
     first, scale = (0, 1) if told["kind"] == "unknown" else (1, 100 if told["kind"] == "won" else 1)
-    with axes(height=2.6, right=0.76) as ax:
-        ends: list[tuple[float, Agent]] = []
+    with figure_axes(height=2.6, right=0.76) as ax:
+        ends: list[tuple[float, AgentStyle]] = []
         for agent, points in zip(_cast(env, list(lines)), lines.values(), strict=True):
             found = [Estimate(mean, low, high, 1) for mean, low, high in points]
-            curve(ax, agent, found, at=range(first, first + len(found)), scale=scale)
+            plot_estimates(ax, agent, found, at=range(first, first + len(found)), scale=scale)
             ends.append((scale * found[-1].mean, agent))
         ax.set(xlabel=x, ylabel=y)
         ax.set_ylim(**({"bottom": -3, "top": 103} if told["kind"] == "won" else {"bottom": 0}))
-        whole_turns(ax, first, first + max(map(len, lines.values())) - 1)
+        set_turn_ticks(ax, first, first + max(map(len, lines.values())) - 1)
         label_ends(ax, ends)
-        return inline(ax.figure, name, f"{what} of {env.name}: {', '.join(lines)}")
+        return render_svg(ax.figure, name, f"{what} of {env.name}: {', '.join(lines)}")
 
 
-def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[Agent]:
+def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[AgentStyle]:
     """Looks as on the pages of runs: the ends of a scale are grey and black."""
     turn = 0
     for number, name in enumerate(names):
         if name == env.spec.floor or name == "random":
-            yield Agent(number, name, FLOOR, (0, (2, 1.5)), "x")
+            yield AgentStyle.for_role(number, name, "floor")
         elif name == env.spec.reference:
-            yield Agent(number, name, REFERENCE, "-", "o")
+            yield AgentStyle.for_role(number, name, "reference")
         else:
-            yield Agent(number, name, PALETTE[turn], DASHES[turn % len(DASHES)], MARKERS[turn])
+            look = AgentStyle.numbered(number, name, turn)
+            yield replace(look, dash=DASHES[turn % len(DASHES)])
             turn += 1
 
 

@@ -32,9 +32,8 @@ from sonde.train.algos.kto import kto_loss
 from sonde.train.algos.rwr import centred_weights, exponential_weights
 from sonde.train.algos.simpo import simpo_loss
 from sonde.train.types import Learns
-from sonde.viewer.loading import DASHES, MARKERS, Agent
-from sonde.viewer.plots import axes, curve, label_ends
-from sonde.viewer.svg import PALETTE, inline
+from sonde.viewer.figures.axes import DASHES, MARKERS, AgentStyle, figure_axes, label_ends, plot_estimates
+from sonde.viewer.figures.svg import PALETTE, render_svg
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -239,28 +238,28 @@ def curves() -> dict[str, str]:
 def _steps(names: Sequence[str]) -> str:
     """Success over the steps of trainings."""
     learned = {name: measured()[name] for name in names if name in measured()}
-    with axes(height=2.6, right=0.8) as ax:
-        ends: list[tuple[float, Agent]] = []
+    with figure_axes(height=2.6, right=0.8) as ax:
+        ends: list[tuple[float, AgentStyle]] = []
         for i, (name, known) in enumerate(learned.items()):
-            agent = Agent(i, name.replace("_filtered_bc", ""), PALETTE[i], DASHES[i], MARKERS[i])
+            agent = AgentStyle(i, name.replace("_filtered_bc", ""), PALETTE[i], DASHES[i], MARKERS[i])
             success = [Estimate(mean, low, high, 1) for mean, low, high in known["success"]]
-            curve(ax, agent, success, at=known["steps"], scale=100)
+            plot_estimates(ax, agent, success, at=known["steps"], scale=100)
             ends.append((100 * known["success"][-1][0], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)
-        return WRITTEN["standing"](inline(ax.figure, "learning", f"Success over steps: {', '.join(learned)}"))
+        return WRITTEN["standing"](render_svg(ax.figure, "learning", f"Success over steps: {', '.join(learned)}"))
 
 
 def _drawn(title: str, page: Page) -> str:
     x = torch.linspace(*page.span, POINTS, dtype=torch.float64)
-    with axes(height=2.6, right=0.97) as ax:
+    with figure_axes(height=2.6, right=0.97) as ax:
         for (name, curve), colour in zip(page.curves.items(), PALETTE, strict=False):
             ax.plot(x, curve(x), color=colour, lw=1.8, label=name)
         ax.set(xlabel=page.labels[0], ylabel=page.labels[1])
         ax.grid(axis="y")
         if len(page.curves) > 1:
             ax.legend(frameon=False, fontsize=8.5)
-        return WRITTEN["standing"](inline(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}"))
+        return WRITTEN["standing"](render_svg(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}"))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from pathlib import Path
 import sonde
 from sonde.core import Episode, playthrough
 from sonde.core.registry import env_folder
-from sonde.viewer.boards import FAMILIES, draw
-from sonde.viewer.boards.chat import chat
-from sonde.viewer.templating import asset
+from sonde.viewer.boards import FAMILIES, draw_board
+from sonde.viewer.boards.chat import draw_chat
+from sonde.viewer.templating import STYLE, asset
 
 PICTURES = Path(__file__).parent / "gallery"
 
@@ -30,16 +30,15 @@ def _picture(name: str) -> str:
     preset = sonde.make(name).spec.preset
     text = (folder / f"{name}.{preset}.0.txt").read_text("utf-8")
     ep: Episode = playthrough.read(text).play()
-    svg = draw(ep, reveal=True, name=name) if name in FAMILIES else None
-    return svg or chat(ep).svg(name)
+    svg = draw_board(ep, reveal=True, name=name) if name in FAMILIES else None
+    return svg or draw_chat(ep).to_svg(name)
 
 
 def _standing(svg: str) -> str:
     """The picture with the colours of the light theme in it, as a page that shows it as an image has none for it."""
-    report, site = asset("report.css"), asset("site.css")
-    light = [css[: css.index("@media")] for css in (report, site)]
-    colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", "".join(light)))
-    rules = re.findall(r"^(\.b-[^\n]+)$", site, re.MULTILINE)
+    css = asset(STYLE)
+    colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", css[: css.index("@media")]))
+    rules = re.findall(r"^(\.b-[^\n]+)$", css, re.MULTILINE)
     used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}
     names = {name for classes in used for name in classes.split()}
     styles = [rule for line in rules for rule in re.findall(r"\.b-[^{]+\{[^}]*\}", line)]

@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde.runs.run import config_from, execute, prepare
 from sonde.viewer.site.library import Library
-from sonde.viewer.site.server import started
+from sonde.viewer.site.server import start_server
 
 PICTURES = Path(__file__).parent / "viewer"
 RUNS: tuple[tuple[str, dict[str, Any], int, int], ...] = (
@@ -48,7 +48,7 @@ async def _look(runs: Path, names: dict[tuple[str, str], str], browser: str) -> 
     from playwright.async_api import async_playwright
 
     library = Library([runs])
-    runner, address = await started(library, 0, "token")
+    runner, address = await start_server(library, 0, "token")
     guessed, mined = names["random", "wordle"], names["random", "minesweeper"]
     lost = library.run(mined).run.trajectories.where("kind = 'loss'", order="turns DESC")[0]
     pages = {

@@ -27,8 +27,8 @@ from sonde.runs.run import EVALUATION, config_from, execute, load_evaluation, pr
 from sonde.runs.store import Run, StoreWarning
 from sonde.runs.store.export import export
 from sonde.runs.store.frames import LARGEST, frames, make_frame
-from sonde.viewer.report import render as render_report
-from sonde.viewer.site import pages, trainings
+from sonde.viewer.report import render_report
+from sonde.viewer.site import pages, training
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 
@@ -96,7 +96,7 @@ def test_records(home: Path) -> None:
         library = Library([home])
         assert "good" in page(library) and page(library, "run", "good")
         for t in found[:10]:
-            for kind in ("episode", "moments"):
+            for kind in ("episode", "replay"):
                 attempt(lambda kind=kind, t=t, library=library: page(library, kind, "bad", t.id))
             attempt(lambda t=t, library=library: page(library, "tokens", "bad", t.id, "0"))
             attempt(lambda t=t, library=library: page(library, "group", "bad", t.task.id, str(t.seed)))
@@ -160,7 +160,7 @@ def test_histories(home: Path) -> None:
         assert "good" in page(library) and page(library, "run", "good")
         attempt(lambda library=library: page(library, "training", "training"))
         if i % 100 == 0:
-            attempt(lambda library=library: trainings.figures(library, "training"))
+            attempt(lambda library=library: training.draw_figures(library, "training"))
     shutil.rmtree(folder)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde.evaluation.metrics import Estimate
-from sonde.viewer.loading import MARKERS, Agent
-from sonde.viewer.plots import HEIGHT, axes, label_ends, line
-from sonde.viewer.svg import FLOOR, GRID, PALETTE, REFERENCE
+from sonde.viewer.figures.axes import HEIGHT, MARKERS, AgentStyle, figure_axes, label_ends, plot_line
+from sonde.viewer.figures.svg import FLOOR, GRID, PALETTE, REFERENCE
 
 DPI = 200
 
@@ -23,12 +22,12 @@ class Curve(NamedTuple):
     high: Sequence[float] = ()
 
 
-def looks(names: Iterable[str]) -> dict[str, Agent]:
+def looks(names: Iterable[str]) -> dict[str, AgentStyle]:
     """A colour and a marker for each name; that of random play is grey."""
-    found: dict[str, Agent] = {}
+    found: dict[str, AgentStyle] = {}
     for i, name in enumerate(names):
         colour = FLOOR if name == "random" else PALETTE[i % len(PALETTE)]
-        found[name] = Agent(i, name, colour, "-", MARKERS[i % len(MARKERS)])
+        found[name] = AgentStyle(i, name, colour, "-", MARKERS[i % len(MARKERS)])
     return found
 
 
@@ -39,10 +38,10 @@ def curves(
     """Lines over `x`, named at their right ends, their spread shaded."""
     agents = looks(curve.name for curve in found)
     two_lines = 0.14 if any("\n" in tick for tick in ticks) else 0.0
-    with axes(HEIGHT + two_lines, right=0.76, bottom=0.5 + two_lines) as ax:
+    with figure_axes(HEIGHT + two_lines, right=0.76, bottom=0.5 + two_lines) as ax:
         for curve in found:
             agent = agents[curve.name]
-            line(ax, agent, x, _times(scale, curve.y))
+            plot_line(ax, agent, x, _times(scale, curve.y))
             if curve.low:
                 low, high = _times(scale, curve.low), _times(scale, curve.high)
                 ax.fill_between(x, low, high, color=agent.colour, alpha=0.14, linewidth=0)
@@ -58,7 +57,7 @@ def bars(
 ) -> Path:  # fmt: skip
     """For every group one bar per series, with its interval; the series are named beside the bars if `key`."""
     agents, width = looks(series), 0.84 / len(series)
-    with axes(right=0.78 if key else 0.97) as ax:
+    with figure_axes(right=0.78 if key else 0.97) as ax:
         for i, (name, estimates) in enumerate(series.items()):
             at = [g - 0.42 + (i + 0.5) * width for g in range(len(groups))]
             y = [scale * e.mean for e in estimates]
@@ -78,7 +77,7 @@ def _times(scale: float, values: Sequence[float]) -> list[float]:
     return [scale * value for value in values]
 
 
-def _key(ax: Any, agents: Mapping[str, Agent]) -> None:
+def _key(ax: Any, agents: Mapping[str, AgentStyle]) -> None:
     for i, agent in enumerate(agents.values()):
         place = 0.96 - 0.09 * i
         ax.text(1.03, place, agent.short, transform=ax.transAxes, va="center", fontsize=8.5, color=agent.colour)

@@ -1,11 +1,12 @@
-"""`make demo`: a real language model plays, between a floor and a ceiling; a tiny one learns; and a report says how.
+"""`make demo`: a language model plays beside random play and a reference solver, a tiny one is trained, and a report
+shows both.
 
-SmolLM2-135M is far too small to play well; it is here because it runs on any laptop in minutes. Everything around it is
-what a large model would meet: the same environments, batching, records, evaluation and report. The model that learns,
-sonde-tiny-maze, comes with sonde: it wanders through mazes until it sees the goal, learns from those of its own walks
-that got there, and is tested on starts that lie on no shortest way of a walk that it could learn from.
+SmolLM2-135M is far too small to play well; it is used because it runs on any laptop in minutes. Environments, batching,
+records, evaluation and report are the same as for a large model. The model that learns, sonde-tiny-maze, comes with
+sonde: it walks through mazes at random, is trained on its own successful walks, and is tested on starts that lie on no
+shortest path of those walks.
 
-`--full` (`make demo FULL=1`) plays more environments and longer ones, and learns from more.
+`--full` (`make demo FULL=1`) plays more and longer environments, and trains on more walks.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from .runs.run import RunConfig, execute, load_evaluation, prepare
 from .runs.store import Run
 
 MODEL = "model"
-"""Where a training leaves its model."""
+"""The folder of a training that holds its model."""
 TRAINED = "maze-sft"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played. `lessons` training tasks, `k` times each, are what the tiny model learns from."""
+    """How much is played. The tiny model is trained on `lessons` training tasks, each played `k` times."""
 
     environments: tuple[str, ...]
     tasks: int
@@ -59,23 +60,23 @@ FULL = Size(
     ),
     tasks=8, lessons=1200, k=3, tests=250,
 )  # fmt: skip
-"""The last two environments are conversations: a rule user answers."""
+"""The last two environments are conversations with a rule-based user."""
 LONGEST_FIRST = (
     "guess_my_city", "battleship", "cellular_automata", "twenty_questions", "minesweeper", "best_arm", "wordle",
     "mastermind",
 )  # fmt: skip
 EXAMPLES = {"wordle": 2, "mastermind": 2}
-"""Example games; one where a game is long, because every token of it is attended to at every step."""
+"""Example games in the prompt; one by default, because every token of it is attended to at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
-"""Eight rules take some 140 tokens; every other answer is a word or a cell."""
+"""Eight rules take some 140 tokens; all other answers are a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = "sonde-tiny-maze"
 TEMPERATURES = (1.0, 0.0)
-"""A model may gain at 1 by saying more often what it would have said at 0 anyway; what it learned shows at 0 too."""
+"""At 1 a model may gain by a sharper distribution alone; at 0 only other answers count."""
 
 
 def main(folder: Path, size: Size) -> None:
-    """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
+    """Play, print the table and write the report; a second call reuses all episodes and takes seconds."""
     begun, floors = time.perf_counter(), list[Path]()
     with _stage("1/4 random play and the reference solvers"):
         for name in size.environments:
@@ -96,7 +97,7 @@ def main(folder: Path, size: Size) -> None:
 
 
 def small_model(env: str) -> dict[str, Json]:
-    """The policy of a very small model: example games in front, answers without thinking."""
+    """The policy of a very small model: example games in the prompt, answers without reasoning."""
     from sonde.models.hf import native_dtype
 
     model = {"name": "models:hf", "model": "smollm2", "dtype": native_dtype(), "threads": 1}
@@ -105,13 +106,13 @@ def small_model(env: str) -> dict[str, Json]:
 
 
 def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
-    """One run of the demo; its folder."""
+    """Play one run of the demo; return its folder."""
     label = "SmolLM2" if "model" in policy else ""
     return _execute(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=tasks, k=1, label=label), folder)
 
 
 def learn(folder: Path, size: Size) -> list[Path]:
-    """Test, play, train on what was won, test again: the run folders of the tests."""
+    """Test, play, train on the won episodes, test again; return the run folders of the tests."""
     trained = folder / TRAINED
     tests = [_walk(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
     played = _walk(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
@@ -121,7 +122,7 @@ def learn(folder: Path, size: Size) -> list[Path]:
 
 
 def _learned(tests: list[Path]) -> str:
-    """What training changed, a line per temperature."""
+    """The effect of the training, a line per temperature."""
     n, found = len(TEMPERATURES), [load_evaluation(test) for test in tests]
     lines = [f"{LEARNER} learned from its own play; held-out walks won before and after, and the difference by task:"]
     for temperature, before, after in zip(TEMPERATURES, found[:n], found[n:], strict=True):
@@ -131,7 +132,7 @@ def _learned(tests: list[Path]) -> str:
 
 
 def _walk(folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test") -> Path:
-    """The learner's run: drawing from all that it would say, or saying what is likeliest."""
+    """A run of the learner at one temperature."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
     env, named = {"name": "maze", "preset": "pairs"}, f"{label}, temperature {temperature:g}"
@@ -146,7 +147,7 @@ def _execute(config: RunConfig, folder: Path) -> Path:
 
 
 def _in_parallel(folder: Path, size: Size) -> tuple[list[Path], list[Path]]:
-    """Both models, on every environment: one process and one thread per core beats threads that wait for each other."""
+    """Play both models on all environments, with one process and one thread per core."""
     workers = min(4, os.cpu_count() or 1)
     with (
         out.status(f"{workers} at a time"),

@@ -18,14 +18,14 @@ from .invoke import failure, run
 
 
 @pytest.mark.parametrize(("options", "why"), [
-    (["nowhere"], "view: nowhere: no such folder"),
-    (["."], "no run folder and no training in it"),
+    (["nowhere"], "view: got nowhere, allowed: an existing folder"),
+    (["."], "with no run folder and no training"),
     ([".", "--port", "99999"], "--port: got 99999, allowed: 0 to 65535"),
     ([".", "--episodes", "3"], "--episodes: got 3, allowed: nothing without --export"),
     ([".", "--export", ".", "--episodes", "0"], "--episodes: got 0, allowed: 1 or more"),
     ([".", "--export", ".", "--comparisons", "-1"], "--comparisons: got -1, allowed: 0 or more"),
     ([".", "--no-best"], "--best: got False, allowed: nothing without --export"),
-    ([".", "--export", "full"], "full is there and not empty"),
+    ([".", "--export", "full"], "got full, which is not empty"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(options: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

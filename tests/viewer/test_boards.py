@@ -11,7 +11,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, advance_now, default_policies
-from sonde.viewer.boards import FAMILIES, draw
+from sonde.viewer.boards import FAMILIES, draw_board
 from sonde.viewer.boards.pen import Pen
 
 
@@ -56,10 +56,10 @@ def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
     ep = begun(env)
     for _ in range(6):
         for reveal in (False, True):
-            svg = draw(ep, reveal=reveal, name="x")
+            svg = draw_board(ep, reveal=reveal, name="x")
             words(svg)
             assert svg is None or re.search(r'aria-label="[^"]{5,}"', svg)
-        assert set(answers_on(draw(ep, live=True))) <= set(env.actions(ep.state) or ())
+        assert set(answers_on(draw_board(ep, live=True))) <= set(env.actions(ep.state) or ())
         if ep.to_act != AGENT:
             break
         ep = advance_now(ep.step(policy.act_now(ep.view())), others)
@@ -73,7 +73,7 @@ def test_a_board_shows_nothing_that_was_not_told(name: str) -> None:
     for index in range(12):
         ep = begun(env, index % len(env.tasks("test")), seed=index)
         told = ep.messages[AGENT][0].content + repr(sorted(dict(ep.task.public).items()))
-        pictures.setdefault(told, set()).add(draw(ep))
+        pictures.setdefault(told, set()).add(draw_board(ep))
     assert all(len(found) == 1 for found in pictures.values())
 
 
@@ -81,10 +81,10 @@ def test_a_mine_field_by_hand() -> None:
     env = sonde.make("minesweeper")
     ep = Episode.begin(env, env.task({"rows": 4, "cols": 4, "mines": [[0, 0], [3, 0]]}))
     one = said(ep, "reveal 0 1")
-    assert words(draw(one)) == ["0", "1", "2", "3", "0", "1", "1", "2", "3"]
-    assert styles(draw(one)).count("b-shut") == 15 and "b-ghost" not in styles(draw(one))
-    assert styles(draw(one, reveal=True)).count("b-ghost") == 2
-    assert "✕" in words(draw(said(one, "reveal 3 0")))
+    assert words(draw_board(one)) == ["0", "1", "2", "3", "0", "1", "1", "2", "3"]
+    assert styles(draw_board(one)).count("b-shut") == 15 and "b-ghost" not in styles(draw_board(one))
+    assert styles(draw_board(one, reveal=True)).count("b-ghost") == 2
+    assert "✕" in words(draw_board(said(one, "reveal 3 0")))
 
 
 def test_shots_by_hand() -> None:
@@ -92,25 +92,25 @@ def test_shots_by_hand() -> None:
     fleet = {"size": 5, "carrier": ["A1", "A2", "A3", "A4", "A5"], "battleship": ["B1", "B2", "B3", "B4"],
              "destroyer": ["C1", "C2"]}  # fmt: skip
     ep = said(Episode.begin(env, env.task(fleet)), "A1", "E5", "C2")
-    assert [w for w in words(draw(ep)) if w in "CBD" and w][-2:] == ["C", "D"]
-    assert styles(draw(ep)).count("b-miss") == 1
-    assert styles(draw(ep, reveal=True)).count("b-ghost") == 9
+    assert [w for w in words(draw_board(ep)) if w in "CBD" and w][-2:] == ["C", "D"]
+    assert styles(draw_board(ep)).count("b-miss") == 1
+    assert styles(draw_board(ep, reveal=True)).count("b-ghost") == 9
 
 
 def test_marks_by_hand() -> None:
     env = sonde.make("wordle")
-    svg = draw(said(Episode.begin(env, env.task("toast")), "roast"))
+    svg = draw_board(said(Episode.begin(env, env.task("toast")), "roast"))
     assert words(svg) == list("ROAST")
     assert styles(svg).count("b-right") == 4 and styles(svg).count("b-absent") == 1
     assert "r absent, o right place" in str(svg)
-    other = draw(said(Episode.begin(env, env.task("toast")), "stain"))
+    other = draw_board(said(Episode.begin(env, env.task("toast")), "stain"))
     assert styles(other).count("b-under") == styles(other).count("b-other") == 2
-    assert words(draw(said(Episode.begin(env, env.task("toast")), "roast"), reveal=True))[-5:] == list("TOAST")
+    assert words(draw_board(said(Episode.begin(env, env.task("toast")), "roast"), reveal=True))[-5:] == list("TOAST")
 
 
 def test_counts_by_hand() -> None:
     env = sonde.make("mastermind")
-    svg = draw(said(Episode.begin(env, env.task("0427")), "4420"))
+    svg = draw_board(said(Episode.begin(env, env.task("0427")), "4420"))
     assert styles(svg).count("b-full") == 2 and styles(svg).count("b-ring") == 1
     assert "4420: 2 exact, 1 partial" in str(svg)
 
@@ -118,18 +118,18 @@ def test_counts_by_hand() -> None:
 def test_a_walk_by_hand() -> None:
     env = sonde.make("maze")
     ep = said(begun(env), "move right", "move right")
-    svg = str(draw(ep))
+    svg = str(draw_board(ep))
     assert styles(svg).count("b-wall") == sum(row.count("#") for row in ep.state.layout)  # type: ignore[attr-defined]
     (way,) = [e.get("d", "") for e in ET.fromstring(svg).iter() if e.get("class") == "b-way"]
     assert way.count("L") == 2
     hidden = sonde.make("maze", preset="lmrl_partial")
-    assert not {"b-way", "b-me"} & set(styles(draw(begun(hidden)))) and "b-ghost" in styles(
-        draw(begun(hidden), reveal=True)
+    assert not {"b-way", "b-me"} & set(styles(draw_board(begun(hidden)))) and "b-ghost" in styles(
+        draw_board(begun(hidden), reveal=True)
     )
 
 
 def test_a_position_by_hand() -> None:
-    svg = draw(said(begun(sonde.make("chess")), "e4"))
+    svg = draw_board(said(begun(sonde.make("chess")), "e4"))
     found = styles(svg)
     assert found.count("b-white") == found.count("b-black") == 16
     assert found.count("b-light") == found.count("b-dark") == 32
@@ -139,43 +139,49 @@ def test_a_position_by_hand() -> None:
 def test_outputs_by_hand() -> None:
     env = sonde.make("circuit_decoding")
     ep = said(begun(env), "probe 2 101")
-    assert str(ep.turns[0].info["output"]) in words(draw(ep))
-    truth = words(draw(ep, reveal=True))
+    assert str(ep.turns[0].info["output"]) in words(draw_board(ep))
+    truth = words(draw_board(ep, reveal=True))
     assert sum(w in ("0", "1") for w in truth) == 24
 
 
 def test_a_rule_that_is_wrong_shows_where() -> None:
     env = sonde.make("cellular_automata")
     ep = Episode.begin(env, env.task({"rule": 255, "inputs": ["0101"]}))
-    assert "✕" not in words(draw(ep))
-    assert words(draw(said(ep, "0"))).count("✕") == 4
+    assert "✕" not in words(draw_board(ep))
+    assert words(draw_board(said(ep, "0"))).count("✕") == 4
 
 
 def test_arms_by_hand() -> None:
     env = sonde.make("best_arm")
     ep = said(begun(env), "blue", "blue", "green")
-    assert next(w for w in words(draw(ep)) if " of " in w).endswith("of 2")
+    assert next(w for w in words(draw_board(ep)) if " of " in w).endswith("of 2")
 
 
 def test_places_stand_for_the_answers_that_are_left() -> None:
     env = sonde.make("minesweeper")
     ep = said(Episode.begin(env, env.task({"rows": 4, "cols": 4, "mines": [[0, 0], [3, 0]]})), "reveal 0 1")
-    svg = draw(ep, live=True)
+    svg = draw_board(ep, live=True)
     assert sorted(answers_on(svg)) == sorted(env.actions(ep.state) or ()) and 'role="group"' in str(svg)
-    assert answers_on(draw(ep)) == answers_on(draw(said(ep, "reveal 3 0"), live=True)) == []
+    assert answers_on(draw_board(ep)) == answers_on(draw_board(said(ep, "reveal 3 0"), live=True)) == []
     corner = Episode.begin(sonde.make("maze"), sonde.make("maze").tasks("test")[0])
-    ways = set(answers_on(draw(corner, live=True)))
+    ways = set(answers_on(draw_board(corner, live=True)))
     moved = {way for way in ways if said(corner, way).turns[0].info["position"] != list(corner.state.place)}  # type: ignore[attr-defined]
     assert ways == moved and ways < {"move up", "move down", "move left", "move right"}
-    assert answers_on(draw(begun(sonde.make("maze", preset="lmrl_partial")), live=True)) == []
-    assert {"Nf3", "e4"} <= set(answers_on(draw(begun(sonde.make("chess")), live=True)))
-    assert answers_on(draw(begun(sonde.make("best_arm")), live=True)) == ["blue", "green", "red", "yellow", "purple"]
+    assert answers_on(draw_board(begun(sonde.make("maze", preset="lmrl_partial")), live=True)) == []
+    assert {"Nf3", "e4"} <= set(answers_on(draw_board(begun(sonde.make("chess")), live=True)))
+    assert answers_on(draw_board(begun(sonde.make("best_arm")), live=True)) == [
+        "blue",
+        "green",
+        "red",
+        "yellow",
+        "purple",
+    ]
 
 
 def test_words_that_are_drawn_are_escaped() -> None:
     pen = Pen(10, 10, 'a "quoted" <b>')
-    pen.text(1, 1, "<script>&", 'b-ink" onload="x')
-    svg = pen.svg("n")
+    pen.add_text(1, 1, "<script>&", 'b-ink" onload="x')
+    svg = pen.to_svg("n")
     assert words(svg) == ["<script>&"] and "<script" not in svg
     (text,) = ET.fromstring(svg).iter("text")
     assert text.get("class") == 'b-ink" onload="x' and text.get("onload") is None
@@ -183,4 +189,4 @@ def test_words_that_are_drawn_are_escaped() -> None:
 
 
 def test_a_conversation_has_no_board() -> None:
-    assert draw(begun(sonde.make("twenty_questions"))) is None
+    assert draw_board(begun(sonde.make("twenty_questions"))) is None

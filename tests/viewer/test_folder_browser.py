@@ -53,9 +53,9 @@ def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Pa
     assert len(heads) == 3 and heads == sorted(heads) and "<script>" in heads[1]
     page.reload()
     assert told.inner_text() == "3 of 4 shown" and page.locator("tr.group").count() == 3
-    page.get_by_label("with").fill("ENTR")
+    page.get_by_label("name", exact=True).fill("ENTR")
     assert page.locator("#runs tbody tr:visible").count() == 2  # a head and a run
-    page.get_by_label("with").fill("")
+    page.get_by_label("name", exact=True).fill("")
     compare = page.get_by_role("button", name="compare")
     page.get_by_label("pick entropy").check()
     assert compare.is_disabled()
@@ -75,12 +75,12 @@ def test_tables_in_a_folder_are_sorted_filtered_and_grouped(tab: Tab, folder: Pa
 def test_what_was_said_is_searched_in_a_folder(tab: Tab, folder: Path) -> None:
     page = tab.page
     page.goto(folder.as_uri())
-    page.get_by_label("said in any run").fill("ONERROR")
+    page.get_by_label("search conversations").fill("ONERROR")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?text=ONERROR")
-    page.locator("[data-search]", has_text="That is all").wait_for()
+    page.locator("[data-search]", has_text="No more hits").wait_for()
     n = page.locator(".hits li").count()
-    assert n and page.locator("[data-search]").inner_text() == f"{n} hits in 14 episodes. That is all."
+    assert n and page.locator("[data-search]").inner_text() == f"{n} hits in 14 episodes. No more hits."
     assert set(page.locator(".hits mark").all_inner_texts()) == {"onerror"}
     assert page.locator("main img, main script").count() == 0 and page.title() != "taken"
     page.get_by_label("environment").select_option("minesweeper")
@@ -91,7 +91,7 @@ def test_what_was_said_is_searched_in_a_folder(tab: Tab, folder: Path) -> None:
     page.wait_for_url("**/episode/**")
     assert page.locator(".turn.now", has_text="onerror").count() == 1
     page.get_by_role("link", name="mastermind").first.click()
-    page.get_by_label("said").fill("nobody said this")
+    page.get_by_label("search conversations").fill("nobody said this")
     page.keyboard.press("Enter")
-    page.locator("[data-search]", has_text="0 hits in 4 episodes. That is all.").wait_for()
+    page.locator("[data-search]", has_text="0 hits in 4 episodes. No more hits.").wait_for()
     assert "/search/" in page.url

@@ -68,7 +68,7 @@ def test_the_page_stands_for_itself_and_what_others_wrote_stays_text(board: Boar
     assert found is not None and f">{found.mean:.2f}</span>" in text and "bits per turn" in text
     assert "&lt;b&gt;old" in text and "only 1 of 5" in text
     assert "default-src 'none'" in text and "http" not in text.replace("http-equiv", "")
-    assert {path.name for path in (tmp_path / "board" / "assets").iterdir()} == {"report.css", "site.css"}
+    assert {path.name for path in (tmp_path / "board" / "assets").iterdir()} == {"style.css"}
     with pytest.raises(UserError, match="not empty"):
         export(board, tmp_path / "board")
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sonde._util.escaping import plain
 from sonde.core import Act, Action, Frozen, Gain, Turn
 from sonde.evaluation.rows import Row
-from sonde.viewer.loading import Agent
-from sonde.viewer.losses import cause, losses
-from sonde.viewer.svg import inline
-from sonde.viewer.text import LIMIT, pieces
-from sonde.viewer.transcripts import _turn, choose  # pyright: ignore[reportPrivateUsage]
+from sonde.viewer.figures.axes import AgentStyle
+from sonde.viewer.figures.svg import render_svg
+from sonde.viewer.information_losses import compute_losses, find_cause
+from sonde.viewer.report import choose_episodes
+from sonde.viewer.site.episode import _describe_turn  # pyright: ignore[reportPrivateUsage]
+from sonde.viewer.templating import LIMIT, pieces
 
 
 def gain(expected: float, best: float, realised: float = 0.0) -> Gain:
@@ -43,29 +44,29 @@ def row(name: str, kind: str = "win", turns: int = 3, gains: tuple[Gain, ...] | 
     ],
 )
 def test_the_cause_of_a_loss(expected: float, best: float, result: str, why: str) -> None:
-    assert cause(gain(expected, best), result) == why
+    assert find_cause(gain(expected, best), result) == why
 
 
 def test_losses_are_means_per_episode_and_add_up_to_what_was_on_offer() -> None:
     a = row("a", gains=(gain(1.0, 3.0, 2.0), gain(1.0, 1.0, 1.0)), entropy=(3.0, 1.0, 0.0))
     b = row("b", "format", gains=(gain(0.0, 3.0),), entropy=(3.0, 3.0))
     unplayed = row("c", "error")
-    found = losses([a, b, unplayed], {"a": ["counts", "win"], "b": ["format"], "c": []}, 3)
+    found = compute_losses([a, b, unplayed], {"a": ["counts", "win"], "b": ["format"], "c": []}, 3)
     assert found is not None
     assert found.taken == (0.5, 0.5, 0.0)
     assert found.lost["poor"] == (1.0, 0.0, 0.0) and found.lost["format"] == (1.5, 0.0, 0.0)
     assert sum(found.lost["nothing"]) == sum(found.lost["invalid"]) == 0.0
-    assert found.offered == 3.5  # (3 + 1 + 3) / 2
+    assert found.best_bits == 3.5  # (3 + 1 + 3) / 2
     assert (found.prior, found.unknown) == (3.0, 1.5)
-    assert losses([unplayed], {"c": []}, 3) is None
+    assert compute_losses([unplayed], {"c": []}, 3) is None
 
 
 def test_a_turn_that_broke_off_is_shown_without_a_gain() -> None:
     asked = Turn(0, (Act("agent", Action("A?"), Frozen(), Frozen(), Frozen()),))
     broken = row("a", "error", turns=2, gains=(gain(1.0, 1.0, 1.0),), entropy=(2.0, 1.0))
-    shown = [_turn(asked._replace(index=i), broken, None) for i in (0, 1)]
+    shown = [_describe_turn(asked._replace(index=i), broken, None) for i in (0, 1)]
     assert [(t.gain, t.before, t.after) for t in shown] == [(gain(1.0, 1.0, 1.0), 2.0, 1.0), (None, None, None)]
-    found = losses([broken], {"a": ["counts", ""]}, 2)
+    found = compute_losses([broken], {"a": ["counts", ""]}, 2)
     assert found is not None and found.taken == (1.0, 0.0)
 
 
@@ -79,7 +80,7 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
         row("mumble", "format", turns=1, index=4, gains=good),
         row("poor", "loss", turns=1, index=5, gains=bad),
     ]
-    found = [(reason, r.task) for reason, r in choose(rows, 5)]
+    found = [(reason, r.task) for reason, r in choose_episodes(rows, 5)]
     assert found == [
         ("shortest win", "short win"),
         ("longest loss", "loss"),
@@ -87,9 +88,9 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
         ("worst efficiency", "poor"),
         ("longest win", "long win"),
     ]
-    assert choose(rows[::-1], 5) == choose(rows, 5)
-    assert len({r.task for _, r in choose(rows, 99)}) == len(rows)
-    assert choose(rows, 0) == choose([], 6) == []
+    assert choose_episodes(rows[::-1], 5) == choose_episodes(rows, 5)
+    assert len({r.task for _, r in choose_episodes(rows, 99)}) == len(rows)
+    assert choose_episodes(rows, 0) == choose_episodes([], 6) == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
     ],
 )
 def test_short_names_for_the_margins_of_figures(name: str, short: str) -> None:
-    assert Agent(0, name, "", "-", "o").short == short
+    assert AgentStyle(0, name, "", "-", "o").short == short
 
 
 @given(st.text(st.characters(), max_size=200))  # lone surrogates too
@@ -127,6 +128,6 @@ def test_figures_escape_their_labels() -> None:
 
     figure = Figure((2, 1))
     figure.text(0.1, 0.1, "<b>&", gid="agent-3", parse_math=False)
-    svg = inline(figure, "x", 'a "quoted" <i>')
+    svg = render_svg(figure, "x", 'a "quoted" <i>')
     assert "<b>" not in svg and "<i>" not in svg and "&lt;b&gt;&amp;" in svg
     assert 'aria-label="a &quot;quoted&quot; &lt;i>"' in svg and 'class="of-agent agent-3"' in svg

@@ -19,11 +19,12 @@ import pytest
 from sonde.core import UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.evaluation.evaluate import KINDS
-from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.run import EVALUATION
 from sonde.runs.store import Run
 from sonde.viewer import write_report
 
-ENV = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
+from .conftest import CODES, play
+
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = (
     f"{SCRIPT} </details></div></section> <img src=x onerror=alert(2)> <Answer>{{0|1|2|3}}{{0|1|2|3}}</Answer>",
@@ -34,23 +35,16 @@ HOSTILE = (
 VOID = ("meta", "path", "use", "br", "img", "link", "rect", "input")
 
 
-def play(folder: Path, agent: dict[str, Any], env: dict[str, Any] = ENV, **settings: Any) -> Path:
-    values = {"env": env, "seats": {"agent": agent}, "n_tasks": 3, "k": 2, **settings}
-    run = prepare(config_from(values))
-    execute(run, folder / run.folder_name)
-    return folder / run.folder_name
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Random play, the reference solver and a hostile model, on sixteen codes; the first also on thirty-six."""
     runs = tmp_path_factory.mktemp("runs")
     llm = {"name": "agents:llm", "model": {"name": "models:fake", "pattern": HOSTILE}}
     return [
-        play(runs, {"name": "agents:random"}),
-        play(runs, {"name": "agents:entropy"}),
+        play(runs, "random"),
+        play(runs, "entropy"),
         play(runs, llm, label=f"llm ({SCRIPT} & $x_1$)"),
-        play(runs, {"name": "agents:random"}, {**ENV, "digits": 6}),
+        play(runs, "random", {**CODES, "digits": 6}),
     ]
 
 
@@ -193,7 +187,7 @@ def test_colours_are_variables_so_that_both_themes_can_be_read(page: str) -> Non
     css = page[page.index("<style>") : page.index("</style>")]
     light, dark = css.split("@media (prefers-color-scheme: dark)", 1)
     for name in re.findall(r"var\((--[a-z0-9]+)\)", page):
-        assert name == "--colour" or f"{name}:" in light
+        assert name in ("--colour", "--row", "--rows", "--h") or f"{name}:" in light
     for i in range(6):
         assert f"--agent{i}:" in light and f"--agent{i}:" in dark
 
@@ -212,7 +206,7 @@ def test_what_cannot_be_reported_is_said(folders: list[Path], tmp_path: Path) ->
 
 
 def test_an_evaluation_of_other_episodes_is_refused(tmp_path: Path) -> None:
-    folder = play(tmp_path, {"name": "agents:random"})
+    folder = play(tmp_path, "random")
     rows = orjson.loads((folder / EVALUATION).read_bytes())["rows"]
     rewrite(folder, rows=[{**rows[0], "trajectory": "elsewhere"}, *rows[1:]])
     with pytest.raises(UserError, match="1 episodes that the folder lacks"):
@@ -223,27 +217,27 @@ def test_without_a_filter_bits_are_not_available_and_never_zero(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Mastermind, "filter", lambda self, public: None)
-    found = report([play(tmp_path, {"name": "agents:random"})], tmp_path)
+    found = report([play(tmp_path, "random")], tmp_path)
     assert "this environment has no exact filter" in found
-    assert "Where bits were lost" not in found and "What was still unknown" not in found
+    assert "Where bits were lost" not in found and "Posterior entropy" not in found
     assert "bits: n/a" in found and "0.00 bits" not in found
     row = found[found.index('data-label="bits/turn"') :]
-    assert row[: row.index("</td>")].endswith('<span class="na">n/a</span>')
+    assert row[: row.index("</td>")].endswith('exact filter, so bits cannot be computed">n/a</span>')
 
 
 def test_a_run_evaluated_without_gains_says_so(tmp_path: Path) -> None:
-    found = report([play(tmp_path, {"name": "agents:random"}, gains=False)], tmp_path)
+    found = report([play(tmp_path, "random", gains=False)], tmp_path)
     assert "the run was evaluated without gains" in found and "has no exact filter" not in found
 
 
 def test_no_episode_need_be_shown(folders: list[Path], tmp_path: Path) -> None:
     found = report(folders, tmp_path, transcripts=0)
-    assert '<details class="episode">' not in found and "No episode is shown." in found
+    assert '<details class="episode"' not in found and "No episode is shown." in found
     assert len(found) < len(report(folders, tmp_path))
 
 
 def test_a_run_of_which_nothing_was_played(tmp_path: Path) -> None:
-    folder = play(tmp_path, {"name": "agents:random"})
+    folder = play(tmp_path, "random")
     saved = orjson.loads((folder / EVALUATION).read_bytes())
     left = ("success", "pass@2", "turns", "format_failure")
     metrics = {name: value if name in left else None for name, value in saved["metrics"].items()}
@@ -254,7 +248,7 @@ def test_a_run_of_which_nothing_was_played(tmp_path: Path) -> None:
 
 
 def test_privileged_agents_are_marked_wherever_they_appear(folders: list[Path], tmp_path: Path) -> None:
-    folder = play(tmp_path, {"name": "agents:random"})
+    folder = play(tmp_path, "random")
     rewrite(folder, privileged=True)
     assert report([folder], tmp_path).count(">privileged</span>") == 3  # the table, its explanation, the episodes
     assert ">privileged</span>" not in report([folders[0]], tmp_path)
@@ -263,17 +257,17 @@ def test_privileged_agents_are_marked_wherever_they_appear(folders: list[Path], 
 def test_the_scale_is_shown_or_its_absence_explained(folders: list[Path], tmp_path: Path) -> None:
     found = report([folders[0]], tmp_path)
     assert "floor and ceiling were not measured for this configuration" in found
-    train = play(tmp_path, {"name": "agents:random"}, split="train")
+    train = play(tmp_path, "random", split="train")
     assert "measured on the test split only" in report([train], tmp_path)
 
 
 def test_curves_over_samples_and_turns_are_drawn_where_there_are_any(folders: list[Path], tmp_path: Path) -> None:
     """Eight samples give pass@k; a hostile model's turns are invalid, and a code asked twice is not called repeated."""
-    titles = ("Won by one of k samples", "Turns that were invalid", "Questions that were repeated")
+    titles = ("Won by one of k samples", "Invalid turns", "Repeated questions")
     few, wrong = report([folders[0]], tmp_path), report([folders[2]], tmp_path)
     assert [title in few for title in titles] == [False, False, False]
     assert [title in wrong for title in titles] == [False, True, False]
-    many = report([play(tmp_path, {"name": "agents:random"}, n_tasks=2, k=8, gains=False)], tmp_path)
+    many = report([play(tmp_path, "random", n_tasks=2, k=8, gains=False)], tmp_path)
     assert [title in many for title in titles] == [True, False, False]
     game = {"name": "twenty_questions", "preset": "delta_belief", "max_turns": 3}
     same = {"name": "agents:llm", "model": {"name": "models:fake", "script": ("Is it alive?",)}}

@@ -16,7 +16,7 @@ import pytest
 from sonde.runs.run import reopen, rescore
 from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site.library import Library
-from sonde.viewer.site.server import started
+from sonde.viewer.site.server import start_server
 
 from .conftest import Tab, named
 
@@ -36,7 +36,7 @@ class Served:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        asked = asyncio.run_coroutine_threadsafe(started(self.library, 0), self._loop)
+        asked = asyncio.run_coroutine_threadsafe(start_server(self.library, 0), self._loop)
         self._runner, self.address = asked.result(30)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ def test_an_episode_is_stepped_through_by_keys(tab: Tab, served: Served) -> None
     after_one = told.inner_text()
     assert after_one.endswith("after turn 1") and page.locator("#said").inner_text().startswith("turn 1 of")
     page.keyboard.press("k")
-    assert told.inner_text().startswith("16 possible, 4.00 bits unknown")
+    assert told.inner_text().startswith("16 possible, 4.00 bits of entropy")
     assert page.locator(".shot:not([hidden])").count() == 1
     widths = page.eval_on_selector_all(".beliefs .bar b", "bars => bars.map(b => b.style.width)")
     assert set(widths) == {"6.25%"}
@@ -141,7 +141,7 @@ def test_samples_stand_side_by_side(tab: Tab, served: Served) -> None:
 def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
     page = tab.page
     page.goto(f"{served.address}run/{named(served.library, 'llm')}")
-    page.get_by_label("said").fill("onerror")
+    page.get_by_label("search conversations").fill("onerror")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search/**?text=onerror")
     assert page.locator(".hits mark").first.inner_text() == "onerror"
@@ -150,7 +150,7 @@ def test_what_was_said_is_searched(tab: Tab, served: Served) -> None:
 def test_all_runs_are_searched_from_the_first_page(tab: Tab, served: Served) -> None:
     page = tab.page
     page.goto(served.address)
-    page.get_by_label("said in any run").fill("onerror")
+    page.get_by_label("search conversations").fill("onerror")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?text=onerror")
     assert page.locator(".hits mark").first.inner_text() == "onerror"
@@ -244,7 +244,7 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
             page.locator("[data-swap=list] tbody tr").nth(3).wait_for()
             assert page.locator("[data-swap=headline] b").first.inner_text() == "4"
             assert page.evaluate("window.mark") == 1
-            assert page.locator("[data-swap=figures]").inner_text().startswith("This run was not evaluated")
+            assert page.locator("[data-swap=figures]").inner_text().startswith("This run is not evaluated")
             rescore(reopen(Run.load(tmp_path / "growing")), tmp_path / "growing")
             page.locator("[data-swap=figures] figure svg").first.wait_for(timeout=60_000)
             assert page.locator("[data-swap=status]").inner_text().startswith("evaluated")
@@ -270,7 +270,7 @@ def test_nothing_that_was_said_becomes_markup(tab: Tab, served: Served) -> None:
     for address in (*said, *(f"episode/{name}/{t.id}" for t in shelf.run[:3])):
         page.goto(served.address + address)
         if address.startswith("episode"):
-            page.locator(".moments").wait_for()
+            page.locator(".replay").wait_for()
             page.get_by_role("button", name="tokens").first.click()
             page.locator(".call").first.wait_for()
         assert page.title() != "taken"
@@ -291,7 +291,7 @@ def test_pages_fit_a_telephone_in_both_themes(chromium: Any, served: Served, the
         tab.page.goto(served.address + address)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400, address
     tab.page.goto(episode(served, "random"))
-    tab.page.locator(".moments").wait_for()
+    tab.page.locator(".replay").wait_for()
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 400
     seen = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (seen == "rgb(20, 23, 27)") == (theme == "dark")

@@ -35,11 +35,11 @@ def test_an_episode_has_its_turns_gains_and_neighbours(library: Library, runs: P
         assert identity in [sibling for sibling, _, _ in found.siblings] and len(found.siblings) == 2
 
 
-def test_moments_are_the_exact_posterior(library: Library) -> None:
+def test_a_replay_has_the_exact_posterior(library: Library) -> None:
     name = named(library, "random")
     shelf = library.run(name)
     t = shelf.run[0]
-    found = page(library, "moments", name, t.id)
+    found = page(library, "replay", name, t.id)
     f = shelf.env.filter(t.task.public)
     assert f is not None
     for i, turn in enumerate((None, *t.turns)):
@@ -63,7 +63,7 @@ def test_beliefs_that_were_elicited_stand_beside_the_exact_ones(runs: Path, tmp_
             told = {str(t.task.hidden): -1.0, other: -2.0}
             notes.add(t.id, {"target": -1.0, "candidates": told, "outside": None}, turn=turn)
         notes.add(t.id, {**setting, "beliefs": len(t.turns) + 1, "tokens": 1})
-    found = page(Library([folder]), "moments", "run", t.id)
+    found = page(Library([folder]), "replay", "run", t.id)
     (truth,) = [bar for bar in found.bars if bar.true]
     assert found.believed == 2
     assert truth.believed == pytest.approx([1 / (1 + 2.718281828**-1)] * (len(t.turns) + 1), abs=1e-5)
@@ -102,11 +102,11 @@ def test_tokens_are_those_of_the_record(library: Library) -> None:
 
 def test_tokens_are_spelled_where_the_tokenizer_is_here() -> None:
     pytest.importorskip("tokenizers")
-    assert tokens.fetched("nobody/model") is None and tokens.fetched("") is None
+    assert tokens.find_model_files("nobody/model") is None and tokens.find_model_files("") is None
     ids = [72, 79, 2]
     c = Completion(text="move right", ids=array("i", ids), prompt_ids=array("i", ids), model="sonde-tiny-maze")
     turn = Turn(0, (Act("agent", Action("move right", completions=(c,)), Frozen(), Frozen(), Frozen()),))
-    call = tokens.calls_of(turn)[0]
+    call = tokens.list_calls(turn)[0]
     assert [str(token.spelling).strip() for token in call.sampled[:2]] == ["move", "right"]
     assert [token.spelling for token in call.prompt] == [token.spelling for token in call.sampled]
 
@@ -133,7 +133,7 @@ def test_a_comparison_is_that_of_the_evaluations(library: Library, runs: Path) -
     known = compare_evaluations(load_evaluation(runs / a), load_evaluation(runs / b))
     assert found.gaps["success"] == known.success and found.gaps["score"] == known.score
     assert found.of == known.n_tasks == sum(found.counts.values())
-    assert [pair.who for pair in page(library, "compare", a, b, only="a").pairs] == ["a"] * found.counts["a"]
+    assert [pair.winner for pair in page(library, "compare", a, b, only="a").pairs] == ["a"] * found.counts["a"]
     with pytest.raises(UserError, match="share no task"):
         page(library, "compare", a, named(library, "careless"))
 

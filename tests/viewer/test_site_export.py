@@ -46,7 +46,7 @@ def test_whole_groups_are_written_up_to_a_number_of_episodes(site: Path, library
 def test_what_comes_on_demand_is_in_place(site: Path, library: Library) -> None:
     name = named(library, "random")
     page = next((site / "episode" / name).glob("*.html")).read_text("utf-8")
-    assert 'class="moments"' in page and "<svg" in page and " data-fragment=" not in page
+    assert 'class="replay"' in page and "<svg" in page and " data-fragment=" not in page
     assert "Won within n turns" in (site / "run" / f"{name}.html").read_text("utf-8")
     assert "Won within n turns" in (site / "report.html").read_text("utf-8")
 
@@ -97,16 +97,16 @@ def test_only_the_search_may_run_a_script_that_lies_beside_it(site: Path, librar
 
 def test_what_is_left_out_is_said_with_what_brings_it(runs: Path, library: Library, tmp_path: Path) -> None:
     told: list[str] = []
-    site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), told=told.append).parent
+    site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), on_progress=told.append).parent
     assert told[0].startswith("sonde: 2 of 3 comparisons of two runs are not in this folder")
-    assert "`--comparisons 3` writes them all" in (site / "index.html").read_text("utf-8")
+    assert "`--comparisons 3` writes all" in (site / "index.html").read_text("utf-8")
     ((a, b),) = [(path.parent.name, path.stem) for path in (site / "compare").rglob("*.html")]
     (third,) = {named(library, label) for label in ("random", "entropy", "llm")} - {a, b}
     for name, missing in ((a, [third]), (b, [third]), (third, [a, b])):
         text = unescape((site / "run" / f"{name}.html").read_text("utf-8"))
         said = re.search(r"not compared in this folder with ([^;]*);", text)
         assert said is not None and sorted(said[1].split(", ")) == sorted(missing)
-        assert "2 of 6 episodes are in this folder, `--episodes 6` writes them all" in text
+        assert "2 of 6 episodes are in this folder, `--episodes 6` writes all" in text
     assert not any("<template" in path.read_text("utf-8") for path in (site / "episode").rglob("*.html"))
 
 

@@ -16,10 +16,10 @@ from sonde.evaluation import metrics
 from sonde.runs.run import EVALUATION, load_evaluation
 from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site import episodes, pages
-from sonde.viewer.site.kept import Kept
+from sonde.viewer.site.evaluation_file import EvaluationFile
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
-from sonde.viewer.site.run import figures
+from sonde.viewer.site.run import draw_figures
 
 from .conftest import SCRIPT, html, ids, named, page, play
 
@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_shown(runs: 
 def test_a_run_of_no_environment_is_told_of(tmp_path: Path) -> None:
     RunWriter.open(tmp_path / "odd", {"benchmark": "store"}).close()
     ((name, why),) = page(Library([tmp_path])).unread
-    assert name == "odd" and why.endswith("names no environment")
+    assert name == "odd" and why.endswith("allowed: one with env.name")
 
 
 def test_what_the_pages_need_is_small() -> None:
@@ -84,9 +84,9 @@ def test_what_the_pages_need_is_small() -> None:
 
 
 def test_places_without_runs_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no run folder and no training"):
+    with pytest.raises(UserError, match="with no run folder and no training"):
         Library([tmp_path])
-    with pytest.raises(UserError, match=r"nowhere: no such folder"):
+    with pytest.raises(UserError, match=r"nowhere, allowed: an existing folder"):
         Library([tmp_path / "nowhere"])
 
 
@@ -110,19 +110,21 @@ def test_the_matrix_has_every_sample_of_every_task(library: Library) -> None:
 def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
     name = named(library, "random")
     shelf = library.run(name)
-    every = episodes.listing(shelf, {})
+    every = episodes.list_episodes(shelf, {})
     assert [(e.index, e.sample) for e in every.lines] == [(i, s) for i in range(3) for s in range(2)]
-    second = episodes.listing(shelf, {"page": "1"}, per_page=4)
+    second = episodes.list_episodes(shelf, {"page": "1"}, per_page=4)
     assert (second.n, second.number, second.pages) == (6, 1, 2)
     assert [e.id for e in second.lines] == [e.id for e in every.lines[4:]]
-    won = episodes.listing(shelf, {"kind": "win"})
+    won = episodes.list_episodes(shelf, {"kind": "win"})
     assert won.n == sum(e.kind == "win" for e in every.lines)
-    assert episodes.listing(shelf, {"task": "1"}).n == 2
-    falling = [e.turns for e in episodes.listing(shelf, {"sort": "-turns"}).lines]
+    assert episodes.list_episodes(shelf, {"task": "1"}).n == 2
+    falling = [e.turns for e in episodes.list_episodes(shelf, {"sort": "-turns"}).lines]
     assert falling == sorted(falling, reverse=True)
-    parts = episodes.listing(shelf, {"group": "kind", "sort": "-turns"}).lines
+    parts = episodes.list_episodes(shelf, {"group": "kind", "sort": "-turns"}).lines
     assert [(e.kind, -e.turns) for e in parts] == sorted((e.kind, -e.turns) for e in parts)
-    assert [e.part("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].part("") == ""
+    assert [e.group_heading("task") for e in parts if e.index == 2] == ["task 2", "task 2"] and parts[0].group_heading(
+        ""
+    ) == ""
 
 
 @pytest.mark.parametrize(("query", "why"), [
@@ -133,7 +135,7 @@ def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:
 ])  # fmt: skip
 def test_questions_that_mean_nothing_are_told(library: Library, query: dict[str, str], why: str) -> None:
     with pytest.raises(UserError, match=why):
-        episodes.listing(library.run(named(library, "random")), query)
+        episodes.list_episodes(library.run(named(library, "random")), query)
 
 
 @pytest.mark.thorough
@@ -148,7 +150,7 @@ def test_facets_are_success_by_tag(tmp_path: Path) -> None:
         mine = [t for t in rows if t.task.tags["difficulty"] == value]
         won = [[float(t.outcome is not None and t.outcome.success)] for t in mine]
         assert (facet.n, facet.success) == (len(mine), metrics.rate(won))
-        line = episodes.listing(library.runs[0], {"tag": f"difficulty:{value}"})
+        line = episodes.list_episodes(library.runs[0], {"tag": f"difficulty:{value}"})
         assert {e.id for e in line.lines} == {t.id for t in mine}
 
 
@@ -163,8 +165,8 @@ def test_figures_are_drawn_once_and_other_pages_do_not_wait_for_them(
             drawn.append(other.submit(page, library, "episode", name, identity).result(20).title)
         return "figures"
 
-    monkeypatch.setattr("sonde.viewer.site.run.drawn", draw)
-    assert [figures(library, name) for _ in range(2)] == ["figures"] * 2
+    monkeypatch.setattr("sonde.viewer.site.run.draw_run", draw)
+    assert [draw_figures(library, name) for _ in range(2)] == ["figures"] * 2
     assert drawn == ["mastermind, task 0, sample 0"]
 
 
@@ -172,9 +174,9 @@ def test_of_a_large_run_figures_are_drawn_that_need_no_single_episode(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sonde.viewer.site.run.FIGURES", 3)
-    html = figures(library, named(library, "entropy"))
-    assert html.count("<svg") >= 2 and "Won within n turns" in html and "What was still unknown" in html
-    assert "More than 3 episodes" in html and "sonde report" in html and "How long episodes lasted" not in html
+    html = draw_figures(library, named(library, "entropy"))
+    assert html.count("<svg") >= 2 and "Won within n turns" in html and "Posterior entropy" in html
+    assert "More than 3 episodes" in html and "sonde report" in html and "Turns per episode" not in html
 
 
 def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Path) -> None:
@@ -185,14 +187,14 @@ def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Pat
         writer.flush()
         library = Library([folder])
         first = page(library, "run", "growing")
-        version = pages.version(library, ("run", "growing"))
+        version = pages.hash_version(library, ("run", "growing"))
         assert (first.headline.status, first.headline.n, first.headline.bits) == ("playing", 1, None)
         assert "not evaluated" in first.why_no_figures
-        assert pages.version(library, ("run", "growing")) == version
+        assert pages.hash_version(library, ("run", "growing")) == version
         for t in done[1:]:
             writer.append(t)
         writer.flush()
-        assert pages.version(library, ("run", "growing")) != version
+        assert pages.hash_version(library, ("run", "growing")) != version
         second = page(library, "run", "growing")
         assert second.headline.n == len(done) == second.listing.n
         won = [t for t in done if t.outcome and t.outcome.success]
@@ -218,14 +220,14 @@ def test_new_runs_are_found(runs: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_an_evaluation_is_read_in_parts_as_it_is_as_a_whole(runs: Path, tmp_path: Path) -> None:
     for folder in (p for p in runs.iterdir() if (p / EVALUATION).is_file()):
-        whole, kept = load_evaluation(folder), Kept(folder)
+        whole, kept = load_evaluation(folder), EvaluationFile(folder)
         assert kept.summary.summary() == whole.summary()
         assert [kept.row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
         assert kept.row("nobody", 1) is None
         other = tmp_path / folder.name
         other.mkdir()
         (other / EVALUATION).write_bytes(orjson.dumps(orjson.loads((folder / EVALUATION).read_bytes())))
-        assert [Kept(other).row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+        assert [EvaluationFile(other).row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
 
 
 # --- as text -------------------------------------------------------------------------------------------------------
@@ -235,7 +237,7 @@ def test_every_page_is_text_whatever_was_said(library: Library) -> None:
     name = named(library, "llm")
     row = page(library, "run", name).matrix[0]
     identity = row.cells[0].id
-    addresses = [(), ("run", name), ("group", name, row.task, str(row.seed)), ("moments", name, identity)]
+    addresses = [(), ("run", name), ("group", name, row.task, str(row.seed)), ("replay", name, identity)]
     addresses += [("episode", name, cell.id) for cell in row.cells] + [("tokens", name, identity, "0")]
     for parts in addresses:
         text = html(library, *parts)
@@ -247,11 +249,11 @@ def test_every_page_is_text_whatever_was_said(library: Library) -> None:
 
 def test_an_address_that_no_page_has_is_an_error_of_its_own(library: Library) -> None:
     for parts in (("nothing",), ("run",), ("run", "a", "b")):
-        with pytest.raises(pages.NotFound, match="address: got"):
+        with pytest.raises(pages.NotFoundError, match="address: got"):
             page(library, *parts)
-    with pytest.raises(UserError, match="not among the 4 runs"):
+    with pytest.raises(UserError, match="one of the 4 runs"):
         page(library, "run", "nobody")
-    with pytest.raises(UserError, match="none called 'x'"):
+    with pytest.raises(UserError, match="episode: got 'x'"):
         page(library, "episode", named(library, "random"), "x")
 
 
@@ -261,4 +263,4 @@ def test_links_are_relative_and_say_what_they_mean() -> None:
     assert live() == "../../" and Links()() == "./"
     assert static("run", "a", sort="x") == "../run/a.html?sort=x" and static() == "../index.html"
     assert static.has("run", "a") and not static.has("run", "b") and live.has("run", "b")
-    assert Links(query={"sort": "x", "page": "2"}).here(page="") == "?sort=x"
+    assert Links(query={"sort": "x", "page": "2"}).with_query(page="") == "?sort=x"

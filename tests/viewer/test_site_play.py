@@ -47,7 +47,7 @@ def test_what_cannot_be_read_costs_nothing_and_is_told() -> None:
     games = Games()
     key = begin(games)
     games.do(key, {"say": "twelve"})
-    assert games.page(key).moves == [] and "costs nothing" in games.page(key).notice
+    assert games.page(key).moves == [] and "costs no turn" in games.page(key).notice
     games.do(key, {"say": SCRIPT})
     assert SCRIPT not in render(games.page(key), Links(1))
     games.do(key, {"say": "   "})
@@ -127,9 +127,9 @@ def test_a_record_is_taken_over_against_who_sat_there(tmp_path: Path) -> None:
     assert game.others["opponent"].config == rows.config and not game.instead
     key = games.take_over(library, "gone", next(iter(library.run("gone").run)).id, 1)
     assert games.game(key).others["opponent"].config["name"] == env.spec.seats["opponent"]
-    assert "users:nobody was the opponent" in games.page(key).notice
+    assert "opponent of the run was users:nobody" in games.page(key).notice
     games.do(key, {"show": "0"})
-    assert "users:nobody was the opponent" in games.page(key).notice
+    assert "opponent of the run was users:nobody" in games.page(key).notice
 
 
 @pytest.mark.parametrize(("form", "why"), [
@@ -160,7 +160,7 @@ def test_games_that_nobody_looks_at_go_first() -> None:
     begin(games)
     assert games.page(first).turn == 1
     assert len(games.start_page({}).games) == GAMES
-    with pytest.raises(UserError, match="no game"):
+    with pytest.raises(UserError, match="allowed: a game in progress"):
         games.page("nobody")
 
 

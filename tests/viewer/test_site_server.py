@@ -15,7 +15,7 @@ import pytest
 
 from sonde.core import UserError
 from sonde.viewer.site.library import Library
-from sonde.viewer.site.server import HOST, started
+from sonde.viewer.site.server import HOST, start_server
 
 from .conftest import named
 
@@ -34,7 +34,7 @@ def answered(library: Library, ask: Callable[[Ask, str], Awaitable[Any]]) -> Any
     """What `ask` makes of an application that runs as long as it does."""
 
     async def run() -> Any:
-        runner, address = await started(library, 0, "token")
+        runner, address = await start_server(library, 0, "token")
 
         async with aiohttp.ClientSession() as session:
 
@@ -101,14 +101,14 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
         for path in (
             f"run/{name}",
             f"episode/{name}/{identity}",
-            f"moments/{name}/{identity}",
+            f"replay/{name}/{identity}",
             f"best/{name}/{identity}/0",
         ):
             assert (await ask(f"token/{path}")).status == 200
             answer = await ask(f"token/api/{path}")
             assert answer.headers["Content-Type"] == "application/json" and answer.text.startswith("{")
         assert "version" in (await ask(f"token/state/run/{name}")).text
-        assert (await ask("token/assets/site.css")).headers["Content-Type"].startswith("text/css")
+        assert (await ask("token/assets/style.css")).headers["Content-Type"].startswith("text/css")
         picked = await ask(f"token/compare?run={name}&run={named(library, 'entropy')}")
         assert "/compare/" in picked.url and picked.status == 200
 
@@ -116,9 +116,9 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
 
 
 @pytest.mark.parametrize(("path", "why"), [
-    ("nothing/here", "address: got"), ("run/nobody", "not among the 4 runs"), ("play/nobody", "no game"),
-    ("compare", "no run was picked"), ("assets/site.js", "assets: got"),
-    ("group/{run}/x/²", "seed: got"), ("training/x", "not among the 1 trainings"),
+    ("nothing/here", "address: got"), ("run/nobody", "one of the 4 runs"), ("play/nobody", "a game in progress"),
+    ("compare", "compare: got no run"), ("assets/site.js", "assets: got"),
+    ("group/{run}/x/²", "seed: got"), ("training/x", "one of the 1 trainings"),
 ])  # fmt: skip
 def test_what_is_not_there_is_one_line_on_a_page(library: Library, path: str, why: str) -> None:
     answer = get(library, f"token/{path.format(run=named(library, 'entropy'))}")
@@ -129,7 +129,7 @@ def test_what_is_not_there_is_one_line_on_a_page(library: Library, path: str, wh
 def test_what_is_not_there_is_one_line_of_json_for_programs(library: Library) -> None:
     answer = get(library, "token/api/run/<b>")
     assert answer.status == 404 and answer.headers["Content-Type"].startswith("application/json")
-    assert "not among the 4 runs" in answer.text
+    assert "one of the 4 runs" in answer.text
 
 
 def test_a_run_that_is_removed_meanwhile_is_told_of(runs: Path, tmp_path: Path) -> None:
@@ -153,5 +153,5 @@ def test_a_port_that_is_taken_is_named(library: Library) -> None:
         taken.bind((HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=rf"view: port {port} is taken by another program, allowed: a free one"):
-            asyncio.run(started(library, port))
+        with pytest.raises(UserError, match=rf"view: got port {port}, taken by another program, allowed: a free port"):
+            asyncio.run(start_server(library, port))

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.run import EVALUATION
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report
-from sonde.viewer.histories import DATA, HISTORY, SETTINGS, Series, histories
-from sonde.viewer.training import PANELS, THIN_TO, smooth, thin, unchanging, window
-from sonde.viewer.wording import settings_in_words
+from sonde.viewer.figures.training import PANELS, THIN_TO, is_constant, smooth, smoothing_window, thin
+from sonde.viewer.training_history import DATA, HISTORY, SETTINGS, Series, describe_settings, read_histories
 
-ENV = {"name": "mastermind", "length": 2, "digits": 4, "max_turns": 4}
+from .conftest import play as play_codes
+
 PAIR = {"accuracy": 0.5, "reward_margin": 0.1, "log_ratio_chosen": 0.2, "log_ratio_rejected": -0.3, "nll": 0.4}
 PLAYED = {"success": 0.1, "score": 0.1, "reward": 0.1, "turns": 4.0, "ratio": 1.0, "clipped_low": 0.0, "errors": 0.0}
 
@@ -54,13 +54,12 @@ def figures(text: str) -> dict[str, str]:
 
 def play(folder: Path, label: str, model: str) -> Path:
     """A run whose agent says that its model is `model`."""
-    seats = {"agent": {"name": "agents:llm", "model": {"name": "models:fake", "pattern": ("<Answer>12</Answer>",)}}}
-    run = prepare(config_from({"env": ENV, "seats": seats, "n_tasks": 3, "k": 2, "label": label}))
-    execute(run, folder / label)
-    saved = orjson.loads((folder / label / EVALUATION).read_bytes())
+    agent = {"name": "agents:llm", "model": {"name": "models:fake", "pattern": ("<Answer>12</Answer>",)}}
+    run = play_codes(folder / label, agent, label=label)
+    saved = orjson.loads((run / EVALUATION).read_bytes())
     saved["agent"]["model"]["model"] = model
-    (folder / label / EVALUATION).write_bytes(orjson.dumps(saved))
-    return folder / label
+    (run / EVALUATION).write_bytes(orjson.dumps(saved))
+    return run
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------------------
@@ -76,7 +75,7 @@ def test_names_of_files_are_those_that_training_writes() -> None:
 
 def test_pairs_are_drawn_in_the_figures_of_pairs(tmp_path: Path) -> None:
     found = figures(page([], tmp_path, training=[training(tmp_path / "rpo", entries(5, PAIR))]))
-    wanted = {"Loss", "Pairs in the right order", "Reward margin", "Log ratios", "Negative log-likelihood"}
+    wanted = {"Loss", "Pairwise accuracy", "Reward margin", "Log ratios", "Negative log-likelihood"}
     assert set(found) == {*wanted, "Gradient norm"}
     assert found["Loss"] == "Loss by step of the training rpo: loss from 1 to 0.2"
     assert found["Log ratios"].endswith("log ratio chosen from 0.2 to 0.28, log ratio rejected from −0.3 to −0.42")
@@ -85,8 +84,8 @@ def test_pairs_are_drawn_in_the_figures_of_pairs(tmp_path: Path) -> None:
 def test_what_never_changes_is_told_and_equal_lines_are_one(tmp_path: Path) -> None:
     text = page([], tmp_path, training=[training(tmp_path / "grpo", entries(5, PLAYED))])
     assert set(figures(text)) == {"Loss", "Success", "Reward", "Turns", "Gradient norm"}
-    assert "The same at every step: ratio 1, clipped low 0, errors 0." in text
-    assert ">reward = score</text>" in text
+    assert "Constant: ratio 1, clipped low 0, errors 0." in text
+    assert ">reward = return</text>" in text
 
 
 def test_a_loss_that_is_the_likelihood_is_drawn_once(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_one_step_makes_a_table_and_no_curve(tmp_path: Path) -> None:
 def test_a_long_history_stays_small(tmp_path: Path) -> None:
     rows = [{"loss": math.sin(i * i), "reward": math.cos(i * i), "score": 0.5 * i, "step": i} for i in range(1, 20_001)]
     text = page([], tmp_path, training=[training(tmp_path / "long", rows)])
-    assert len(text) < 120_000 and "its moving mean over 667 points" in text
+    assert len(text) < 140_000 and "their moving mean over 667 points" in text
     for path in re.findall(r'<path d="([^"]*)"', text):
         assert len(re.findall("[ML]", path)) <= THIN_TO + 1  # the drawing library may repeat the last point
 
@@ -131,7 +130,7 @@ def test_thinning_keeps_ends_and_extremes(values: list[float], most: int) -> Non
 
 def test_the_moving_mean_leaves_lines_alone_and_short_curves_too() -> None:
     values = [2.0 * i for i in range(100)]
-    assert window(len(values)) == 3
+    assert smoothing_window(len(values)) == 3
     assert smooth(values)[1:-1] == pytest.approx(values[1:-1])
     assert (smooth(values)[0], smooth(values)[-1]) == (1.0, 197.0)
     assert list(smooth(values[:60])) == pytest.approx(values[:60])
@@ -139,31 +138,22 @@ def test_the_moving_mean_leaves_lines_alone_and_short_curves_too() -> None:
 
 def test_rates_may_change_by_little_but_shares_may_not() -> None:
     found = Series((1, 2), (1e-7, 2e-7))
-    assert not unchanging("learning_rate", found) and unchanging("success", found)
+    assert not is_constant("learning_rate", found) and is_constant("success", found)
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------
 
 
-def test_settings_are_told_where_they_differ() -> None:
-    assert settings_in_words(preset("paprika_sft").settings)[:3] == [
-        "learning rate 1e-06, cosine after a rise over 4 % of the steps", "1 epoch", "32 items to a step",
+def test_settings_are_listed_where_they_are_not_the_default() -> None:
+    assert describe_settings(preset("paprika_sft").settings)[:5] == [
+        "lr 1e-06", "schedule cosine", "warmup 0.04", "epochs 1.0", "batch_size 32",
     ]  # fmt: skip
-    told = settings_in_words(preset("starpo", max_steps=70, seed=5, clip=0.0, logging_steps=2).settings)
-    assert "70 steps" in told and "seed 5" in told and "gradients not clipped" in told
-    assert "LoRA of rank 64 with alpha 64 on all linear layers" in told and "betas of Adam 0.9 and 0.95" in told
-    assert "each point a mean over 2 steps" in told
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"packing": True}, {"micro_tokens": 9}, {"max_tokens": 9}, {"weight_decay": 0.1}, {"bf16": True},
-        {"gradient_checkpointing": True}, {"save_steps": 4}, {"micro_batch": 3},
-    ],
-)  # fmt: skip
-def test_every_setting_that_changes_training_has_words(changes: dict[str, Any]) -> None:
-    assert len(settings_in_words(TrainSettings(**changes))) == 1 + len(settings_in_words(TrainSettings()))
+    found = describe_settings(preset("starpo", max_steps=70, seed=5, clip=0.0, logging_steps=2).settings)
+    assert {"max_steps 70", "seed 5", "clip 0.0", "lora.r 64", "lora.alpha 64.0", "betas [0.9, 0.95]"} <= set(found)
+    assert "logging_steps 2" in found and "lora.targets all-linear" in found
+    usual = describe_settings(TrainSettings())
+    for settings in (TrainSettings(packing=True), TrainSettings(micro_tokens=9), TrainSettings(bf16=True)):
+        assert len(describe_settings(settings)) == 1 + len(usual)
 
 
 def test_data_and_models_are_told(tmp_path: Path) -> None:
@@ -178,21 +168,21 @@ def test_data_and_models_are_told(tmp_path: Path) -> None:
     for told in ("hub/name", "the model of sft", "(RPO), with beta 0.5", "6 pairs of episodes", "4 samples",
                  "tiny_rpo, but options.beta 0.5 (0.1), settings.lr 0.1 (2e-05)"):  # fmt: skip
         assert told in text
-    assert "tasks 20, solved 7, pairs 6" in text and "tokens 12,345" in text and "micro-batches of 32" in text
+    assert "tasks 20, solved 7, pairs 6" in text and "tokens 12,345" in text and "micro_batch 32" in text
 
 
 def test_games_are_told(tmp_path: Path) -> None:
     online = {"k": 8, "temperature": 1.0, "games": [{"name": "maze", "env": {}, "tasks": 1500}]}
     rows = entries(3, PLAYED, episodes=192)
     text = page([], tmp_path, training=[training(tmp_path / "a", rows, objective="grpo", model="m", online=online)])
-    assert "its own play of maze (1,500 tasks), 8 episodes to a task, temperature 1" in text
+    assert "self-play of maze (1,500 tasks), 8 episodes per task, temperature 1" in text
     assert "3 steps, 192 episodes played" in text
 
 
 def test_names_are_as_long_as_they_need_to_be(tmp_path: Path) -> None:
     folders = [training(tmp_path / a / "rpo", entries(2, {})) for a in ("round-1", "round-2")]
-    assert [h.name for h in histories(folders, [], [])] == ["round-1/rpo", "round-2/rpo"]
-    assert [h.name for h in histories([*folders[:1], *folders[:1]], [], [])] == ["rpo"]
+    assert [h.name for h in read_histories(folders)] == ["round-1/rpo", "round-2/rpo"]
+    assert [h.name for h in read_histories([*folders[:1], *folders[:1]])] == ["rpo"]
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
@@ -252,9 +242,9 @@ def test_stages_stand_in_the_order_given(pipeline: tuple[list[Path], list[Path]]
     for order in (runs, runs[::-1]):
         text = page(order, tmp_path, training=trained, transcripts=0)
         label = re.search(r'aria-label="Episodes won by stage in mastermind: ([^"]*)"', text)
-        assert label and re.findall(r"[a-z-]+(?= \d)", label[1]) == [folder.name for folder in order]
+        assert label and re.findall(r"[a-z-]+(?= \d)", label[1]) == [folder.parent.name for folder in order]
     assert "by-pairs +0.0 [" in page(runs, tmp_path, training=trained, transcripts=0)
-    assert "Before and after" not in page(runs, tmp_path, transcripts=0)  # nothing says that these are stages
+    assert "Before and after training" not in page(runs, tmp_path, transcripts=0)  # nothing says that these are stages
 
 
 def test_stages_are_known_by_the_labels_of_a_pipeline(pipeline: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
@@ -267,7 +257,7 @@ def test_stages_are_known_by_the_labels_of_a_pipeline(pipeline: tuple[list[Path]
     text = page(copies, tmp_path, transcripts=0)
     label = re.search(r'aria-label="Episodes won by stage in mastermind: ([^"]*)"', text)
     assert label and "base" in label[1] and "round-1-sft" in label[1] and "another" not in label[1]
-    assert "Before and after" not in page(copies[1:], tmp_path, transcripts=0)
+    assert "Before and after training" not in page(copies[1:], tmp_path, transcripts=0)
 
 
 @pytest.mark.slow

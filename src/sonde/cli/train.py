@@ -26,7 +26,7 @@ from sonde.train.learn import NEEDED, learn, learn_online
 from sonde.train.paprika import PAPER, TINY, Outcome, Paprika, judged
 from sonde.train.paprika import run as run_paprika
 from sonde.train.presets import PRESETS, Training
-from sonde.viewer.histories import HISTORY
+from sonde.viewer.training_history import HISTORY
 
 from . import tables
 from .again import again

@@ -34,7 +34,7 @@ def export_site(places: Sequence[Path], to: Path, extent: Extent, out: Console, 
     for option, given, least in (("--episodes", extent.episodes, 1), ("--comparisons", extent.comparisons, 0)):
         if given < least:
             raise invalid(option, given, f"{least} or more")
-    first = export(places, to, extent, told=lambda line: stderr.print(line, highlight=False, markup=False))
+    first = export(places, to, extent, on_progress=lambda line: stderr.print(line, highlight=False, markup=False))
     if as_json:
         print(json.dumps({"written": str(first)}))
     else:

@@ -1,8 +1,8 @@
-"""What a folder of results says: every suite by its headline, every agent by its profile, and what is out of date.
+"""The leaderboard of a folder of results: suites by headline score, agents by profile, and outdated results.
 
     sonde leaderboard results
 
-Ours; what the numbers are is said in `results`.
+Ours; `results` defines the numbers.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .results import PROFILE, Result, profile, read, stale
 
 
 class Board(NamedTuple):
-    """All results of a folder: those that hold, and those that do not any more, each with the reasons."""
+    """All results of a folder: the valid ones, and the outdated ones with the reasons."""
 
     results: Sequence[Result]
     stale: Sequence[tuple[Result, Sequence[str]]]
 
     @property
     def suites(self) -> dict[str, list[Result]]:
-        """Whole ones by their headline, the best first; then parts of a suite, which are compared with nothing."""
+        """Complete results by headline score, the best first; then partial ones, which are not ranked."""
         found: dict[str, list[Result]] = {name: [] for name in sorted({r.suite for r in self.results})}
         for one in sorted(self.results, key=_rank):
             found[one.suite].append(one)
@@ -35,14 +35,14 @@ class Board(NamedTuple):
 
     @property
     def agents(self) -> dict[str, list[Result]]:
-        """By agent, those with the most environments first, and of these those that ask best."""
+        """Results by agent; first the agents with the most environments, of these the ones that ask best."""
         found: dict[str, list[Result]] = {}
         for one in self.results:
             found.setdefault(one.agent, []).append(one)
         return dict(sorted(found.items(), key=lambda item: (*_standing(item[1]), item[0])))
 
     def to_json(self) -> dict[str, Json]:
-        """The numbers that are said over environments, and what is out of date."""
+        """The means over environments, and the outdated results."""
         return {
             "suites": {name: [_line(one) for one in of] for name, of in self.suites.items()},
             "agents": {agent: {k: _number(*v) for k, v in profile(of).items()} for agent, of in self.agents.items()},
@@ -79,7 +79,7 @@ def _rank(result: Result) -> tuple[bool, float, str]:
 
 
 def board(folder: Path) -> Board:
-    """The results in a folder of files. Raises `UserError` for a file that is none, or two of one agent and suite."""
+    """Read the results of a folder. Raises `UserError` for a file that is no result, or two of one agent and suite."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
     found: dict[tuple[str, str], Path] = {}

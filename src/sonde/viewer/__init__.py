@@ -1,7 +1,4 @@
-"""Runs as pages that a person wants to read: one self-contained HTML file, or a site to browse (`site`).
-
-Neither loads anything from elsewhere.
-"""
+"""Runs as HTML pages: a self-contained report, or a site to browse (`site`), loading nothing from other hosts."""
 
 from .report import write_report
 

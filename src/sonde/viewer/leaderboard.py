@@ -1,6 +1,6 @@
-"""The leaderboard as a page: every suite with its agents, what they came to in every environment, and their profiles.
+"""The leaderboard as a page: each suite with its agents, their results in every environment, and their profiles.
 
-It has the frame, the shapes and the style of the pages of `sonde view`; nothing in it asks a server.
+It shares templates and style with the pages of `sonde view` and needs no server.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from sonde.evaluation.results import PROFILE, Played, Result, profile
 from sonde.evaluation.suites import TITLES, suite
 
 from .site.links import Links
-from .site.pages import STYLES, render
-from .templating import asset
+from .site.pages import render
+from .templating import STYLE, asset
 
 _MEANS = {"success": "success", **PROFILE, "bits": "bits_per_turn"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """An agent in a suite. `means` are over the environments played that have them, each with their number."""
+class SuiteRow:
+    """An agent in a suite. `means` are over the played environments that have them, each with their number."""
 
     result: Result
     score: Estimate | None
@@ -43,15 +43,15 @@ class SuiteTable:
     name: str
     title: str
     environments: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[SuiteRow]
 
     @property
-    def whole(self) -> Sequence[Line]:
-        """Those that played all of it, which alone are compared."""
+    def whole(self) -> Sequence[SuiteRow]:
+        """The agents that played the whole suite; only these are ranked."""
         return [line for line in self.lines if line.whole]
 
     @property
-    def parts(self) -> Sequence[Line]:
+    def parts(self) -> Sequence[SuiteRow]:
         return [line for line in self.lines if not line.whole]
 
 
@@ -67,14 +67,14 @@ class Leaderboard:
     agents: Sequence[tuple[str, int, Mapping[str, tuple[Estimate | None, int]]]]
     """An agent, its number of environments and its profile."""
     environments: int
-    """Of all these suites."""
+    """The number of environments of all these suites."""
     stale: Sequence[tuple[Result, Sequence[str]]]
 
 
 def page(board: Board) -> Leaderboard:
     """The page as a value."""
     return Leaderboard(
-        suites=[_suite(name, results) for name, results in board.suites.items()],
+        suites=[_describe_suite(name, results) for name, results in board.suites.items()],
         agents=[
             (agent, sum(len(one.environments) for one in results), profile(results))
             for agent, results in board.agents.items()
@@ -84,20 +84,20 @@ def page(board: Board) -> Leaderboard:
     )
 
 
-def _suite(name: str, results: Sequence[Result]) -> SuiteTable:
+def _describe_suite(name: str, results: Sequence[Result]) -> SuiteTable:
     forms = suite(name)
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
     return SuiteTable(
         name=name,
         title=TITLES.get(name, ""),
         environments=[f"{env} {preset}" if env in twice else env for env, preset in forms],
-        lines=[_line(one, forms) for one in results],
+        lines=[_describe_result(one, forms) for one in results],
     )
 
 
-def _line(result: Result, forms: Sequence[tuple[str, str]]) -> Line:
+def _describe_result(result: Result, forms: Sequence[tuple[str, str]]) -> SuiteRow:
     headline, played = result.headline, {one.form: one for one in result.environments}
-    return Line(
+    return SuiteRow(
         result=result,
         score=headline.score,
         whole=headline.whole,
@@ -110,10 +110,9 @@ def _line(result: Result, forms: Sequence[tuple[str, str]]) -> Line:
 def export(board: Board, to: Path) -> Path:
     """Write the page and its style into `to`, a new or empty folder, and return the page."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UserError(f"export: {to} is there and not empty, allowed: a new or an empty folder")
+        raise UserError(f"export: got {to}, which is not empty, allowed: a new or an empty folder")
     (to / "assets").mkdir(parents=True)
-    for name in STYLES:
-        write_atomically(to / "assets" / name, asset(name))
+    write_atomically(to / "assets" / STYLE, asset(STYLE))
     first = to / "index.html"
     write_atomically(first, render(page(board), Links(static=True)).encode("utf-8", "replace"))
     return first

@@ -1,235 +1,187 @@
-"""One self-contained HTML page about runs and trainings: how well it went, where bits were lost, what was said.
+"""`sonde report`: run pages and training pages rendered into one self-contained HTML file.
 
-The page loads nothing: style, script and figures are in it, and its content policy forbids everything else. All that
-a model, an environment or a configuration says is escaped by the template. Equal runs give a byte-identical page.
+The runs of an environment share its figures; each run has its tasks, success by tag, chosen episodes and configuration.
+The page loads nothing: style, script and figures are in it, and its content security policy forbids everything else.
+All text of models, environments and configurations is escaped. Equal input gives equal bytes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from sonde._util.extras import need
 from sonde._util.folders import write_atomically
 from sonde.core import UserError, invalid
-from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.rows import Row
 
-from . import convictions, exploration, headline, plots, stages, training
-from .histories import History, histories
-from .loading import Agent, Loaded, Section, Source, cast_agents, open_source, read, sections
-from .losses import CAUSES, MEANINGS, Losses, losses
-from .templating import asset, fingerprint, templates
-from .text import indented
-from .transcripts import Transcript, choose, transcripts
+from .evaluated_runs import EvaluatedRun, Section, group_by_environment, read_runs
+from .figures.axes import AgentStyle
+from .figures.training import TrainingFigures, prepare_trainings
+from .sections import RunNumbers, SectionPage, describe_section
+from .site.episode import EpisodePage, describe_episode
+from .site.episodes import mean_efficiency, read_line
+from .site.links import Anchors
+from .site.pages import render
+from .site.run import Facet, TaskRow, compute_facets, list_notes, read_matrix
+from .site.runs import OutcomeShare, share_outcomes
+from .templating import indented
+from .training_history import TrainingHistory, read_histories
+
+EPISODES = 6
+"""Episodes of a run that a report shows."""
+FAULTS = {
+    "unreadable": "format_failure", "invalid turns": "invalid", "refused": "refused", "truncated": "cut",
+    "reasoning only": "reasoning_only",
+}  # fmt: skip
+"""Columns of defective replies, with their metrics."""
 
 
-def write_report(folders: Sequence[Path], to: Path, *, transcripts: int = 6, training: Sequence[Path] = ()) -> Path:
-    """Write the page about these run folders and folders of trainings to `to` and return it.
+@dataclass(frozen=True, kw_only=True)
+class ReportedRun:
+    """A run in a report. `episodes` are the chosen ones with their reasons; `tasks` counts all rows of the matrix."""
 
-    `transcripts` episodes of each run are shown in full. Raises `UserError` for a folder that is no run, or has no
-    evaluation, or one that does not fit its episodes, and for one in `training` that has no history, and where the
-    extra `report` is not installed.
+    numbers: RunNumbers
+    shares: Sequence[OutcomeShare]
+    tasks: int
+    matrix: Sequence[TaskRow]
+    facets: Sequence[Facet]
+    episodes: Sequence[tuple[str, EpisodePage]]
+    config: str
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPage:
+    """`sections` are the environments with their runs; `faults` the columns of defective replies that any run needs."""
+
+    template = "report.html.j2"
+    script = "report.js"
+
+    title: str
+    sections: Sequence[tuple[SectionPage, Sequence[ReportedRun]]]
+    trainings: Sequence[TrainingFigures]
+    styles: Sequence[AgentStyle]
+    faults: Sequence[tuple[str, str]]
+    versions: str
+    n_runs: int
+    n_episodes: int
+    any_privileged: bool
+
+
+def write_report(
+    folders: Sequence[Path], to: Path, *, transcripts: int = EPISODES, training: Sequence[Path] = ()
+) -> Path:
+    """Write the report on these run folders and training folders to `to`, and return it.
+
+    `transcripts` episodes of each run are shown. Raises `UserError` for a folder that is no run, or whose evaluation is
+    missing or does not fit its episodes, for one in `training` without a history, and without the extra `report`.
     """
     need("a report", "matplotlib")
     if not folders and not training:
         raise UserError("report: got no run folders and no trainings, allowed: at least one")
     if transcripts < 0:
         raise invalid("transcripts", transcripts, "0 or more")
-    page = render([Path(folder) for folder in folders], transcripts, [Path(folder) for folder in training])
+    page = render_report([Path(folder) for folder in folders], transcripts, [Path(folder) for folder in training])
     to = Path(to)
     to.parent.mkdir(parents=True, exist_ok=True)
-    # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
+    # A lone surrogate cannot be encoded; in text it is already shown by its code.
     write_atomically(to, page.encode("utf-8", "replace"))
     return to
 
 
-def render(folders: Sequence[Path], n_transcripts: int, trained: Sequence[Path] = ()) -> str:
-    """The page as text."""
-    sources = [open_source(folder) for folder in dict.fromkeys(folders)]
-    agents = cast_agents(sources)
-    trainings = histories(trained, sources, agents)
-    runs: list[Loaded] = []
-    chosen: dict[int, list[tuple[str, Any]]] = {}
-    for source, agent in zip(sources, agents, strict=True):
-        picked = choose(source.evaluation.rows, n_transcripts)
-        runs.append(read(source, [row.trajectory for _, row in picked], agent))
-        chosen[id(runs[-1])] = picked
-    return (
-        templates()
-        .get_template("report.html.j2")
-        .render(
-            sections=[_shown(section, headline.faults(runs), chosen, trainings) for section in sections(runs)],
-            trainings=training.shown(trainings, alone=not runs),
-            titled=True,
-            agents=sorted({a.number: a for a in agents}.values(), key=lambda a: a.number),
-            versions=_versions(sources),
-            n_runs=len(runs),
-            n_episodes=sum(len(run.rows) for run in runs),
-            any_privileged=any(run.evaluation.privileged for run in runs),
-            kinds=headline.KIND_MEANINGS,
-            causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
-            css=asset("report.css"),
-            script=asset("report.js"),
-            script_hash=fingerprint(asset("report.js")),
-        )
+def render_report(folders: Sequence[Path], n_episodes: int = EPISODES, training: Sequence[Path] = ()) -> str:
+    """The report as HTML."""
+    runs = read_runs(folders)
+    histories = read_histories(training, [(run.evaluation, run.style) for run in runs])
+    sections = [_describe_section(run_group, histories, n_episodes) for run_group in group_by_environment(runs)]
+    page = ReportPage(
+        title="report: " + (", ".join(page.section.title for page, _ in sections) or "training"),
+        sections=sections,
+        trainings=prepare_trainings(histories, alone=not runs),
+        styles=sorted({run.style.number: run.style for run in runs}.values(), key=lambda style: style.number),
+        faults=_select_faults(runs),
+        versions=_describe_versions(runs),
+        n_runs=len(runs),
+        n_episodes=sum(len(run.rows) for run in runs),
+        any_privileged=any(run.evaluation.privileged for run in runs),
+    )
+    shown = {("episode", of.run, of.line.id) for _, reported in sections for run in reported for _, of in run.episodes}
+    return render(page, Anchors(there=frozenset(shown)))
+
+
+def _describe_section(
+    section: Section, trainings: Sequence[TrainingHistory], n_episodes: int
+) -> tuple[SectionPage, list[ReportedRun]]:
+    page = describe_section(section, trainings)
+    return page, [_describe_run(numbers, n_episodes) for numbers in page.runs]
+
+
+def _describe_run(numbers: RunNumbers, n_episodes: int) -> ReportedRun:
+    run, shelf = numbers.run, numbers.run.shelf
+    tasks, matrix = read_matrix(shelf)
+    return ReportedRun(
+        numbers=numbers,
+        shares=share_outcomes(run.evaluation.kinds),
+        tasks=tasks,
+        matrix=matrix,
+        facets=compute_facets(shelf),
+        episodes=[
+            (reason, describe_episode(shelf, read_line(shelf, row.trajectory), row, numbers.no_bits, cut=True))
+            for reason, row in choose_episodes(run.rows, n_episodes)
+        ],
+        config=indented({name: getattr(shelf.run, name) for name in ("version", "commit", "fingerprint", "config")}),
+        notes=list_notes(shelf, run.evaluation),
     )
 
 
-def section(folder: Path) -> str:
-    """The figures and tables of one run, without transcripts: the part of a page about it."""
-    need("figures", "matplotlib")
-    source = open_source(folder)
-    run = read(source, [], *cast_agents([source]))
-    (found,) = sections([run])
-    shown = _shown(found, headline.faults([run]), {id(run): []}, ())
-    causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
-    return templates().get_template("section.html.j2").render(s=shown, causes=causes)
+def _select_faults(runs: Sequence[EvaluatedRun]) -> list[tuple[str, str]]:
+    """The columns of `FAULTS` that are above 0 in any run."""
+    metrics = [run.evaluation.metrics for run in runs]
+    return [(name, key) for name, key in FAULTS.items() if any((e := m.get(key)) and e.mean for m in metrics)]
 
 
-def overview(source: Source) -> str:
-    """The figures of a run of any size: those that an evaluation holds without the rows of single episodes."""
-    need("figures", "matplotlib")
-    (agent,) = cast_agents([source])
-    run = Loaded(
-        source=source, evaluation=source.evaluation, env=source.env, saved={}, results={}, shown={}, agent=agent,
-        has_filter=source.evaluation.entropy is not None,
-    )  # fmt: skip
-    found = Section("env-0", source.env, (run,))
-    shown = Shown(
-        section=found, runs=(), figures=defaultdict(lambda: None, _of_all(found)), by_turn=(), gains=(),
-        nothing_to_learn=False, convictions=(), scale=None, reference=source.env.spec.reference,
-        split=source.evaluation.split,
-    )  # fmt: skip
-    return templates().get_template("section.html.j2").render(s=shown, causes={})
-
-
-def curves(folder: Path) -> str:
-    """The curves of one training, and its settings in words: the part of a page about it, which has its title."""
-    need("curves", "matplotlib")
-    trainings = training.shown(histories([folder], [], []), alone=True)
-    return templates().get_template("training.html.j2").render(trainings=trainings, titled=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shown:
-    """A section of the page."""
-
-    section: Section
-    runs: Sequence[ShownRun]
-    figures: Mapping[str, str | None]
-    by_turn: Sequence[tuple[Agent, str]]
-    gains: Sequence[str]
-    nothing_to_learn: bool
-    convictions: Sequence[tuple[convictions.Held, Sequence[convictions.Line]]]
-    scale: tuple[Estimate, Estimate] | None
-    reference: str
-    split: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownRun:
-    """A run in a section of the page."""
-
-    run: Loaded
-    cells: Sequence[headline.Cell]
-    shares: Sequence[headline.Share]
-    losses: Losses | None
-    no_bits: str
-    transcripts: Sequence[Transcript]
-    config: str
-    notes: Sequence[str] = field(default=())
-
-
-def _shown(
-    section: Section, faults: Sequence[str], chosen: dict[int, list[tuple[str, Any]]], trainings: Sequence[History]
-) -> Shown:
-    believed = {id(run): held for run in section.runs if (held := convictions.held(run)) is not None}
-    told = convictions.told_apart(list(believed.values()))
-    runs = [_shown_run(run, faults, chosen[id(run)], believed.get(id(run))) for run in section.runs]
-    known = [(r.run.agent, r.losses) for r in runs if r.losses is not None]
-    if all(found.offered <= 0 for _, found in known):
-        known = []
-    compared = stages.stages(section, trainings)
-    return Shown(
-        section=section,
-        runs=runs,
-        figures=_figures(section, known, compared, told),
-        by_turn=_by_turn(section, known),
-        gains=stages.gains(compared) if compared else (),
-        convictions=[(held, convictions.table(held)) for held in told],
-        nothing_to_learn=not known and any(r.losses is not None for r in runs),
-        scale=headline.scale(section.runs[0]),
-        reference=section.env.spec.reference,
-        split=section.runs[0].evaluation.split,
-    )
-
-
-def _figures(
-    section: Section,
-    known: Sequence[tuple[Agent, Losses]],
-    compared: Sequence[Loaded],
-    believed: Sequence[convictions.Held],
-) -> dict[str, str | None]:
-    name = section.anchor
-    return {
-        "stages": stages.figure(compared, f"{name}-st", section.title) if compared else None,
-        **_of_all(section),
-        "turns": plots.turns(section, f"{name}-t"),
-        "efficiency": plots.efficiencies(section, f"{name}-e"),
-        "lost": plots.lost_in_all(known, f"{name}-l") if known else None,
-        "key": plots.key(f"{name}-k") if known else None,
-        **convictions.figures(believed, name, section.title),
-        **exploration.figures(_explored(section), name, section.title),
-    }
-
-
-def _of_all(section: Section) -> dict[str, str | None]:
-    """The figures that need no row of a single episode."""
-    name = section.anchor
-    return {
-        "success": plots.success(section, f"{name}-s"),
-        "passes": plots.passes(section, f"{name}-p"),
-        "invalid": plots.wasted(section, "invalid", f"{name}-wi"),
-        "repeated": plots.wasted(section, "repeated", f"{name}-wr"),
-        "entropy": plots.entropy(section, f"{name}-h"),
-    }
-
-
-def _explored(section: Section) -> list[tuple[Agent, exploration.Explored]]:
-    return [(run.agent, found) for run in section.runs if (found := exploration.explored(run.env, run.episodes))]
-
-
-def _by_turn(section: Section, known: Sequence[tuple[Agent, Losses]]) -> list[tuple[Agent, str]]:
-    top = plots.scale_of([found for _, found in known])
-    return [
-        (agent, plots.lost_by_turn(agent, found, top, f"{section.anchor}-b{i}"))
-        for i, (agent, found) in enumerate(known)
-    ]
-
-
-def _shown_run(
-    run: Loaded, faults: Sequence[str], chosen: Sequence[tuple[str, Any]], believed: convictions.Held | None
-) -> ShownRun:
-    notes = list(run.evaluation.notes)
-    if run.version != run.env.spec.version:
-        notes.append(f"played on version {run.version} of the environment, shown beside version {run.env.spec.version}")
-    return ShownRun(
-        run=run,
-        cells=headline.cells(run, faults),
-        shares=headline.shares(run.evaluation),
-        losses=losses(run.rows, run.results, run.evaluation.max_turns),
-        no_bits=headline.why_no_bits(run),
-        transcripts=transcripts(run, chosen, {} if believed is None else believed.beliefs),
-        config=indented(dict(run.saved)),
-        notes=notes,
-    )
-
-
-def _versions(sources: Sequence[Source]) -> str:
-    """Which code measured all this."""
-    versions = " and ".join(sorted({s.run.version for s in sources}))
-    commits = sorted({s.run.commit[:10] + "-dirty" * s.run.commit.endswith("-dirty") for s in sources if s.run.commit})
+def _describe_versions(runs: Sequence[EvaluatedRun]) -> str:
+    """The code that produced the runs."""
+    saved = [run.shelf.run for run in runs]
+    versions = " and ".join(sorted({run.version for run in saved}))
+    commits = sorted({run.commit[:10] + "-dirty" * run.commit.endswith("-dirty") for run in saved if run.commit})
     return f"sonde {versions}" + (f" (commit {', '.join(commits)})" if commits else "")
+
+
+# --- which episodes ---------------------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A way to choose an episode: of those that qualify, the one with the least key."""
+
+    reason: str
+    qualifies: Callable[[Row], bool]
+    key: Callable[[Row], float]
+
+
+CHOICES = (
+    Choice("shortest win", lambda r: r.win, lambda r: r.turns),
+    Choice("longest loss", lambda r: r.kind in ("loss", "timeout"), lambda r: -r.turns),
+    Choice("format failure", lambda r: r.kind == "format", lambda r: -r.turns),
+    Choice("worst efficiency", lambda r: mean_efficiency(r) is not None, lambda r: mean_efficiency(r) or 0.0),
+    Choice("longest win", lambda r: r.win, lambda r: -r.turns),
+    Choice("best efficiency", lambda r: mean_efficiency(r) is not None, lambda r: -(mean_efficiency(r) or 0.0)),
+    Choice("external failure", lambda r: bool(r.error), lambda r: 0.0),
+    Choice("one more", lambda r: True, lambda r: 0.0),
+)
+"""The same rule for every agent, so that nobody selects flattering episodes."""
+
+
+def choose_episodes(rows: Sequence[Row], n: int) -> list[tuple[str, Row]]:
+    """Up to `n` different episodes, each with the reason it is shown; ties go to the first task and sample."""
+    left, found = list(rows), list[tuple[str, Row]]()
+    for choice in (*CHOICES, *[CHOICES[-1]] * n):
+        fitting = [row for row in left if choice.qualifies(row)]
+        if fitting and len(found) < n:
+            best = min(fitting, key=lambda r: (choice.key(r), r.index, r.sample))
+            found.append((choice.reason, best))
+            left.remove(best)
+    return found

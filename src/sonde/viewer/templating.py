@@ -1,32 +1,51 @@
-"""The templates of all pages, and the files that stand beside them. What others wrote is escaped by every template."""
+"""Templates, assets and safe text of all pages.
+
+Templates escape all text of models, environments and configurations. What escaping leaves alone is done here: long text
+is cut, and invisible characters are shown by their code (`core.plain`).
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import Piece, plain, shown
 from sonde.evaluation.rows import TRUNCATED
 
-from .text import pieces
+from .information_losses import CAUSES, MEANINGS
+
+LIMIT = 2000
+"""Characters of a message that are shown; of a longer one the beginning and the end."""
+_TAIL = 500
+STYLE = "style.css"
+OUTCOMES = {
+    "win": "won",
+    "loss": "lost: a mine, or a wrong final choice",
+    "format": "no answer could be read, which ends the episode",
+    "timeout": "out of turns, or out of room in the model's context",
+    "error": "an external failure: network, endpoint, malformed reply, refusal of a host",
+    "missing": "planned, but not in the run folder",
+}
 
 
 def asset(name: str) -> str:
-    """A style sheet or a script."""
+    """The text of a style sheet, a script or a template."""
     return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
 
 
 def fingerprint(script: str) -> str:
-    """What a page's content policy knows a script by."""
+    """The hash by which a content security policy allows a script."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @cache
 def templates() -> Any:
-    """jinja's environment: everything is escaped, and a name that is missing is an error."""
+    """The jinja environment: it escapes everything, and an unknown name is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     env = Environment(
@@ -36,6 +55,36 @@ def templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(pieces=pieces, plain=plain)
-    env.globals.update(truncated=TRUNCATED)
+    env.filters.update({"pieces": pieces, "plain": plain})
+    causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
+    env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes)
     return env
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Render a template of this package."""
+    return templates().get_template(name).render(**values)
+
+
+def pieces(text: str, limit: int = LIMIT) -> list[Piece]:
+    """Split `text` for a template: invisible characters become pieces of their own, and a long text is cut.
+
+    >>> pieces("a\\u202eb")
+    [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
+    """
+    if len(text) <= limit:
+        return shown(text)
+    head, tail = text[: limit - _TAIL], text[-_TAIL:]
+    left_out = Piece(f" … {len(text) - limit:,} more characters … ", "left out of this page; the run folder has them")
+    return [*shown(head), left_out, *shown(tail)]
+
+
+def compact(value: Any, limit: int = 240) -> str:
+    """A JSON value in one short line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return plain(text if len(text) <= limit else text[:limit] + "…")
+
+
+def indented(value: Mapping[str, Any]) -> str:
+    """A JSON value over several lines."""
+    return plain(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))

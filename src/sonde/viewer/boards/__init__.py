@@ -1,7 +1,7 @@
-"""Boards as pictures: what the agent can see of a game, drawn as SVG by one function per family of environments.
+"""Boards: the agent's view of a game as an SVG picture, drawn by one function per family of environments.
 
-A picture shows what has been told and no more; with `reveal`, faintly, what is hidden. Environments that are a
-conversation have none. The gallery of the documentation and every page about an episode use these.
+A picture shows only what the agent knows; with `reveal` it also shows the hidden state, faintly. Conversations have no
+board. The gallery of the documentation and all pages of episodes use these pictures.
 """
 
 from __future__ import annotations
@@ -12,31 +12,30 @@ from importlib import import_module
 from sonde.core import AGENT, Episode
 
 FAMILIES: Mapping[str, str] = {
-    "battleship": "cells:battleship",
-    "bernoulli_bandit": "arms:bernoulli_bandit",
-    "best_arm": "arms:best_arm",
-    "cellular_automata": "logic:automata",
-    "chess": "chessboard:chess",
-    "circuit_decoding": "logic:circuits",
-    "combination_lock": "letters:lock",
-    "letter_wordle": "letters:lock",
-    "mastermind": "letters:mastermind",
-    "maze": "ways:maze",
-    "minesweeper": "cells:minesweeper",
-    "river_swim": "ways:river",
-    "word_guess": "letters:words",
-    "wordle": "letters:words",
+    "battleship": "cells:draw_battleship",
+    "bernoulli_bandit": "arms:draw_bernoulli_bandit",
+    "best_arm": "arms:draw_best_arm",
+    "cellular_automata": "logic:draw_automata",
+    "chess": "chessboard:draw_chess",
+    "circuit_decoding": "logic:draw_circuits",
+    "combination_lock": "letters:draw_lock",
+    "letter_wordle": "letters:draw_lock",
+    "mastermind": "letters:draw_mastermind",
+    "maze": "ways:draw_maze",
+    "minesweeper": "cells:draw_minesweeper",
+    "river_swim": "ways:draw_river",
+    "word_guess": "letters:draw_words",
+    "wordle": "letters:draw_words",
 }
-"""Environments that have a picture: the module of this package and the function in it."""
+"""Environments with a board: the module of this package and the function in it."""
 
 
-def draw(ep: Episode, *, reveal: bool = False, live: bool = False, name: str = "board") -> str | None:
-    """The picture of an episode as it stands, as an `<svg>` element; None where there is nothing to draw. In a `live`
-    one, places that stand for an answer of the agent's are buttons. `name` keeps the ids of several pictures on a page
-    apart."""
+def draw_board(ep: Episode, *, reveal: bool = False, live: bool = False, name: str = "board") -> str | None:
+    """Draw the current board of an episode as an `<svg>` element; None for an environment without one. On a `live`
+    board, places that stand for an answer of the agent are buttons. `name` is the id of the picture."""
     place = FAMILIES.get(ep.env.name)
     if place is None:
         return None
     module, _, function = place.partition(":")
     pen = getattr(import_module(f"{__name__}.{module}"), function)(ep, reveal)
-    return None if pen is None else pen.svg(name, live=live and ep.to_act == AGENT)
+    return None if pen is None else pen.to_svg(name, live=live and ep.to_act == AGENT)

@@ -1,4 +1,4 @@
-"""A conversation as a picture, for environments that have no board: who said what, the last turns of it."""
+"""The last turns of a conversation as a picture, for environments without a board."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from sonde.core import AGENT, Act, Episode
 from .pen import Pen
 
 WIDE, LINES, TURNS = 46, 3, 2
-"""Characters of a line, lines of a message, and turns that are shown."""
+"""Characters of a line, lines of a message, and number of turns shown."""
 _LINE, _PAD, _WIDTH = 17, 8, 420
 
 
-def chat(ep: Episode) -> Pen:
-    """The last turns, the agent's side to the right."""
-    said = [(seat, _wrapped(text)) for turn in ep.turns[-TURNS:] for act in turn.acts for seat, text in _of(act)]
+def draw_chat(ep: Episode) -> Pen:
+    """The last turns, with the agent at the right."""
+    said = [
+        (seat, _wrap_text(text))
+        for turn in ep.turns[-TURNS:]
+        for act in turn.acts
+        for seat, text in _list_messages(act)
+    ]
     height = sum(len(lines) * _LINE + 2 * _PAD + 22 for _, lines in said) + 6
     pen = Pen(_WIDTH, height, "; ".join(f"{seat}: {' '.join(lines)}" for seat, lines in said)[:400] or "nothing said")
     y = 4.0
@@ -26,21 +31,21 @@ def chat(ep: Episode) -> Pen:
         mine, tall = seat == AGENT, len(lines) * _LINE + 2 * _PAD
         width = 7.6 * max(map(len, lines)) + 24
         x = _WIDTH - width - 4 if mine else 4
-        pen.text(_WIDTH - 6 if mine else 6, y + 7, seat, "b-quiet", size=11, anchor="end" if mine else "start")
-        pen.rect(x, y + 15, width, tall, "b-mine" if mine else "b-theirs", round=9)
+        pen.add_text(_WIDTH - 6 if mine else 6, y + 7, seat, "b-quiet", size=11, anchor="end" if mine else "start")
+        pen.add_rect(x, y + 15, width, tall, "b-mine" if mine else "b-theirs", round=9)
         for i, line in enumerate(lines):
-            pen.text(x + 12, y + 15 + _PAD + (i + 0.5) * _LINE, line, "b-ink", size=13.5, anchor="start")
+            pen.add_text(x + 12, y + 15 + _PAD + (i + 0.5) * _LINE, line, "b-ink", size=13.5, anchor="start")
         y += tall + 22
     return pen
 
 
-def _of(act: Act) -> Iterator[tuple[str, str]]:
+def _list_messages(act: Act) -> Iterator[tuple[str, str]]:
     yield act.seat, bare(act.action.text)
     told = act.told.get(AGENT, "")
     if told and told != act.action.text:
         yield "told", untagged(told)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap_text(text: str) -> list[str]:
     lines = textwrap.wrap(plain(" ".join(text.split())), WIDE) or ["(nothing)"]
     return [*lines[: LINES - 1], lines[LINES - 1] + " …"] if len(lines) > LINES else lines

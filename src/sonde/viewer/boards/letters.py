@@ -1,6 +1,6 @@
-"""Guesses in rows: words with marks, codes with counts, and locks whose every digit is judged at once.
+"""Guesses in rows: words with marks, codes with counts, and locks with a mark for each digit.
 
-A mark is a colour and a sign: full for the right place, a ring below for another place, nothing for absent.
+A mark is a colour and a sign: full for the right place, a bar below for another place, none for absent.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _STYLES = {"g": "b-right", "y": "b-other", "b": "b-absent", "": "b-empty"}
 _SAID = {"g": "right place", "y": "other place", "b": "absent"}
 
 
-def words(ep: Episode, reveal: bool) -> Pen | None:
-    """The guesses of Wordle and of its relatives that mark letters."""
+def draw_words(ep: Episode, reveal: bool) -> Pen | None:
+    """The guesses of Wordle and of related games that mark letters."""
     rows = [
         (str(turn.info["guess"]), str(turn.info.get("feedback") or turn.info.get("marks")))
         for turn in ep.turns
@@ -26,42 +26,42 @@ def words(ep: Episode, reveal: bool) -> Pen | None:
     secret = str(ep.env.hypothesis(ep.state))
     if not rows and ep.turns and ep.env.name == "word_guess":
         return None
-    return _rows(ep, rows, len(secret), secret if reveal else "")
+    return _draw_rows(ep, rows, len(secret), secret if reveal else "")
 
 
-def _rows(ep: Episode, rows: Sequence[tuple[str, str]], length: int, secret: str) -> Pen:
+def _draw_rows(ep: Episode, rows: Sequence[tuple[str, str]], length: int, secret: str) -> Pen:
     shown = rows[-10:]
     more = min(max(1, ep.env.spec.max_turns - len(rows)), max(1, 6 - len(shown))) if ep.outcome is None else 0
     n = len(shown) + more + bool(secret)
-    pen = Pen(length * (_TILE + _GAP) + _GAP, n * (_TILE + _GAP) + _GAP, _about(rows))
+    pen = Pen(length * (_TILE + _GAP) + _GAP, n * (_TILE + _GAP) + _GAP, _describe_rows(rows))
     for r, (word, marks) in enumerate(shown):
-        _row(pen, r, word, marks)
+        _draw_row(pen, r, word, marks)
     for r in range(len(shown), len(shown) + more):
-        _row(pen, r, " " * length, [""] * length)
+        _draw_row(pen, r, " " * length, [""] * length)
     if secret:
-        _row(pen, n - 1, secret, [""] * length)
+        _draw_row(pen, n - 1, secret, [""] * length)
     return pen
 
 
-def _about(rows: Sequence[tuple[str, str]]) -> str:
+def _describe_rows(rows: Sequence[tuple[str, str]]) -> str:
     last = rows[-1] if rows else ("", "")
     told = ", ".join(f"{letter} {_SAID.get(mark, '')}" for letter, mark in zip(*last, strict=False))
     return f"{len(rows)} guesses" + (f"; the last: {told}" if told else "")
 
 
-def _row(pen: Pen, r: int, word: str, marks: Sequence[str]) -> None:
+def _draw_row(pen: Pen, r: int, word: str, marks: Sequence[str]) -> None:
     for c, (letter, mark) in enumerate(zip(word, marks, strict=False)):
         x, y = _GAP + c * (_TILE + _GAP), _GAP + r * (_TILE + _GAP)
-        pen.rect(x, y, _TILE, _TILE, _STYLES.get(mark, "b-empty"), round=4)
+        pen.add_rect(x, y, _TILE, _TILE, _STYLES.get(mark, "b-empty"), round=4)
         if letter.strip():
             style = "b-on" if mark == "g" else "b-ink" if mark != "b" else "b-quiet"
-            pen.text(x + _TILE / 2, y + _TILE / 2 - (2 if mark == "y" else 0), letter.upper(), style, size=18)
+            pen.add_text(x + _TILE / 2, y + _TILE / 2 - (2 if mark == "y" else 0), letter.upper(), style, size=18)
         if mark == "y":
-            pen.rect(x + _TILE / 2 - 8, y + _TILE - 7, 16, 3, "b-under", round=1)
+            pen.add_rect(x + _TILE / 2 - 8, y + _TILE - 7, 16, 3, "b-under", round=1)
 
 
-def mastermind(ep: Episode, reveal: bool) -> Pen:
-    """Codes with their counts: a full dot for every digit in its place, a ring for one that belongs elsewhere."""
+def draw_mastermind(ep: Episode, reveal: bool) -> Pen:
+    """Codes with their counts: a full dot for each digit in its place, a ring for each in another place."""
     length = int(ep.task.public["length"])
     rows = [turn.info for turn in ep.turns if turn.info.get("guess") and "exact" in turn.info]
     n = len(rows) + (1 if ep.outcome is None or reveal or not rows else 0)
@@ -72,18 +72,18 @@ def mastermind(ep: Episode, reveal: bool) -> Pen:
     )
     pen = Pen(width + 16 * length + 10, max(1, n) * (_TILE + _GAP) + _GAP, about)
     for r, info in enumerate(rows):
-        _row(pen, r, str(info["guess"]), ["code"] * length)
+        _draw_row(pen, r, str(info["guess"]), ["code"] * length)
         y = _GAP + r * (_TILE + _GAP) + _TILE / 2
         for i in range(int(info["exact"]) + int(info["partial"])):
-            pen.circle(width + 10 + 16 * i, y, 5, "b-full" if i < int(info["exact"]) else "b-ring")
+            pen.add_circle(width + 10 + 16 * i, y, 5, "b-full" if i < int(info["exact"]) else "b-ring")
     if n > len(rows):
         code = str(ep.env.hypothesis(ep.state)) if reveal else " " * length
-        _row(pen, len(rows), code, [""] * length)
+        _draw_row(pen, len(rows), code, [""] * length)
     return pen
 
 
-def lock(ep: Episode, reveal: bool) -> Pen:
-    """Attempts, a place after the other; the latest six."""
+def draw_lock(ep: Episode, reveal: bool) -> Pen:
+    """The latest six attempts, place by place."""
     code = str(ep.env.hypothesis(ep.state))
     attempts: dict[int, tuple[str, str]] = {}
     for turn in ep.turns:
@@ -92,10 +92,10 @@ def lock(ep: Episode, reveal: bool) -> Pen:
             attempts[turn.info["sub_episode"]] = (word + str(turn.info["action"]), marks + str(turn.info["mark"]))
     rows = [(word, marks) for _, (word, marks) in sorted(attempts.items())][-6:]
     n = max(1, len(rows)) + bool(reveal)
-    pen = Pen(len(code) * (_TILE + _GAP) + _GAP, n * (_TILE + _GAP) + _GAP, _about(rows))
+    pen = Pen(len(code) * (_TILE + _GAP) + _GAP, n * (_TILE + _GAP) + _GAP, _describe_rows(rows))
     for r, (word, marks) in enumerate(rows or [("", "")]):
         pad = len(code) - len(word)
-        _row(pen, r, word + " " * pad, [*marks, *[""] * pad])
+        _draw_row(pen, r, word + " " * pad, [*marks, *[""] * pad])
     if reveal:
-        _row(pen, n - 1, code, [""] * len(code))
+        _draw_row(pen, n - 1, code, [""] * len(code))
     return pen

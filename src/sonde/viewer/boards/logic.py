@@ -1,4 +1,4 @@
-"""Automata as rows of cells, circuits as truth tables that fill with what was probed."""
+"""Automata as rows of cells, circuits as truth tables of the probed outputs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .pen import Pen
 _CELL, _ROW = 24, 27
 
 
-def automata(ep: Episode, reveal: bool) -> Pen:
-    """Each row, what it becomes, and where the last guess would have made something else of it."""
+def draw_automata(ep: Episode, reveal: bool) -> Pen:
+    """Each row, its successor, and where the last guess predicts another one."""
     public = ep.task.public
     last = ep.turns[-1].info if ep.turns else {}
     made = last.get("outputs") or ()
@@ -24,28 +24,28 @@ def automata(ep: Episode, reveal: bool) -> Pen:
     pen = Pen(70 + wide * _CELL + 6, len(inputs) * block + 18 * reveal, about)
     for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)):
         y = i * block + 2
-        _cells(pen, y, "row", before)
-        _cells(pen, y + _CELL, "becomes", after)
+        _draw_cells(pen, y, "row", before)
+        _draw_cells(pen, y + _CELL, "becomes", after)
         if i < len(made):
-            _cells(pen, y + 2 * _CELL, "guess", str(made[i]), str(after))
+            _draw_cells(pen, y + 2 * _CELL, "guess", str(made[i]), str(after))
     if reveal:
-        pen.text(
+        pen.add_text(
             70, len(inputs) * block + 6, f"rule {ep.env.hypothesis(ep.state)}", "b-ghost-ink", size=12, anchor="start"
         )
     return pen
 
 
-def _cells(pen: Pen, y: float, title: str, row: str, wanted: str = "") -> None:
-    pen.text(62, y + _CELL / 2, title, "b-quiet", size=11, anchor="end")
+def _draw_cells(pen: Pen, y: float, title: str, row: str, wanted: str = "") -> None:
+    pen.add_text(62, y + _CELL / 2, title, "b-quiet", size=11, anchor="end")
     for c, bit in enumerate(row):
         x = 70 + c * _CELL
-        pen.rect(x + 1, y + 1, _CELL - 2, _CELL - 2, "b-wall" if bit == "1" else "b-open", round=2)
+        pen.add_rect(x + 1, y + 1, _CELL - 2, _CELL - 2, "b-wall" if bit == "1" else "b-open", round=2)
         if wanted and wanted[c : c + 1] != bit:
-            pen.text(x + _CELL / 2, y + _CELL / 2, "✕", "b-bad", size=13)
+            pen.add_text(x + _CELL / 2, y + _CELL / 2, "✕", "b-bad", size=13)
 
 
-def circuits(ep: Episode, reveal: bool) -> Pen:
-    """A truth table per circuit: outputs that were asked for, and dots for the others."""
+def draw_circuits(ep: Episode, reveal: bool) -> Pen:
+    """A truth table per circuit, with the probed outputs."""
     n, inputs = int(ep.task.public["circuits"]), int(ep.task.public["inputs"])
     seen: dict[tuple[int, str], int] = {}
     last = None
@@ -61,21 +61,23 @@ def circuits(ep: Episode, reveal: bool) -> Pen:
     pen = Pen(
         width, 50 + (1 << inputs) * _ROW, f"{n} circuits of {inputs} inputs, {len(seen)} of {n << inputs} outputs seen"
     )
-    pen.text(4, 10, "  ".join(f"{count} {kind}" for kind, count in gates.items()), "b-quiet", size=11, anchor="start")
+    pen.add_text(
+        4, 10, "  ".join(f"{count} {kind}" for kind, count in gates.items()), "b-quiet", size=11, anchor="start"
+    )
     for k in range(n):
-        pen.text(44 + k * 62 + 28, 34, f"circuit {k + 1}", "b-quiet", size=11)
+        pen.add_text(44 + k * 62 + 28, 34, f"circuit {k + 1}", "b-quiet", size=11)
     for i in range(1 << inputs):
         bits, y = f"{i:0{inputs}b}", 46 + i * _ROW
-        pen.text(36, y + _ROW / 2, bits, "b-mono", size=13, anchor="end")
+        pen.add_text(36, y + _ROW / 2, bits, "b-mono", size=13, anchor="end")
         for k in range(n):
             x, key = 44 + k * 62 + 12, (k + 1, bits)
             out = seen.get(key)
             style = "b-empty" if out is None else "b-wall" if out else "b-open"
-            pen.rect(x, y + 2, 32, _ROW - 4, style + (" b-last" if key == last else ""), round=4)
+            pen.add_rect(x, y + 2, 32, _ROW - 4, style + (" b-last" if key == last else ""), round=4)
             if out is not None:
-                pen.text(x + 16, y + _ROW / 2, str(out), "b-paper" if out else "b-ink")
+                pen.add_text(x + 16, y + _ROW / 2, str(out), "b-paper" if out else "b-ink")
             elif truth is not None:
-                pen.text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)
+                pen.add_text(x + 16, y + _ROW / 2, str(truth[k])[i], "b-ghost-ink", size=12)
             if out is None and probes:
-                pen.place(x, y + 2, 32, _ROW - 4, env.probe_answer(k, i))
+                pen.add_place(x, y + 2, 32, _ROW - 4, env.probe_answer(k, i))
     return pen

@@ -1,4 +1,4 @@
-"""Walks: mazes with the way that was gone, and the river with what is known of its caves."""
+"""Walks: mazes with the path so far, and the river with the visits to its caves."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from .pen import Pen
 _STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
-def maze(ep: Episode, reveal: bool) -> Pen | None:
-    """The map, the goal, and the way so far. Where the agent is told only the walls around it, its place is hidden."""
+def draw_maze(ep: Episode, reveal: bool) -> Pen | None:
+    """The map, the goal and the path so far. The agent's place is hidden where it sees only the walls around it."""
     state: Any = ep.state
     layout, place = state.layout, state.place
     rows, cols = len(layout), max(map(len, layout))
     side = max(14, min(30, 340 // max(rows, cols)))
-    full = ep.filter() is None  # with a filter the place is what is to be found out
+    full = ep.filter() is None  # with a filter the place is the hidden state
     pen = Pen(cols * side, rows * side, f"A maze of {rows} by {cols}, goal at {state.goal}, {len(ep.turns)} moves")
     for r, row in enumerate(layout):
         for c, sign in enumerate(row):
             if sign == "#":
-                pen.rect(c * side, r * side, side + 0.5, side + 0.5, "b-wall")
+                pen.add_rect(c * side, r * side, side + 0.5, side + 0.5, "b-wall")
     gr, gc = state.goal
-    pen.rect(gc * side + 3, gr * side + 3, side - 6, side - 6, "b-goal", round=3)
-    pen.text((gc + 0.5) * side, (gr + 0.5) * side, "★", "b-on", size=side * 0.55)
+    pen.add_rect(gc * side + 3, gr * side + 3, side - 6, side - 6, "b-goal", round=3)
+    pen.add_text((gc + 0.5) * side, (gr + 0.5) * side, "★", "b-on", size=side * 0.55)
     if full or reveal:
         way = [state.begun, *(tuple(t.info["position"]) for t in ep.turns if t.info.get("position"))] if full else []
         points = [f"{(c + 0.5) * side:g} {(r + 0.5) * side:g}" for r, c in way]
         if len(points) > 1:
-            pen.path("M " + " L ".join(points), "b-way")
-        pen.circle((place[1] + 0.5) * side, (place[0] + 0.5) * side, side * 0.3, "b-me" if full else "b-ghost")
+            pen.add_path("M " + " L ".join(points), "b-way")
+        pen.add_circle((place[1] + 0.5) * side, (place[0] + 0.5) * side, side * 0.3, "b-me" if full else "b-ghost")
     for direction, (down, right) in _STEPS.items() if full else ():
         r, c = place[0] + down, place[1] + right
         if layout[r][c] != "#":
-            pen.place(c * side, r * side, side, side, f"move {direction}")
+            pen.add_place(c * side, r * side, side, side, f"move {direction}")
     return pen
 
 
-def river(ep: Episode, reveal: bool) -> Pen:
-    """The caves in a row as they are labelled, how often each was entered, and where the swimmer is."""
+def draw_river(ep: Episode, reveal: bool) -> Pen:
+    """The caves in a row by label, with the visits to each and the swimmer's cave."""
     caves = [str(cave) for cave in ep.task.public["caves"]]
     visits = dict.fromkeys(caves, 0)
     reward = dict.fromkeys(caves, 0.0)
@@ -55,8 +55,8 @@ def river(ep: Episode, reveal: bool) -> Pen:
     for i, cave in enumerate(caves):
         x = 10 + 74 * i
         height = 50 * visits[cave] / most
-        pen.rect(x, 60 - height, 54, height, "b-bar", round=2)
-        pen.rect(x, 64, 54, 28, "b-right" if cave == here else "b-absent", round=6)
-        pen.text(x + 27, 78, f"cave {cave}", "b-on" if cave == here else "b-ink", size=13)
-        pen.text(x + 27, 106, f"{visits[cave]}×, {reward[cave]:g}", "b-quiet", size=11)
+        pen.add_rect(x, 60 - height, 54, height, "b-bar", round=2)
+        pen.add_rect(x, 64, 54, 28, "b-right" if cave == here else "b-absent", round=6)
+        pen.add_text(x + 27, 78, f"cave {cave}", "b-on" if cave == here else "b-ink", size=13)
+        pen.add_text(x + 27, 106, f"{visits[cave]}×, {reward[cave]:g}", "b-quiet", size=11)
     return pen

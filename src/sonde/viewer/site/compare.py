@@ -1,4 +1,4 @@
-"""Two runs, paired by task: who won where, and by how much, with an interval."""
+"""The comparison of two runs, paired by task: which won where, and the difference with an interval."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sonde.evaluation import scale as reference
 from sonde.evaluation.metrics import Estimate
 
 from .library import Library, Shelf
-from .links import whole
-from .runs import Headline, headline_of
+from .links import parse_whole
+from .runs import Headline, read_headline
 
 PER_PAGE = 100
 ONLY = ("", "a", "b", "both", "neither", "differ")
@@ -21,7 +21,7 @@ ONLY = ("", "a", "b", "both", "neither", "differ")
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """What one run did with a task: episodes won, of how many, in how many turns and with what score on average."""
+    """The results of one run in a task: episodes won, of how many, mean turns and mean score."""
 
     wins: int
     n: int
@@ -35,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A task that both have played."""
+    """A task that both runs have played."""
 
     task: str
     seed: int
@@ -48,8 +48,8 @@ class Pair:
         return self.a.rate - self.b.rate
 
     @property
-    def who(self) -> str:
-        """`a` or `b` who won more often, else `both` or `neither`."""
+    def winner(self) -> str:
+        """`a` or `b`, which won more often; else `both` or `neither`."""
         if self.gap:
             return "a" if self.gap > 0 else "b"
         return "both" if self.a.wins else "neither"
@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparePage:
-    """`gaps` are means of A - B over tasks, by name; `counts` says how many tasks each won more often."""
+    """`gaps` are mean differences A - B over tasks, by name; `counts` the number of tasks by winner."""
 
     template = "compare.html.j2"
     scripts = ("tables.js",)
@@ -80,24 +80,24 @@ class ComparePage:
 
 
 def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> ComparePage:
-    """The comparison; `only` in the query picks tasks by who won them more often."""
+    """The comparison; `only` in the query selects tasks by their winner."""
     left, right = library.run(a), library.run(b)
-    mine, theirs = _sides(left), _sides(right)
+    mine, theirs = _read_sides(left), _read_sides(right)
     both = [key for key in mine if key in theirs]
     if not both:
-        raise UserError(f"compare: {a} and {b} share no task")
+        raise UserError(f"compare: got {a} and {b}, which share no task, allowed: runs of the same tasks")
     pairs = [Pair(task=t, seed=s, index=mine[t, s][0], a=mine[t, s][1], b=theirs[t, s][1]) for t, s in both]
     pairs.sort(key=lambda p: (p.index, p.task, p.seed))
     only = query.get("only", "")
-    shown = [p for p in pairs if only in ("", p.who) or (only == "differ" and p.gap)]
-    number = whole("page", query.get("page") or "0")
+    shown = [p for p in pairs if only in ("", p.winner) or (only == "differ" and p.gap)]
+    number = parse_whole("page", query.get("page") or "0")
     return ComparePage(
         title=f"{left.agent} and {right.agent}",
-        a=headline_of(library, left),
-        b=headline_of(library, right),
+        a=read_headline(library, left),
+        b=read_headline(library, right),
         same=identity(left.env_config) == identity(right.env_config),
-        gaps=_gaps(pairs, left, right),
-        counts={who: sum(p.who == who for p in pairs) for who in ("a", "b", "both", "neither")},
+        gaps=_estimate_gaps(pairs, left, right),
+        counts={who: sum(p.winner == who for p in pairs) for who in ("a", "b", "both", "neither")},
         pairs=shown[number * per_page : (number + 1) * per_page],
         n=len(shown),
         of=len(pairs),
@@ -110,7 +110,7 @@ def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: i
     )
 
 
-def _sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
+def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
     rows = shelf.run.trajectories.select(
         "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0)",
         group="task, seed",
@@ -121,8 +121,8 @@ def _sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
     }
 
 
-def _gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
-    """Of the episodes that there are; an evaluation also counts those that are missing."""
+def _estimate_gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
+    """Over the recorded episodes; an evaluation also counts those that are missing."""
     spec, others = shelves[0].env.spec, "coalesce(max(score NOT IN (0, 1)), 0)"
     binary = not any(shelf.run.trajectories.select(others, order="1")[0][0] for shelf in shelves)
     bounds = {
@@ -138,13 +138,13 @@ def _gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
     }
 
 
-def pairs(library: Library) -> list[tuple[str, str]]:
-    """The runs of one environment that have a task in common, two by two."""
-    known = [(shelf.name, identity(shelf.env_config), _tasks(library, shelf)) for shelf in library.runs]
+def list_pairs(library: Library) -> list[tuple[str, str]]:
+    """All pairs of runs of one environment that share a task."""
+    known = [(shelf.name, identity(shelf.env_config), _read_tasks(library, shelf)) for shelf in library.runs]
     return [(a, b) for (a, env, mine), (b, other, theirs) in combinations(known, 2) if env == other and mine & theirs]
 
 
-def _tasks(library: Library, shelf: Shelf) -> frozenset[tuple[str, int]]:
+def _read_tasks(library: Library, shelf: Shelf) -> frozenset[tuple[str, int]]:
     found = shelf.run.trajectories.select("DISTINCT task, seed", order="1, 2")
     if not library.held(shelf):
         shelf.close()

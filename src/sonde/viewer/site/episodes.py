@@ -1,4 +1,4 @@
-"""Lists of episodes out of a run's index: filtered, sorted, a page at a time. No transcript is read."""
+"""Lists of episodes from the index of a run: filtered, sorted, a page at a time. No transcript is read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from sonde.core import UserError, unknown
 from sonde.evaluation.rows import Row
 from sonde.runs.store import TrajectoryDataset
 
-from ..transcripts import efficiency
-from .kept import Kept
+from .evaluation_file import EvaluationFile
 from .library import Shelf
-from .links import whole
+from .links import parse_whole
 
 PER_PAGE = 50
 ORDERS = {
@@ -24,7 +23,7 @@ ORDERS = {
     "stored": "log, at, line",
     "newest": "log DESC, at DESC, line DESC",
 }
-"""Orders by their names in addresses; with a minus in front the first column runs downwards."""
+"""SQL orders by their names in addresses; a minus in front of a name reverses the first column."""
 GROUPS = {"kind": "coalesce(kind, 'error')", "task": "task_index"}
 _COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), score, turns, tokens, tags, error"
 
@@ -48,14 +47,14 @@ class Line:
     prior: float | None = None
     efficiency: float | None = None
 
-    def part(self, group: str) -> str:
-        """What heads the part of a list that it stands in; empty where there are no parts."""
+    def group_heading(self, group: str) -> str:
+        """The heading of its group; empty where the list is not grouped."""
         return {"kind": self.kind, "task": f"task {self.index}"}.get(group, "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """A page of a list, `first` the number of its first line, from 0."""
+    """A page of a list; `first` is the number of its first line, from 0."""
 
     lines: Sequence[Line]
     n: int
@@ -64,7 +63,7 @@ class Listing:
 
     @property
     def tags(self) -> list[str]:
-        """All that its lines are tagged with, as `name:value`."""
+        """All tags of its lines, as `name:value`."""
         return sorted({f"{name}:{value}" for line in self.lines for name, value in line.tags.items()})
 
     @property
@@ -76,9 +75,9 @@ class Listing:
         return max(1, -(-self.n // self.per_page))
 
 
-def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
-    """The episodes that a query is about: `kind`, `task` (its index), `sample`, `tag` (`name:value`); in the order of
-    `sort`, within each part that `group` names."""
+def select_episodes(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
+    """The episodes that match a query: `kind`, `task` (its index), `sample`, `tag` (`name:value`); sorted by `sort`
+    within the groups of `group`."""
     conditions, values = ["1"], list[object]()
     if kind := query.get("kind"):
         conditions.append("coalesce(kind, 'error') = ?")
@@ -86,23 +85,23 @@ def chosen(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset:
     for name, column in (("task", "task_index"), ("sample", "sample")):
         if text := query.get(name):
             conditions.append(f"{column} = ?")
-            values.append(whole(name, text))
+            values.append(parse_whole(name, text))
     if tag := query.get("tag"):
         name, _, value = tag.partition(":")
         conditions.append("json_extract(tags, ?) = ?")
         values += ['$."' + name.replace('"', "") + '"', value]
-    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_order(query))
+    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_make_order(query))
 
 
-def _order(query: Mapping[str, str]) -> str:
+def _make_order(query: Mapping[str, str]) -> str:
     sort, group = query.get("sort", ""), query.get("group", "")
     if group and group not in GROUPS:
         raise unknown("group", group, GROUPS)
-    order = _sorted(sort)
+    order = _make_sort(sort)
     return f"{GROUPS[group]}, {order}" if group else order
 
 
-def _sorted(sort: str) -> str:
+def _make_sort(sort: str) -> str:
     name = sort.removeprefix("-") or "task"
     if name not in ORDERS:
         raise unknown("sort", name, ORDERS)
@@ -110,35 +109,41 @@ def _sorted(sort: str) -> str:
     return f"{first} DESC{comma}{rest}" if sort.startswith("-") and "DESC" not in first else ORDERS[name]
 
 
-def listing(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) -> Listing:
-    """A page (`page` in the query, from 0) of the episodes that a query is about."""
-    found = chosen(shelf, query)
-    number = whole("page", query.get("page") or "0")
-    order = _order(query)
+def list_episodes(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PAGE) -> Listing:
+    """A page (`page` in the query, from 0) of the episodes that match a query."""
+    found = select_episodes(shelf, query)
+    number = parse_whole("page", query.get("page") or "0")
+    order = _make_order(query)
     rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
     kept = shelf.evaluation
     return Listing(
-        lines=[_line(kept, row) for row in rows],
+        lines=[_make_line(kept, row) for row in rows],
         n=found.select("count(*)", order="1")[0][0],
         first=number * per_page,
         per_page=per_page,
     )
 
 
-def _line(kept: Kept | None, row: Sequence[object]) -> Line:
+def _make_line(kept: EvaluationFile | None, row: Sequence[object]) -> Line:
     names = ("id", "task", "seed", "sample", "index", "kind", "score", "turns", "tokens", "tags", "error")
     values = dict(zip(names, row, strict=True))
     plain = {**values, "seed": int(str(values["seed"])), "tags": json.loads(str(values["tags"]))}
     known = kept.row(str(values["id"]), int(str(values["index"]))) if kept is not None else None
-    return Line(**plain, **({} if known is None else _information(known)))  # type: ignore[arg-type]
+    return Line(**plain, **({} if known is None else _measure_information(known)))  # type: ignore[arg-type]
 
 
-def _information(row: Row) -> dict[str, float | None]:
+def _measure_information(row: Row) -> dict[str, float | None]:
     bits = None if row.gains is None else sum(gain.realised for gain in row.gains)
-    return {"bits": bits, "prior": row.entropy[0] if row.entropy else None, "efficiency": efficiency(row)}
+    return {"bits": bits, "prior": row.entropy[0] if row.entropy else None, "efficiency": mean_efficiency(row)}
 
 
-def neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
+def mean_efficiency(row: Row) -> float | None:
+    """The mean efficiency over the turns at which something was left to learn."""
+    found = [e for gain in row.gains or () if (e := gain.efficiency) is not None]
+    return sum(found) / len(found) if found else None
+
+
+def find_neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
     """The ids of the episodes before and after one, in order of task and sample; empty at the ends."""
     found = shelf.run.trajectories
     key = (line.index, line.task, line.seed, line.sample)
@@ -149,9 +154,9 @@ def neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
     return (before[0][0] if before else ""), (after[0][0] if after else "")
 
 
-def line_of(shelf: Shelf, identity: str) -> Line:
-    """What the index and the evaluation know of one episode."""
+def read_line(shelf: Shelf, identity: str) -> Line:
+    """One episode as the index and the evaluation have it."""
     rows = shelf.run.trajectories.where("id = ?", identity).select(_COLUMNS, limit=1)
     if not rows:
-        raise UserError(f"episode: {shelf.name} has none called {identity!r}")
-    return _line(shelf.evaluation, rows[0])
+        raise UserError(f"episode: got {identity!r}, allowed: the id of an episode of {shelf.name}")
+    return _make_line(shelf.evaluation, rows[0])

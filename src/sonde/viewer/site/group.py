@@ -1,4 +1,4 @@
-"""The samples of a task side by side, aligned by turn: where they part, and what each of the ways was worth."""
+"""The samples of a task side by side, aligned by turn: where they diverge, and what each branch gained."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from sonde._util.escaping import Piece
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.evaluation.rows import Row
 
-from ..text import pieces
-from .episodes import Line, line_of
+from ..templating import pieces
+from .episodes import Line, read_line
 from .library import Library
-from .links import whole
+from .links import parse_whole
 
 CELL = 500
 """Characters of a message in a cell."""
 MOST = 32
-"""Samples that stand side by side."""
+"""Most samples that are shown side by side."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """A turn of one sample. `together` is the number of samples that have said just the same up to here."""
+class GroupTurn:
+    """A turn of one sample. `together` is the number of samples with the same messages up to here."""
 
     turn: int
     said: Sequence[Piece]
@@ -37,12 +37,12 @@ class Column:
     """A sample."""
 
     line: Line
-    turns: Sequence[Said]
+    turns: Sequence[GroupTurn]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupPage:
-    """`part` is the turn, from 1, at which not all samples say the same any more, None where they never part."""
+    """`part` is the turn, from 1, at which the samples diverge; None where they never do."""
 
     template = "group.html.j2"
 
@@ -62,16 +62,16 @@ class GroupPage:
 def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     """The samples of a task in one world."""
     shelf = library.run(run)
-    found = shelf.run.trajectories.where("task = ? AND seed = ?", task, whole("seed", seed), order="sample")
+    found = shelf.run.trajectories.where("task = ? AND seed = ?", task, parse_whole("seed", seed), order="sample")
     if not found:
-        raise UserError(f"task: {shelf.name} has none called {task!r} in the world of seed {seed}")
+        raise UserError(f"task: got {task!r} with seed {seed}, allowed: a task and seed of {shelf.name}")
     shown = found[:MOST]
     kept = shelf.evaluation
-    together = _together(shown)
+    together = _count_together(shown)
     columns = [
         Column(
-            line=line_of(shelf, t.id),
-            turns=_turns(t, kept.row(t.id, t.task.index) if kept is not None else None, together[i]),
+            line=read_line(shelf, t.id),
+            turns=_describe_turns(t, kept.row(t.id, t.task.index) if kept is not None else None, together[i]),
         )
         for i, t in enumerate(shown)
     ]
@@ -84,19 +84,19 @@ def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
         index=shown[0].task.index,
         columns=columns,
         of=len(found),
-        part=_part(together, len(shown)),
+        part=_find_divergence(together, len(shown)),
         turns=max((len(t.turns) for t in shown), default=0),
         wins=sum(c.line.kind == "win" for c in columns),
     )
 
 
-def _turns(t: Trajectory, row: Row | None, together: Sequence[int]) -> list[Said]:
+def _describe_turns(t: Trajectory, row: Row | None, together: Sequence[int]) -> list[GroupTurn]:
     gains = row.gains if row is not None and row.gains is not None else ()
     return [
-        Said(
+        GroupTurn(
             turn=turn.index + 1,
-            said=pieces(_short(turn.text)),
-            told=pieces(_short(turn.told)),
+            said=pieces(_shorten(turn.text)),
+            told=pieces(_shorten(turn.told)),
             bits=gains[turn.index].realised if turn.index < len(gains) else None,
             reward=turn.rewards.get(AGENT, 0.0),
             together=together[turn.index],
@@ -105,17 +105,17 @@ def _turns(t: Trajectory, row: Row | None, together: Sequence[int]) -> list[Said
     ]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= CELL else text[:CELL] + " …"
 
 
-def _together(samples: Sequence[Trajectory]) -> list[list[int]]:
-    """For every sample and turn: how many samples have said just the same so far."""
+def _count_together(samples: Sequence[Trajectory]) -> list[list[int]]:
+    """For every sample and turn: the number of samples with the same messages so far."""
     paths = [[tuple(turn.text.strip() for turn in t.turns[: i + 1]) for i in range(len(t.turns))] for t in samples]
     return [[sum(len(o) > i and o[i] == at for o in paths) for i, at in enumerate(path)] for path in paths]
 
 
-def _part(together: Sequence[Sequence[int]], n: int) -> int | None:
-    """The first turn at which a sample is not with all others."""
+def _find_divergence(together: Sequence[Sequence[int]], n: int) -> int | None:
+    """The first turn at which a sample differs from the others."""
     longest = max((len(row) for row in together), default=0)
     return next((i + 1 for i in range(longest) if any(len(row) <= i or row[i] < n for row in together)), None)

@@ -1,8 +1,8 @@
-"""What there is to look at: run folders and trainings below the places given, looked at again when they change.
+"""The run and training folders below the given places, read again when they change.
 
-Folders are found by what is in them: `config.json` with logs makes a run, `history.jsonl` a training. Of every run the
-files' sizes and times say whether it has changed; only then its logs are read, and only what they have gained. A few
-runs are held open at a time, so memory is bounded however many there are.
+A folder with `config.json` and logs is a run, one with `history.jsonl` a training. Sizes and times of its files show
+whether a run has changed; only then its logs are read, and only their new part. A few runs are open at a time, which
+bounds memory.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sonde.runs.store import Run, StoreWarning, annotation_names
 from sonde.runs.store.folder import CONFIG, DEEP, read_config
 from sonde.runs.store.index import logs
 
-from ..histories import HISTORY
-from .kept import Kept
+from ..training_history import HISTORY
+from .evaluation_file import EvaluationFile
 
 OPEN = 8
-"""Runs whose index is held in memory at a time; of 100,000 episodes each takes 50 MB."""
+"""Runs whose index is in memory at a time; an index of 100,000 episodes takes 50 MB."""
 FRESH = 60.0
-"""Seconds after the last episode in which a run counts as being played."""
+"""Seconds after its last episode in which a run counts as playing."""
 
 
 class Shelf:
-    """A run folder. What is asked of it is computed once for every state of its files."""
+    """A run folder. Values are computed once for every state of its files."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
@@ -49,7 +49,7 @@ class Shelf:
 
     @cached_property
     def saved(self) -> dict[str, Json]:
-        """What `config.json` holds."""
+        """The content of `config.json`."""
         return read_config(self.folder)
 
     @property
@@ -58,14 +58,14 @@ class Shelf:
 
     @cached_property
     def env(self) -> Env[Any]:
-        """As it is now; it may be another version than the one that was played."""
+        """The environment of this sonde; the played version may be another."""
         return build_recorded(self.env_config)
 
     @property
     def env_config(self) -> Mapping[str, Json]:
         found = self.config.get("env")
         if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-            raise UserError(f"{self.folder}: its configuration names no environment")
+            raise UserError(f"{self.folder}: got a configuration without an environment, allowed: one with env.name")
         return found
 
     @property
@@ -79,19 +79,19 @@ class Shelf:
         return str(self.config.get("version", self.env.spec.version))
 
     def state(self) -> tuple[Any, ...]:
-        """Differs when anything in the folder has changed."""
+        """Sizes and times of all files; differs when anything in the folder has changed."""
         paths = [*logs(self.folder).values(), self.folder / EVALUATION, *self.folder.glob("annotations-*.zst")]
         stats = [(path.name, path.stat()) for path in paths if path.is_file()]
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
     @property
     def version(self) -> str:
-        """The state in a few letters."""
+        """A hash of the state."""
         return content_hash([list(part) for part in self.state()])
 
     @property
     def run(self) -> Run:
-        """The run as it is now."""
+        """The run, refreshed."""
         with self.lock:
             state = self.state()
             if self._run is None or state != self._state:
@@ -106,12 +106,12 @@ class Shelf:
             return self._run
 
     def close(self) -> None:
-        """Forget what is in memory."""
+        """Free the memory of its index."""
         with self.lock:
             self._run, self._state, self._known = None, (), {}
 
     def once(self, what: str, compute: Any) -> Any:
-        """`compute()`, kept as long as nothing in the folder changes."""
+        """`compute()`, cached as long as nothing in the folder changes."""
         with self.lock:
             _ = self.run
             if what not in self._known:
@@ -119,20 +119,20 @@ class Shelf:
             return self._known[what]
 
     @property
-    def evaluation(self) -> Kept | None:
-        """None where the run was not evaluated, or where that does not read."""
+    def evaluation(self) -> EvaluationFile | None:
+        """The evaluation; None where there is none, or where it is damaged."""
         return self.once("evaluation", self._read_evaluation)[0]
 
     @property
     def evaluation_damage(self) -> str:
-        """Why the evaluation does not read; empty where it does, or where there is none."""
+        """How the evaluation is damaged; empty where it is not, or where there is none."""
         return self.once("evaluation", self._read_evaluation)[1]
 
-    def _read_evaluation(self) -> tuple[Kept | None, str]:
+    def _read_evaluation(self) -> tuple[EvaluationFile | None, str]:
         if not (self.folder / EVALUATION).is_file():
             return None, ""
         try:
-            kept = Kept(self.folder)
+            kept = EvaluationFile(self.folder)
             _ = kept.summary
         except (UserError, StoreError) as e:
             return None, str(e)
@@ -140,14 +140,14 @@ class Shelf:
 
     @property
     def beliefs(self) -> believed.Notes:
-        """What a model believed, where somebody asked it."""
+        """The beliefs of `sonde elicit`, where there are any."""
         if believed.NAME not in annotation_names(self.folder):
             return believed.NONE
         return self.once("beliefs", lambda: believed.read(self.folder))
 
     @property
     def changed(self) -> float:
-        """When the logs last gained something, in seconds since the epoch."""
+        """When the logs last grew, in seconds since the epoch."""
         paths = list(logs(self.folder).values()) or [self.folder / CONFIG]
         return max(path.stat().st_mtime for path in paths)
 
@@ -161,7 +161,7 @@ class Shelf:
 
     @property
     def agent(self) -> str:
-        """What the agent is called."""
+        """The name of the agent."""
         if self.evaluation is not None:
             return self.evaluation.summary.players
         seats = self.config.get("seats")
@@ -175,12 +175,12 @@ class Shelf:
         with self.lock:
             found = self.run.trajectories.where("id = ?", identity)
             if not found:
-                raise UserError(f"episode: {self.name} has none called {identity!r}")
+                raise UserError(f"episode: got {identity!r}, allowed: the id of an episode of {self.name}")
             return found[0]
 
 
 class Library:
-    """All runs and trainings, by the names that addresses have for them."""
+    """All runs and trainings, by their names in addresses."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self.places = [Path(place) for place in places]
@@ -190,14 +190,14 @@ class Library:
         self._opened: OrderedDict[Path, None] = OrderedDict()
         self._looked = -1.0
         self.unread: list[tuple[str, str]] = []
-        """Folders that are runs but cannot be read, and why."""
+        """Unreadable run folders, and why."""
         self.look()
         if not self._runs and not self._trainings and not self.unread:
-            told = ", ".join(map(str, self.places))
-            raise UserError(f"view: {told}: no run folder and no training in it, and none below it")
+            given = ", ".join(map(str, self.places))
+            raise UserError(f"view: got {given}, with no run folder and no training, allowed: a folder of them")
 
     def look(self) -> None:
-        """Find folders that are new, and drop those that are gone; at most once a second."""
+        """Add new folders and drop removed ones; at most once a second."""
         with self._lock:
             if 0 <= time.monotonic() - self._looked < 1.0:
                 return
@@ -227,7 +227,7 @@ class Library:
         trained: dict[Path, None] = {}
         for place in self.places:
             if not place.is_dir():
-                raise UserError(f"view: {place}: no such folder")
+                raise UserError(f"view: got {place}, allowed: an existing folder")
             for folder in _below(place, DEEP):
                 if (folder / CONFIG).is_file() and (logs(folder) or (folder / EVALUATION).is_file()):
                     runs[folder] = None
@@ -247,10 +247,10 @@ class Library:
             return {name: folder for folder, name in self._trainings.items()}
 
     def run(self, name: str) -> Shelf:
-        """The run of this name; of all that were asked for, those that were not used for longest are closed."""
+        """The run of this name, which stays open; the runs that were not used for longest are closed."""
         shelf = next((shelf for shelf in self.runs if shelf.name == name), None)
         if shelf is None:
-            raise UserError(f"run: got {name!r}, which is not among the {len(self.runs)} runs here")
+            raise UserError(f"run: got {name!r}, allowed: the name of one of the {len(self.runs)} runs")
         with self._lock:
             self._opened[shelf.folder] = None
             self._opened.move_to_end(shelf.folder)
@@ -261,12 +261,12 @@ class Library:
         return shelf
 
     def held(self, shelf: Shelf) -> bool:
-        """Whether a run was asked for lately and stays open."""
+        """Whether a run stays open."""
         return shelf.folder in self._opened
 
     def training(self, name: str) -> Path:
         if name not in self.trainings:
-            raise UserError(f"training: got {name!r}, which is not among the {len(self.trainings)} trainings here")
+            raise UserError(f"training: got {name!r}, allowed: the name of one of the {len(self.trainings)} trainings")
         return self.trainings[name]
 
 
@@ -278,7 +278,7 @@ def _below(place: Path, depth: int) -> Iterator[Path]:
 
 
 def _named(folder: Path, taken: set[str]) -> str:
-    """A name for addresses: the folder's, with a number behind it where another one has it."""
+    """The folder's name for addresses, with a number where it is taken."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in folder.resolve().name)
     base = kept.strip(".") or "run"
     name, n = base, 2

@@ -1,4 +1,4 @@
-"""Addresses of pages, relative to the page that they stand on: so one rendering serves a browser and a folder of files.
+"""Addresses of pages, relative to the page that links: the same template serves an application, a folder and a report.
 
 `run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search`, `search/RUN`, `report`,
 `play`.
@@ -16,8 +16,8 @@ from sonde.core import UserError
 
 @dataclass(frozen=True)
 class Links:
-    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, and those that need
-    an answer (play, what is computed on demand) are not there; `there` are the others."""
+    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, without those that
+    need a server (play, parts on demand); `there` are their addresses."""
 
     depth: int = 0
     static: bool = False
@@ -25,8 +25,12 @@ class Links:
     there: frozenset[tuple[str, ...]] = frozenset()
 
     def has(self, *parts: object) -> bool:
-        """Whether a page can be linked to: an application has them all, a folder those that were written."""
+        """Whether a page exists: an application has all pages, a folder those that were written."""
         return not self.static or tuple(map(str, parts)) in self.there
+
+    @property
+    def is_report(self) -> bool:
+        return False
 
     @property
     def root(self) -> str:
@@ -34,30 +38,50 @@ class Links:
 
     def __call__(self, *parts: object, **query: object) -> str:
         """The address of a page; without parts, of the first one. Empty values of the query are left out."""
-        path = "/".join(_quoted(str(part)) for part in parts)
+        path = "/".join(_quote_part(str(part)) for part in parts)
         if self.static:
             path = f"{path or 'index'}.html"
         asked = urlencode({k: v for k, v in query.items() if v not in ("", None)})
         return (self.root + path or "./") + (f"?{asked}" if asked else "")
 
-    def here(self, **changed: object) -> str:
-        """This page with another query; what stays is kept."""
+    def with_query(self, **changed: object) -> str:
+        """This page with a changed query."""
         asked = {**(self.query or {}), **changed}
         return "?" + urlencode({k: v for k, v in asked.items() if v not in ("", None)})
 
 
+@dataclass(frozen=True)
+class Anchors(Links):
+    """Links within a report, which is one file: an address is an anchor."""
+
+    static: bool = True
+
+    @property
+    def is_report(self) -> bool:
+        return True
+
+    def __call__(self, *parts: object, **query: object) -> str:
+        """The anchor of a part; without parts, of the top. There is no query."""
+        return "#" + (make_anchor(*parts) or "top")
+
+
+def make_anchor(*parts: object) -> str:
+    """The id of the part of a report that an address leads to."""
+    return "-".join(map(str, parts))
+
+
 @lru_cache(4096)
-def _quoted(part: str) -> str:
+def _quote_part(part: str) -> str:
     return quote(part, safe="")
 
 
-def depth_of(parts: tuple[str, ...]) -> int:
-    """How many folders below the first page one lies."""
+def page_depth(parts: tuple[str, ...]) -> int:
+    """The number of folders between a page and the first one."""
     return max(0, len(parts) - 1)
 
 
-def whole(name: str, text: str) -> int:
-    """A whole number that an address or a form holds, as large as an index can keep."""
+def parse_whole(name: str, text: str) -> int:
+    """Parse a whole number of an address or a form, of at most 18 digits."""
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise UserError(f"{name}: got {text!r}, allowed: a whole number")
     return int(text)

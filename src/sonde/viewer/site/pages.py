@@ -1,4 +1,4 @@
-"""Which page an address means, as a value, and a value as HTML: pure functions of the run folders."""
+"""From an address to a page as a value, and from a page to HTML: pure functions of the run folders."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ import orjson
 
 from sonde.core import UserError
 
-from ..headline import KIND_MEANINGS
-from ..losses import CAUSES, MEANINGS
-from ..templating import asset, fingerprint, templates
-from . import compare, episode, group, moments, run, runs, search, tokens, trainings
+from ..templating import STYLE, asset, fingerprint, render_template
+from . import compare, episode, group, replay, run, runs, search, tokens, training
 from .library import Library
-from .links import Links, whole
+from .links import Links, parse_whole
 
 Query = Mapping[str, str]
 SCRIPT = "site.js"
-"""Of every page. Those that no server answers have others with it, which their class names as `scripts`."""
-STYLES = ("report.css", "site.css")
+"""The script of every page that names no other as `script`; without a server a page also has its `scripts`."""
 
 
-class NotFound(UserError):
-    """An address that no page has."""
+class NotFoundError(UserError):
+    """An address without a page."""
 
 
 PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
@@ -35,49 +32,53 @@ PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
     ("episode", 2): lambda library, query, name, identity: episode.page(library, name, identity),
     ("group", 3): lambda library, query, name, task, seed: group.page(library, name, task, seed),
     ("compare", 2): lambda library, query, a, b: compare.page(library, a, b, query),
-    ("training", 1): lambda library, query, name: trainings.page(library, name),
-    ("search", 0): search.everywhere,
+    ("training", 1): lambda library, query, name: training.page(library, name),
+    ("search", 0): search.search_all_runs,
     ("search", 1): lambda library, query, name: search.page(library, name, query),
-    ("moments", 2): lambda library, query, name, identity: moments.page(library, name, identity),
-    ("tokens", 3): lambda library, query, name, identity, t: tokens.page(library, name, identity, whole("turn", t)),
-    ("best", 3): lambda library, query, name, identity, t: moments.best(library, name, identity, whole("turn", t)),
+    ("replay", 2): lambda library, query, name, identity: replay.page(library, name, identity),
+    ("tokens", 3): lambda library, query, name, identity, t: tokens.page(
+        library, name, identity, parse_whole("turn", t)
+    ),
+    ("best", 3): lambda library, query, name, identity, t: replay.find_best(
+        library, name, identity, parse_whole("turn", t)
+    ),
 }
 """By the first part of the address and the number of the others."""
-PARTS = ("moments", "tokens", "best")
-"""Pages that are parts of others: they come on demand, and have no frame."""
+PARTS = ("replay", "tokens", "best")
+"""Parts of other pages: they are loaded on demand and have no frame."""
 
 
 def page(library: Library, parts: Sequence[str], query: Query | None = None) -> Any:
-    """The page at an address; `NotFound` where there is none, `UserError` where it names what is not there."""
+    """The page at an address. Raises `NotFoundError` for an unknown address, `UserError` for an unknown run or task."""
     kind, *rest = parts or ("",)
     known = PAGES.get((kind, len(rest)))
     if known is None:
-        raise NotFound(f"address: got {'/'.join(parts)!r}, allowed: {', '.join(k for k, _ in PAGES if k)}")
+        raise NotFoundError(f"address: got {'/'.join(parts)!r}, allowed: {', '.join(k for k, _ in PAGES if k)}")
     return known(library, query or {}, *rest)
 
 
 def render(page: Any, links: Links, **more: Any) -> str:
-    """A page as HTML. Whatever is in it that somebody said is escaped by the template."""
-    template = templates().get_template(page.template)
-    script = "".join(map(asset, (SCRIPT, *(getattr(page, "scripts", ()) if links.static else ()))))
-    return template.render(
+    """A page as HTML; the template escapes all text."""
+    names = (getattr(page, "script", SCRIPT), *(getattr(page, "scripts", ()) if links.static else ()))
+    script = "".join(map(asset, names))
+    return render_template(
+        page.template,
         p=page,
         to=links,
         now=time.time(),
-        age=age,
-        day=day,
+        age=format_age,
+        day=format_day,
+        css=asset(STYLE) if links.is_report else "",
         script=script,
         script_hash=fingerprint(script),
-        kinds=KIND_MEANINGS,
-        causes={key: (name, MEANINGS[key]) for key, name in CAUSES.items()},
         **{"live": "", "inline": {}, **more},
     )
 
 
-def age(then: float, now: float) -> str:
-    """How long ago something was, in one unit.
+def format_age(then: float, now: float) -> str:
+    """The time between two moments, in one unit.
 
-    >>> age(0, 59), age(0, 7300), age(0, 200_000)
+    >>> format_age(0, 59), format_age(0, 7300), format_age(0, 200_000)
     ('59 s', '2 h', '2 d')
     """
     seconds = max(0.0, now - then)
@@ -87,17 +88,17 @@ def age(then: float, now: float) -> str:
     return f"{seconds / 86_400:.0f} d"
 
 
-def day(then: float) -> str:
-    """The date of a moment here."""
+def format_day(then: float) -> str:
+    """The local date of a moment."""
     return time.strftime("%Y-%m-%d", time.localtime(then))
 
 
 def as_json(page: Any) -> bytes:
-    """A page as JSON: its fields, with the record itself where it is an episode's."""
-    return orjson.dumps(getattr(page, "json", page), default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    """A page as JSON: its fields; of an episode the record itself."""
+    return orjson.dumps(getattr(page, "json", page), default=_to_plain, option=orjson.OPT_NON_STR_KEYS)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -105,14 +106,14 @@ def _plain(value: Any) -> Any:
     return value.name if isinstance(value, Enum) else str(value)
 
 
-def version(library: Library, parts: Sequence[str]) -> str:
-    """What differs when a page would: asked for again and again while one is looked at, so it is cheap."""
+def hash_version(library: Library, parts: Sequence[str]) -> str:
+    """A cheap hash that changes when a page would; an open page polls it."""
     kind, *rest = parts or ("",)
     if kind == "":
         library.look()
-        return runs.version(library)
+        return runs.hash_version(library)
     if kind == "training" and rest:
-        return trainings.version(library.training(rest[0]))
+        return training.hash_version(library.training(rest[0]))
     if kind == "compare" and len(rest) == 2:
         return library.run(rest[0]).version + library.run(rest[1]).version
     return library.run(rest[0]).version if rest else ""

@@ -1,12 +1,12 @@
-"""Games a person plays in the browser: any environment against its users, from the start or on from a recorded turn.
+"""The play page: a person plays any environment against its users, from the start or from a turn of a record.
 
-A game is the list of its episodes, one per turn of the agent, so going back is a choice among them, and taking over
-from a run is a replay up to a turn, against those who sat in the other seats of that run. A program may play on for a
-while: so a record can be forked, too. Games live as long as the application does. The rules are those of `sonde play`:
-no tags are asked for, and a line that cannot be read as an answer costs nothing.
+A game is the list of its episodes, one per turn of the agent, so going back selects one of them. Taking over a record
+replays it up to a turn, against the policies that sat in the other seats of that run. A program may play some turns,
+so that a record can also be forked. Games live as long as the application. The rules are those of `sonde play`: no tags
+are needed, and invalid input costs no turn.
 
-A record may be somebody else's. A model or program in it (with an address, a key's variable, a path) is asked only
-after the page has shown what it is and the person has agreed; until then the environment's own policy replies.
+A record may come from someone else. A model or program that it names (with an address, a key variable, a path) is used
+only after the page has shown it and the person has agreed; until then the environment's own policy replies.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ from sonde.core import (
 from sonde.core.registry import fields_of_access
 from sonde.core.types import Json
 
-from ..boards import draw
-from ..text import pieces
+from ..boards import draw_board
+from ..templating import pieces
 from .library import Library, Shelf
-from .links import whole
-from .moments import Bar, Best, best_of, known, wordy
+from .links import parse_whole
+from .replay import Bar, BestQuestion, describe_posterior, has_long_names, search_best
 
-USUAL = "wordle"
+DEFAULT = "wordle"
 GAMES = 50
-"""Games that are kept; the one not looked at for longest goes first."""
+"""Most games in memory; the least recently used one is dropped first."""
 LISTED = 60
-"""Answers that are offered as a list."""
+"""Most answers that are offered as a list."""
 LINE = 4000
-"""Characters of a line that a person says."""
+"""Most characters of a line of input."""
 
 
 @dataclass
 class Game:
-    """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown`: whether the posterior is;
-    `instead`: who replies in another's place, and why; `outside`: who of the record is asked if the person agrees."""
+    """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown` says whether the posterior is
+    shown, `instead` which policies are replaced and why, `outside` what is used if the person agrees."""
 
     env: Env[Any]
     others: Mapping[str, AnyPolicy]
     episodes: list[Episode]
     origin: tuple[str, str, int] | None = None
     shown: bool = False
-    hint: Best | None = None
+    hint: BestQuestion | None = None
     notice: str = ""
     instead: str = ""
     outside: Sequence[str] = ()
@@ -76,7 +76,7 @@ class Game:
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A turn on the page; `turn` from 1. `mine`: it was made in this game and not on the record it began from."""
+    """A turn on the page; `turn` counts from 1. `mine`: it was played in this game and is not from the record."""
 
     turn: int
     said: Sequence[Piece]
@@ -90,7 +90,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True)
 class GamePage:
-    """A game as it stands. What must not be known yet is not in it: bars and bits only while `shown`, or at the end."""
+    """The current state of a game, without hidden information: bars and bits only while `shown`, or at the end."""
 
     template = "game.html.j2"
 
@@ -112,7 +112,7 @@ class GamePage:
     start: float | None
     left: int | None
     bars: Sequence[Bar]
-    hint: Best | None
+    hint: BestQuestion | None
     notice: str
     answers: Sequence[str]
     talks: bool
@@ -122,14 +122,14 @@ class GamePage:
     command: str
 
     @property
-    def wordy(self) -> bool:
+    def has_long_names(self) -> bool:
         """Whether names of hypotheses take a line of their own."""
-        return wordy(self.bars)
+        return has_long_names(self.bars)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartPage:
-    """What can be played, and the games that were begun."""
+    """The form of a new game, and the games in progress."""
 
     template = "play.html.j2"
     title = "Play"
@@ -149,14 +149,14 @@ class Games:
         self._lock = RLock()
 
     def start_page(self, query: Mapping[str, str]) -> StartPage:
-        """The form, and the games there are."""
+        """The page with the form and the games."""
         with self._lock:
             games = [
                 (key, g.env.spec.name, len(g.now.turns), g.now.outcome.kind if g.now.outcome else "")
                 for key, g in reversed(self._games.items())
             ]
-        chosen = query.get("env") or USUAL
-        env = make(chosen) if chosen in names("envs") else make(USUAL)
+        chosen = query.get("env") or DEFAULT
+        env = make(chosen) if chosen in names("envs") else make(DEFAULT)
         return StartPage(
             environments=names("envs"),
             games=games,
@@ -166,23 +166,23 @@ class Games:
         )
 
     def begin(self, form: Mapping[str, str]) -> str:
-        """A new game by `env`, `preset`, `split`, `task` (empty: one you do not know) and `seed`; its id."""
+        """Start a game by `env`, `preset`, `split`, `task` (empty: a random one) and `seed`; return its id."""
         name = form.get("env", "")
         if name not in names("envs"):
             raise unknown("env", name, names("envs"))
         env = make(name, **({"preset": form["preset"]} if form.get("preset") else {}))
         tasks = env.tasks(form.get("split") or "test")
-        # As in `sonde play`: a person's own game need not be repeatable, and the task is named at the end.
-        index = secrets.randbelow(len(tasks)) if not form.get("task") else whole("task", form["task"])
+        # As in `sonde play`: the game need not be repeatable, and the task is named at the end.
+        index = secrets.randbelow(len(tasks)) if not form.get("task") else parse_whole("task", form["task"])
         if index >= len(tasks):
             raise invalid("task", index, f"0 to {len(tasks) - 1}")
         others = _others(env)
-        begun = Episode.begin(env, tasks[index], seed=whole("seed", form.get("seed") or "0"))
+        begun = Episode.begin(env, tasks[index], seed=parse_whole("seed", form.get("seed") or "0"))
         return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
 
     def take_over(self, library: Library, run: str, identity: str, turn: int, *, agreed: bool = False) -> str:
-        """A game that goes on from before turn `turn` (from 0) of a recorded episode; its id. `agreed`: the models and
-        programs that the record names may be asked."""
+        """Start a game before turn `turn` (from 0) of a recorded episode; return its id. `agreed`: the models and
+        programs that the record names may be used."""
         shelf = library.run(run)
         t = shelf.trajectory(identity)
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act == AGENT]
@@ -205,20 +205,20 @@ class Games:
     def game(self, key: str) -> Game:
         with self._lock:
             if key not in self._games:
-                raise UserError(f"play: no game {key!r}; games last as long as `sonde view` runs")
+                raise UserError(f"play: got {key!r}, allowed: a game in progress; games end with `sonde view`")
             self._games.move_to_end(key)
             return self._games[key]
 
     def do(self, key: str, form: Mapping[str, str]) -> None:
-        """One of: `say` a line, go `back` to a turn, `show` or hide the posterior, ask for a `hint`, `let` a program
-        play a turn or, with `rest`, all that is left."""
+        """Apply one of: `say` a line, go `back` to a turn, `show` or hide the posterior, ask for a `hint`, `let` a
+        program play one turn or, with `rest`, the rest of the game."""
         game = self.game(key)
         with game.lock:
             game.notice, game.hint = "", None
             if "say" in form:
                 _say(game, form["say"])
             elif "back" in form:
-                _back(game, whole("back", form["back"]))
+                _back(game, parse_whole("back", form["back"]))
             elif "show" in form:
                 game.shown = form["show"] == "1"
             elif "hint" in form:
@@ -227,7 +227,7 @@ class Games:
                 _let(game, form["let"], rest=form.get("rest") == "1")
 
     def page(self, key: str) -> GamePage:
-        """A game's page."""
+        """The page of a game."""
         game = self.game(key)
         with game.lock:
             return _page(key, game)
@@ -237,13 +237,15 @@ def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
     others = default_policies(env)
     lacking = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if lacking:
-        raise UserError(f"play: {env.name} has no default policy for seat {lacking[0]!r}; use `sonde rollout`")
+        raise UserError(
+            f"play: got {env.name}, which has no default policy for seat {lacking[0]!r}; use `sonde rollout`"
+        )
     return others
 
 
 def _seat_recorded(shelf: Shelf, agreed: bool) -> tuple[dict[str, AnyPolicy], str, tuple[str, ...]]:
-    """Who sat in the other seats of a run; a word about each for whom the environment's own policy replies, because it
-    cannot be had here, or because nobody has agreed yet that it is asked; and what these would be."""
+    """The policies of the other seats of a run; a note about each that the environment's own policy replaces, because
+    it cannot be built here or because the person has not agreed yet; and what the replaced ones would use."""
     played, others, notes, outside = dict[str, AnyPolicy](), default_policies(shelf.env), list[str](), list[str]()
     for seat, config in shelf.seats.items():
         if seat == AGENT:
@@ -251,19 +253,19 @@ def _seat_recorded(shelf: Shelf, agreed: bool) -> tuple[dict[str, AnyPolicy], st
         try:
             if not agreed and (reach := describe_outside(config)):
                 outside += reach
-                raise UserError("It is asked only if you agree, below.")
+                raise UserError("It is used only if you agree, below.")
             played[seat] = build_recorded(config)
         except UserError as e:
             if seat not in others:
                 raise
-            notes.append(f"In the run {config.get('name')} was the {seat}. Here {seat} is now "
+            notes.append(f"The {seat} of the run was {config.get('name')}; here it is "
                          f"{others[seat].config['name']}. ({e})")  # fmt: skip
     return {**others, **played}, " ".join(notes), tuple(outside)
 
 
 def describe_outside(config: Json) -> list[str]:
-    """The models in a recorded configuration, and what in it names an address, a key's variable or a path, a line for
-    each; empty for policies that are nothing but rules.
+    """List the models of a recorded configuration, and all of it that names an address, a key variable or a path, a
+    line for each; empty for rule-based policies.
 
     >>> describe_outside({"name": "users:llm", "model": {"name": "models:http", "model": "m", "base_url": "http://h/v1"}})
     ['models:http, model m, base_url http://h/v1']
@@ -288,7 +290,7 @@ def _say(game: Game, line: str) -> None:
         return
     said = ep.step(meant(line, ep.env.actions(ep.state) or (), ep.env.spec, ep.env.say))
     if (why := unread(said)) is not None:
-        game.notice = f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing."
+        game.notice = f"{why[:1].upper()}{why[1:]}. Try again; this costs no turn."
         return
     game.episodes.append(advance_now(said, game.others))
 
@@ -305,11 +307,11 @@ def _hint(game: Game) -> None:
     if f is None:
         game.notice = "This environment has no exact posterior, so there is no hint."
     else:
-        game.hint = best_of(f, lambda answer: bare(game.env.say(answer)))
+        game.hint = search_best(f, lambda answer: bare(game.env.say(answer)))
 
 
 def programs(env: Env[Any]) -> list[str]:
-    """Who may play on: the ends of the environment's scale, where they are programs."""
+    """The programs that may play: the reference solver and the floor of the environment."""
     return [name for name in dict.fromkeys((env.spec.reference, env.spec.floor)) if name]
 
 
@@ -318,7 +320,7 @@ def _let(game: Game, name: str, *, rest: bool) -> None:
         raise unknown("let", name, programs(game.env))
     policy = make(f"agents:{name}")
     if not isinstance(policy, ProgramPolicy):
-        raise UserError(f"let: {name} is no program that answers on the spot")
+        raise UserError(f"let: got {name}, allowed: a program that answers at once")
     while game.now.to_act == AGENT:
         game.episodes.append(advance_now(game.now.step(policy.act_now(game.now.view())), game.others))
         if not rest:
@@ -333,7 +335,7 @@ def _page(key: str, game: Game) -> GamePage:
     over, f = ep.outcome is not None, ep.filter()
     shown = game.shown or over
     answers = [] if over else list(env.actions(ep.state) or ())
-    facts = known([f], ep, (), blind=not over) if f is not None and shown else None
+    facts = describe_posterior([f], ep, (), blind=not over) if f is not None and shown else None
     return GamePage(
         title=f"{env.spec.name.replace('_', ' ')}, played here",
         id=key,
@@ -341,7 +343,7 @@ def _page(key: str, game: Game) -> GamePage:
         preset=env.spec.preset,
         opening=pieces(untagged(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4),
         moves=_moves(game, shown),
-        board=draw(ep, reveal=over, live=True),
+        board=draw_board(ep, reveal=over, live=True),
         turn=len(ep.turns) + (not over),
         max_turns=env.spec.max_turns,
         over=over,

@@ -1,4 +1,7 @@
-"""A run: its numbers, what became of every task and sample, its figures, facets by tag, and its episodes."""
+"""The page of a run: numbers, outcomes by task and sample, success by tag, figures, and the list of episodes.
+
+A report shows the same parts of each of its runs.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import orjson
 
@@ -16,27 +20,28 @@ from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.store import annotation_names
 
-from ..loading import Source
-from ..templating import templates
-from ..text import indented
-from .episodes import PER_PAGE, Listing, listing
+from ..evaluated_runs import EvaluatedRun, Section, assign_styles, group_by_environment, read_runs
+from ..sections import describe_section, describe_summary, render_section
+from ..templating import indented, templates
+from .episodes import PER_PAGE, Listing, list_episodes
 from .library import Library, Shelf
-from .links import whole
-from .runs import Headline, headline_of
+from .links import parse_whole
+from .runs import Headline, read_headline
 
 TASKS = 60
 """Tasks of the matrix on one page."""
 FIGURES = 20_000
-"""Episodes of which all figures are drawn while somebody waits; of more, those that need no single episode."""
+"""Largest number of episodes of which the page draws all figures; of more, those that need no single episode."""
 FEW = 1000
-"""Episodes up to which they are drawn on the spot."""
+"""Largest number of episodes of which figures are drawn in this process."""
 FACETS = 40
+"""Most values of a tag by which success is listed."""
 REST = (
-    '<p class="quiet">More than {{ most }} episodes: how good single questions were, how long episodes lasted and '
-    "where bits were lost is drawn by <code>sonde report {{ folder }}</code>, which takes a while.</p>"
+    '<p class="quiet">More than {{ most }} episodes: <code>sonde report {{ folder }}</code> draws the other figures '
+    "(efficiency of questions, turns, bits lost), which takes a while.</p>"
 )
 DRAWING = Lock()
-"""Figures are drawn one after the other."""
+"""Figures are drawn one at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ class TaskRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Facet:
-    """The episodes whose tag has a value."""
+    """The episodes with one value of a tag."""
 
     tag: str
     value: str
@@ -86,7 +91,6 @@ class RunPage:
     headline: Headline
     summary: str
     metrics: Mapping[str, Estimate | None]
-    k: int
     max_turns: int
     matrix: Sequence[TaskRow]
     tasks: int
@@ -102,57 +106,52 @@ class RunPage:
 
 
 def page(library: Library, name: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> RunPage:
-    """The page; `query` as in `episodes.chosen`, with `rows`, the first task of the matrix."""
+    """The page; `query` as in `episodes.select_episodes`, with `rows`, the first task of the matrix."""
     shelf = library.run(name)
-    head = headline_of(library, shelf)
+    head = read_headline(library, shelf)
     known = shelf.evaluation.summary if shelf.evaluation is not None else None
-    first = whole("rows", query.get("rows") or "0")
-    tasks, rows = matrix(shelf, first)
+    first = parse_whole("rows", query.get("rows") or "0")
+    tasks, rows = read_matrix(shelf, first)
     spec = shelf.env.spec
+    notes = list_notes(shelf, known)
+    if known is not None and shelf.status != "evaluated":
+        notes.append("episodes came after the last evaluation; the numbers above are those of the index")
     return RunPage(
         title=f"{head.env.replace('_', ' ')}: {head.agent}",
         headline=head,
         summary=spec.summary,
         metrics=known.metrics if known else {"success": head.success},
-        k=known.k if known else max((len(row.cells) for row in rows), default=0),
         max_turns=spec.max_turns,
         matrix=rows,
         tasks=tasks,
-        facets=shelf.once("facets", lambda: facets(shelf)),
-        listing=listing(shelf, query, per_page),
+        facets=shelf.once("facets", lambda: compute_facets(shelf)),
+        listing=list_episodes(shelf, query, per_page),
         query=query,
         annotations=annotation_names(shelf.folder),
-        notes=_notes(shelf, known),
+        notes=notes,
         config=indented(shelf.config),
         others=[
             (other.name, other.agent)
             for other in library.runs
             if other is not shelf and identity(other.env_config) == identity(shelf.env_config)
         ],
-        why_no_figures=_why_no_figures(known),
+        why_no_figures=""
+        if known
+        else "This run is not evaluated; `sonde rescore` does that, and then figures are drawn.",
         version=shelf.version,
     )
 
 
-def _notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
+def list_notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
+    """What a reader of the run's numbers must know: notes of the evaluation, damage, another version."""
     notes = [*(known.notes if known else ()), *shelf.damage, *filter(None, [shelf.evaluation_damage])]
-    if shelf.played_version != shelf.env.spec.version:
-        notes.append(
-            f"played on version {shelf.played_version} of the environment, shown beside {shelf.env.spec.version}"
-        )
-    if known is not None and shelf.status != "evaluated":
-        notes.append("episodes came after the last evaluation; the numbers above are those of the index")
+    if shelf.played_version != (version := shelf.env.spec.version):
+        notes.append(f"played on version {shelf.played_version} of the environment, shown beside version {version}")
     return notes
 
 
-def _why_no_figures(known: Evaluation | None) -> str:
-    if known is None:
-        return "This run was not evaluated yet; `sonde rescore` does that, and then figures are drawn."
-    return ""
-
-
-def matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, list[TaskRow]]:
-    """How many pairs of task and world there are, and some of them from `first` on with all their samples."""
+def read_matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, list[TaskRow]]:
+    """The number of pairs of task and world, and some of them from `first` on with all their samples."""
     runs = shelf.run.trajectories
     keys = shelf.once("tasks", lambda: runs.select("task, seed, min(task_index)", group="task, seed", order="3, 1, 2"))
     rows: list[TaskRow] = []
@@ -166,10 +165,10 @@ def matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, list[
     return len(keys), rows
 
 
-def facets(shelf: Shelf) -> list[Facet]:
-    """Success by tag, of tags with more than one value and few enough of them to be told apart."""
+def compute_facets(shelf: Shelf) -> list[Facet]:
+    """Success by tag, of tags with more than one value and at most `FACETS`."""
     runs = shelf.run.trajectories
-    names = {name for (tags,) in runs.select("DISTINCT tags", order="1", limit=1000) for name in _names(tags)}
+    names = {name for (tags,) in runs.select("DISTINCT tags", order="1", limit=1000) for name in _tag_names(tags)}
     found: list[Facet] = []
     for name in sorted(names):
         path = '$."' + name.replace('"', "").replace("'", "''") + '"'
@@ -181,15 +180,15 @@ def facets(shelf: Shelf) -> list[Facet]:
         for value, _, won, n, turns in rows:
             values.setdefault("" if value is None else str(value), []).append((won, n, turns))
         if 1 < len(values) <= FACETS:
-            found += [_facet(name, value, tasks) for value, tasks in values.items()]
+            found += [_make_facet(name, value, tasks) for value, tasks in values.items()]
     return found
 
 
-def _names(tags: str) -> list[str]:
+def _tag_names(tags: str) -> list[str]:
     return list(orjson.loads(tags))
 
 
-def _facet(tag: str, value: str, tasks: Sequence[tuple[int, int, int]]) -> Facet:
+def _make_facet(tag: str, value: str, tasks: Sequence[tuple[int, int, int]]) -> Facet:
     n = sum(count for _, count, _ in tasks)
     success = metrics.rate([[1.0] * won + [0.0] * (count - won) for won, count, _ in tasks])
     return Facet(tag=tag, value=value, n=n, success=success, turns=sum(t for _, _, t in tasks) / n)
@@ -198,10 +197,10 @@ def _facet(tag: str, value: str, tasks: Sequence[tuple[int, int, int]]) -> Facet
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-def figures(library: Library, name: str) -> str:
-    """The figures of the report about this run, as HTML, drawn once for every state.
+def draw_figures(library: Library, name: str) -> str:
+    """The section of this run as HTML, drawn once for every state of its files.
 
-    Those of a large run in a process of its own, whose memory is given back.
+    Figures of a large run are drawn in another process, so that their memory is freed.
     """
     shelf = library.run(name)
     with DRAWING:  # and not under the shelf's lock: other pages of the run do not wait
@@ -209,28 +208,33 @@ def figures(library: Library, name: str) -> str:
         if shelf.figures is None or shelf.figures[0] != state:
             place = str(shelf.folder)
             if len(shelf.run) > FIGURES:
-                html = drawn_without_rows(shelf)
+                html = draw_summary(shelf)
             else:
-                html = drawn(place) if len(shelf.run) <= FEW else next(iter(spread(drawn, [place], 1)))
+                html = draw_run(place) if len(shelf.run) <= FEW else next(iter(spread(draw_run, [place], 1)))
             shelf.figures = (state, html)
         return shelf.figures[1]
 
 
-def drawn_without_rows(shelf: Shelf) -> str:
-    """The figures that stand in an evaluation as they are, and where the others are to be had."""
-    from ..report import overview  # which brings matplotlib
-
+def draw_summary(shelf: Shelf) -> str:
+    """The figures that need no row of a single episode, and how to get the others."""
     if shelf.evaluation is None:
         raise UserError(f"{shelf.name}: got no evaluation, allowed: a run that was evaluated")
-    html = overview(Source(shelf.folder, shelf.evaluation.summary, shelf.run, shelf.env))
-    return html + templates().from_string(REST).render(most=f"{FIGURES:,}", folder=str(shelf.folder))
+    known, env = shelf.evaluation.summary, shelf.env
+    (style,) = assign_styles([(known, env)])
+    has_filter = known.entropy is not None
+    run = EvaluatedRun(shelf=shelf, evaluation=known, style=style, results={}, has_filter=has_filter)
+    html = render_section(describe_summary(Section("env-0", env, (run,))))
+    return html + _render(REST, most=f"{FIGURES:,}", folder=str(shelf.folder))
 
 
-def drawn(folder: str) -> str:
-    """The figures of a run folder as HTML. Stands at the top of a module, for other processes."""
-    from ..report import section  # which brings matplotlib
-
+def draw_run(folder: str) -> str:
+    """All figures of a run folder as HTML; a function of the module, so that another process can call it."""
     try:
-        return section(Path(folder))
-    except UserError as e:  # an environment's version, an evaluation that speaks of other episodes
-        return templates().from_string('<p class="quiet">No figures: {{ why }}</p>').render(why=str(e))
+        (section,) = group_by_environment(read_runs([Path(folder)]))
+    except UserError as e:  # an environment's version, an evaluation of other episodes
+        return _render('<p class="quiet">No figures: {{ why }}</p>', why=str(e))
+    return render_section(describe_section(section))
+
+
+def _render(text: str, **values: Any) -> str:
+    return templates().from_string(text).render(**values)

@@ -1,4 +1,4 @@
-"""The first page: all runs in a table, to be sorted, filtered, grouped, and picked for a comparison."""
+"""The first page: a table of all runs that is sorted, filtered and grouped, and from which runs are compared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ from sonde.evaluation import metrics
 from sonde.evaluation.evaluate import KINDS
 from sonde.evaluation.metrics import Estimate
 
-from ..headline import Share
 from .library import Library, Shelf
 
 SORTS = ("age", "env", "agent", "n", "success", "reference_score", "score", "bits", "tokens", "status")
 GROUPS = ("", "env", "agent", "status")
+
+
+@dataclass(frozen=True)
+class OutcomeShare:
+    """A piece of the outcome bar, in % of all planned episodes."""
+
+    kind: str
+    count: int
+    percent: float
+
+
+def share_outcomes(kinds: Mapping[str, int]) -> list[OutcomeShare]:
+    """The outcomes that occurred, in the order of all pages."""
+    total = max(1, sum(kinds.values()))
+    return [OutcomeShare(kind, kinds[kind], 100 * kinds[kind] / total) for kind in KINDS if kinds.get(kind)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +53,13 @@ class Headline:
     privileged: bool = False
 
     @property
-    def shares(self) -> list[Share]:
-        return shares(self.kinds)
-
-
-def shares(kinds: Mapping[str, int]) -> list[Share]:
-    """The outcomes that occurred, in the order that all pages have."""
-    total = max(1, sum(kinds.values()))
-    return [Share(kind, kinds[kind], 100 * kinds[kind] / total) for kind in KINDS if kinds.get(kind)]
+    def shares(self) -> list[OutcomeShare]:
+        return share_outcomes(self.kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsPage:
-    """The table. `groups` are headings with their runs; `environments` and `agents` what can be filtered by."""
+    """The table. `groups` are headings with their runs; `environments`, `agents`, `statuses` the values of filters."""
 
     template = "runs.html.j2"
     scripts = ("tables.js",)
@@ -67,24 +75,26 @@ class RunsPage:
     query: Mapping[str, str]
     version: str
     unread: Sequence[tuple[str, str]]
-    """Folders that cannot be read, and why."""
+    """Unreadable folders, and why."""
     notes: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
-    """Runs that are compared, where the pages are files."""
+    """The pairs of runs with a comparison page, where the pages are files."""
 
 
 def page(library: Library, query: Mapping[str, str]) -> RunsPage:
-    """`query` may hold `sort` (with a minus: downwards), `group`, `env`, `agent`, `status` and `text`, a part of any
-    name."""
+    """The page; `query` may hold `sort` (with a minus: descending), `group`, `env`, `agent`, `status` and `text`, which
+    is part of any name."""
     library.look()
     every: list[Headline] = []
     unread = list(library.unread)
     for shelf in library.runs:
         try:
-            every.append(headline_of(library, shelf))
+            every.append(read_headline(library, shelf))
         except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
-    shown = sorted((h for h in every if _wanted(h, query)), key=_key(query.get("sort", "")), reverse=_down(query))
+    shown = sorted(
+        (h for h in every if _matches(h, query)), key=_sort_key(query.get("sort", "")), reverse=_is_descending(query)
+    )
     group = query.get("group", "")
     groups: dict[str, list[Headline]] = {}
     for h in shown:
@@ -98,27 +108,27 @@ def page(library: Library, query: Mapping[str, str]) -> RunsPage:
         statuses=sorted({h.status for h in every}),
         trainings=sorted(library.trainings),
         query=query,
-        version=version(library),
+        version=hash_version(library),
         unread=unread,
     )
 
 
-def version(library: Library) -> str:
-    """Differs when a run has changed, come or gone."""
+def hash_version(library: Library) -> str:
+    """A hash that changes when a run is changed, added or removed."""
     return content_hash([[shelf.name, shelf.version, shelf.status] for shelf in library.runs])
 
 
-def _wanted(h: Headline, query: Mapping[str, str]) -> bool:
+def _matches(h: Headline, query: Mapping[str, str]) -> bool:
     exact = all(getattr(h, f) == query[f] for f in ("env", "agent", "status") if query.get(f))
     text = query.get("text", "").lower()
     return exact and text in f"{h.name} {h.env} {h.preset} {h.agent}".lower()
 
 
-def _down(query: Mapping[str, str]) -> bool:
+def _is_descending(query: Mapping[str, str]) -> bool:
     return query.get("sort", "-age").startswith("-")
 
 
-def _key(sort: str) -> Callable[[Headline], Any]:
+def _sort_key(sort: str) -> Callable[[Headline], Any]:
     name = (sort or "-age").removeprefix("-")
     if name == "age":
         return lambda h: (h.changed, h.name)
@@ -129,21 +139,21 @@ def _key(sort: str) -> Callable[[Headline], Any]:
     return lambda h: (h.changed, h.name)
 
 
-def headline_of(library: Library, shelf: Shelf) -> Headline:
-    """A run's numbers, computed when it has changed; a run that nobody looks at is closed again."""
+def read_headline(library: Library, shelf: Shelf) -> Headline:
+    """The numbers of a run, recomputed when it has changed; a run that is not open is closed again."""
     state, status = shelf.state(), shelf.status
     kept = shelf.headline
     if kept is not None and kept[:2] == (state, status):
         return kept[2]
-    found = headline(shelf)
+    found = summarise_run(shelf)
     shelf.headline = (state, status, found)
     if not library.held(shelf):
         shelf.close()
     return found
 
 
-def headline(shelf: Shelf) -> Headline:
-    """Of the evaluation where it is newer than the episodes, else of the index."""
+def summarise_run(shelf: Shelf) -> Headline:
+    """The numbers of a run: of the evaluation where that is newer than the episodes, else of the index."""
     runs = shelf.run.trajectories
     kinds: dict[str, int] = dict(runs.select("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
     tokens, turns = runs.select("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
@@ -155,7 +165,9 @@ def headline(shelf: Shelf) -> Headline:
              "tokens": tokens, "turns": turns, "changed": shelf.changed, "status": status}  # fmt: skip
     if known is None:
         score = runs.select("avg(score)", order="1")[0][0]
-        return Headline(**plain, success=success(shelf), score=score, reference_score=None, bits=None, kinds=kinds)
+        return Headline(
+            **plain, success=estimate_success(shelf), score=score, reference_score=None, bits=None, kinds=kinds
+        )
     scored = known.metrics["score"]
     return Headline(
         **plain,
@@ -168,7 +180,7 @@ def headline(shelf: Shelf) -> Headline:
     )
 
 
-def success(shelf: Shelf) -> Estimate | None:
-    """The share of the episodes that there are which were won, with an interval clustered by task."""
+def estimate_success(shelf: Shelf) -> Estimate | None:
+    """The share of recorded episodes that were won, with an interval clustered by task."""
     rows = shelf.run.trajectories.select("coalesce(sum(success), 0), count(*)", group="task")
     return metrics.rate([[1.0] * won + [0.0] * (n - won) for won, n in rows]) if rows else None

@@ -1,34 +1,38 @@
-"""Search over what was said in the episodes of a run, or of all runs: a part of a text, whatever its case.
+"""Full-text search over the conversations of a run, or of all runs, without regard to case.
 
-The logs are read one after the other, a stretch at a time, so memory is bounded and the first hits are there at once;
-an answer says where to go on. No index of words is kept: what it would cost is more than one reading.
+The logs are read one after the other, for a second per answer, so memory is bounded and the first hits appear at once;
+an answer has a link that goes on. There is no index of words, which would cost more than one reading.
+
+The pages of a folder have no server: there the texts lie beside the page as a script of data (`write_script`), and the
+page searches them itself.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sonde._util.escaping import Piece
+from sonde._util.escaping import Piece, plain
 from sonde.core import AGENT, SondeError, Trajectory, UserError
 from sonde.runs.store.codec import dumps
 
-from ..text import pieces
-from .episodes import chosen
+from ..templating import pieces
+from .episodes import select_episodes
 from .library import Library, Shelf
-from .links import whole
+from .links import parse_whole
 
 HITS = 30
 PATIENCE = 1.0
-"""Seconds of reading in one answer."""
+"""Seconds of reading per answer."""
 AROUND = 60
 """Characters shown on either side of a hit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """A place where it was said; `turn` counts from 1, 0 is before the first."""
+    """A place where the text was found; `turn` counts from 1, 0 is before the first."""
 
     run: str
     env: str
@@ -46,10 +50,10 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPage:
-    """`next` is the episode to go on with, None at the end; `read` were looked at, of the `of` of one run.
+    """`next` is the episode to go on with, None at the end; `read` episodes were searched, of the `of` of one run.
 
     Over all runs `run` is empty, `at` the run to go on in, `runs` (of `of_runs`) were read to their end, `unread` are
-    those that cannot be, and why. `sources` are the runs whose texts lie beside the page, where it is a file.
+    unreadable, and why. `sources` are the runs whose texts lie beside the page, where it is a file.
     """
 
     template = "search.html.j2"
@@ -73,8 +77,8 @@ class SearchPage:
 
 
 @dataclass
-class _Reading:
-    """What one answer has read, and for how long it may."""
+class _Search:
+    """The hits of one answer, and its time limit."""
 
     text: str
     hits: list[Hit] = field(default_factory=list)
@@ -83,28 +87,28 @@ class _Reading:
 
     @property
     def over(self) -> bool:
-        """Not before one episode was read, or a search would never get on."""
+        """Not before one episode was read, or a search would make no progress."""
         return len(self.hits) >= HITS or (self.read > 0 and time.monotonic() - self.began >= PATIENCE)
 
-    def through(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
-        """Read a run from an episode on. The episode to go on with, None at the end; and how many there are."""
-        found = chosen(shelf, {**query, "sort": "stored", "group": ""})
-        needle = dumps(self.text)[1:-1].lower().strip()  # as the records have it, of which few need to be read then
+    def search_run(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
+        """Search a run from an episode on. Return the episode to go on with, None at the end, and the number of all."""
+        found = select_episodes(shelf, {**query, "sort": "stored", "group": ""})
+        needle = dumps(self.text)[1:-1].lower().strip()  # encoded as in the records, so that few of them must be parsed
         at = start
         while self.text and at < len(found) and not self.over:
             if needle in found.record(at).lower():
-                self.hits += _hits(shelf, found[at], self.text.lower())
+                self.hits += _find_hits(shelf, found[at], self.text.lower())
             at += 1
             self.read += 1
         return (at if self.text and at < len(found) else None), len(found)
 
 
 def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
-    """Of one run; `query` holds `text`, may hold `from`, the number of the first episode to read, and what `chosen`
-    takes."""
+    """Search one run; `query` holds `text`, may hold `from`, the number of the first episode to read, and the filters
+    of `select_episodes`."""
     shelf = library.run(run)
-    reading = _Reading(query.get("text", ""))
-    following, of = reading.through(shelf, query, whole("from", query.get("from") or "0"))
+    reading = _Search(query.get("text", ""))
+    following, of = reading.search_run(shelf, query, parse_whole("from", query.get("from") or "0"))
     return SearchPage(
         title=f"Search in {shelf.env.spec.name.replace('_', ' ')}: {shelf.agent}",
         run=shelf.name, env=shelf.env.spec.name, text=reading.text, hits=reading.hits, read=reading.read, of=of,
@@ -112,26 +116,26 @@ def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
     )  # fmt: skip
 
 
-def everywhere(library: Library, query: Mapping[str, str]) -> SearchPage:
-    """Of all runs, one after the other; `query` as above, and `env` to search the runs of one environment, `at` the
+def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
+    """Search all runs, one after the other; `query` as above, and `env` to search the runs of one environment, `at` the
     run to go on in."""
     library.look()
     wanted = query.get("env", "")
     shelves = [shelf for shelf in library.runs if wanted in ("", shelf.env_config["name"])]
-    first = _place(shelves, query.get("at", ""))
-    start = whole("from", query.get("from") or "0")
-    reading, unread = _Reading(query.get("text", "")), list(library.unread)
+    first = _find_run(shelves, query.get("at", ""))
+    start = parse_whole("from", query.get("from") or "0")
+    reading, unread = _Search(query.get("text", "")), list(library.unread)
     following, at, done = None, "", first
     for shelf in shelves[first:] if reading.text else ():
         if reading.over:
             following, at = 0, shelf.name
             break
         try:
-            following, _ = reading.through(shelf, query, start)
+            following, _ = reading.search_run(shelf, query, start)
         except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
         if following is not None:
-            at = library.run(shelf.name).name  # asked for, so it stays open until the search goes on
+            at = library.run(shelf.name).name  # opened again, so that it stays open for the next answer
             break
         if not library.held(shelf):
             shelf.close()
@@ -143,18 +147,18 @@ def everywhere(library: Library, query: Mapping[str, str]) -> SearchPage:
     )  # fmt: skip
 
 
-def _place(shelves: Sequence[Shelf], name: str) -> int:
-    """Where a run stands; at first the first."""
+def _find_run(shelves: Sequence[Shelf], name: str) -> int:
+    """The index of a run; 0 without a name."""
     names = [shelf.name for shelf in shelves]
     if name and name not in names:
-        raise UserError(f"at: got {name!r}, which is not among the {len(names)} runs here")
+        raise UserError(f"at: got {name!r}, allowed: the name of one of the {len(names)} runs")
     return names.index(name) if name else 0
 
 
-def _hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
-    """The first place in every act."""
+def _find_hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
+    """The first place in each message."""
     kind = t.outcome.kind if t.outcome else "error"
-    for turn, seat, words in said(t):
+    for turn, seat, words in list_messages(t):
         at = words.lower().find(text)
         if at < 0 or len(words.lower()) != len(words):  # a few letters change their length with their case
             at = words.find(text)
@@ -168,8 +172,8 @@ def _hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
             )  # fmt: skip
 
 
-def said(t: Trajectory) -> Iterator[tuple[int, str, str]]:
-    """Whatever was said in an episode: the turn, who said it, and the words."""
+def list_messages(t: Trajectory) -> Iterator[tuple[int, str, str]]:
+    """All texts of an episode: the turn, the speaker, and the words."""
     for turn, acts in ((0, t.opening), *((turn.index + 1, turn.acts) for turn in t.turns)):
         for act in acts:
             yield turn, act.seat, act.action.text
@@ -179,3 +183,25 @@ def said(t: Trajectory) -> Iterator[tuple[int, str, str]]:
             told = act.told.get(AGENT, "")
             if told and told != act.action.text:
                 yield turn, "told", told
+
+
+def write_script(shelf: Shelf, episodes: Iterable[Trajectory]) -> str:
+    """The script of data that `search.js` reads: of each episode id, task, sample, outcome and messages.
+
+    A page in a folder may not read another file, but may run a script beside it. The texts are JSON with invisible
+    characters shown by their code, so no message can become a program.
+    """
+    told = [
+        [
+            t.id, t.task.index, t.sample, t.outcome.kind if t.outcome else "error",
+            [[turn, plain(seat), plain(words)] for turn, seat, words in list_messages(t) if words],
+        ]
+        for t in episodes
+    ]  # fmt: skip
+    run = {"env": str(shelf.env_config["name"]), "agent": plain(shelf.agent), "episodes": told}
+    return f"(globalThis.said ??= {{}})[{_to_literal(shelf.name)}] = {_to_literal(run)};\n"
+
+
+def _to_literal(value: object) -> str:
+    """JSON that is the same as a script, and cannot end a script element."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,8 +1,8 @@
-"""The application that a browser talks to: loopback only, a random token in every address, nothing from elsewhere.
+"""The web application of `sonde view`: loopback only, with a random token in every address.
 
-Whoever does not know the token is told nothing. A page may load its own style sheets and run the one script that its
-content policy knows by its hash, so what models said cannot become anything but text. Pages are made on threads; a page
-that is looked at asks now and then whether its run has changed.
+A request without the token gets no answer. A page may load its own style sheet and run the one script that its content
+security policy names by hash, so text of models stays text. Pages are rendered in threads; an open page polls whether
+its run has changed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,33 @@ from aiohttp import web
 
 from sonde.core import SondeError, UserError
 
-from ..report import render as render_report
-from ..templating import asset, fingerprint, templates
+from ..report import ReportPage, render_report
+from ..templating import STYLE, asset, fingerprint, render_template
 from . import run as run_page
-from . import trainings
+from . import training
 from .library import Library
-from .links import Links, depth_of, whole
-from .pages import PARTS, SCRIPT, STYLES, NotFound, as_json, page, render, version
+from .links import Links, page_depth, parse_whole
+from .pages import PARTS, SCRIPT, NotFoundError, as_json, hash_version, page, render
 from .play import Games
 
 HOST = "127.0.0.1"
 PORTS = 20
-"""Ports that are tried one after the other where none was asked for."""
+"""Number of ports that are tried where none is given."""
 FIRST_PORT = 8930
 POLICY = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_FIGURES: Mapping[str, Callable[[Library, str], str]] = {"run": run_page.figures, "training": trainings.figures}
+_FIGURES: Mapping[str, Callable[[Library, str], str]] = {
+    "run": run_page.draw_figures,
+    "training": training.draw_figures,
+}
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class App:
-    """The handlers, over a library and the games that are played."""
+    """The request handlers, over a library and the games in progress."""
 
     def __init__(self, library: Library, token: str) -> None:
         self.library, self.token, self.games = library, token, Games()
@@ -74,7 +77,7 @@ class App:
 
     @web.middleware
     async def guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Only who knows the token, and asks for this host by its own name, is answered."""
+        """Answer only requests with the token, to this host by its own name."""
         host = (request.host or "").rpartition(":")[0] or request.host
         given = request.path.split("/")[1] if "/" in request.path else ""
         if host not in (HOST, "localhost") or not hmac.compare_digest(given.encode(), self.token.encode()):
@@ -93,18 +96,15 @@ class App:
         return response
 
     async def _failed(self, request: web.Request, e: SondeError | OSError) -> web.Response:
-        """One line that says what is wrong, as a page or as JSON."""
-        status = 404 if isinstance(e, NotFound | UserError | FileNotFoundError) else 500
+        """The error in one line, as a page or as JSON."""
+        status = 404 if isinstance(e, NotFoundError | UserError | FileNotFoundError) else 500
         said = str(e) if isinstance(e, SondeError) else f"{e.filename}: {e.strerror}; was the run moved or removed?"
         parts = _parts(request.path.removeprefix(f"/{self.token}"))
         if parts and parts[0] in ("api", "state", "figures", *PARTS):
             return web.json_response({"error": said}, status=status)
-        links = Links(depth_of(parts))
-        text = (
-            templates()
-            .get_template("error.html.j2")
-            .render(why=said, to=links, script=asset(SCRIPT), script_hash="", live="", p={"title": "Not there"})
-        )
+        links = Links(page_depth(parts))
+        values = {"why": said, "to": links, "script": asset(SCRIPT), "script_hash": "", "live": "", "css": ""}
+        text = render_template("error.html.j2", p={"title": "Not found"}, **values)
         return _html(text, status)
 
     async def home(self, request: web.Request) -> web.StreamResponse:
@@ -114,7 +114,7 @@ class App:
         parts, query = _parts(request.match_info["path"]), dict(request.query)
 
         def made() -> str:
-            links = Links(depth_of(parts), query=query)
+            links = Links(page_depth(parts), query=query)
             found = page(self.library, parts, query)
             return render(found, links, live="/".join(parts) if parts[:1] not in [(name,) for name in PARTS] else "")
 
@@ -126,13 +126,13 @@ class App:
         return web.Response(body=body, content_type="application/json")
 
     async def state(self, request: web.Request) -> web.Response:
-        found = await asyncio.to_thread(version, self.library, _parts(request.match_info["path"]))
+        found = await asyncio.to_thread(hash_version, self.library, _parts(request.match_info["path"]))
         return web.json_response({"version": found})
 
     async def figures(self, request: web.Request) -> web.Response:
         draw = _FIGURES.get(request.match_info["kind"])
         if draw is None:
-            raise NotFound("figures: allowed: of a run or a training")
+            raise NotFoundError(f"figures: got {request.match_info['kind']!r}, allowed: {', '.join(_FIGURES)}")
         return _html(await asyncio.to_thread(draw, self.library, request.match_info["name"]))
 
     async def report(self, request: web.Request) -> web.Response:
@@ -140,25 +140,25 @@ class App:
         shelves = [self.library.run(name) for name in names] or self.library.runs
         evaluated = [shelf.folder for shelf in shelves if shelf.evaluation is not None]
         if not evaluated:
-            raise UserError("report: none of these runs was evaluated")
-        text = await asyncio.to_thread(render_report, evaluated, 6)
+            raise UserError("report: got runs without an evaluation, allowed: one or more evaluated runs")
+        text = await asyncio.to_thread(render_report, evaluated)
         response = _html(text)
-        response.headers["Content-Security-Policy"] = POLICY.format(fingerprint(asset("report.js")))
+        response.headers["Content-Security-Policy"] = POLICY.format(fingerprint(asset(ReportPage.script)))
         return response
 
     async def compare(self, request: web.Request) -> web.Response:
-        """What the table of runs asks for: a comparison of two, the report of more."""
+        """Redirect from the table of runs: to the comparison of two runs, or the report of more."""
         names = list(dict.fromkeys(request.query.getall("run", [])))
         if len(names) == 2:
             raise web.HTTPSeeOther("/".join((f"/{self.token}", "compare", *names)))
         if not names:
-            raise UserError("compare: no run was picked, allowed: two or more")
+            raise UserError("compare: got no run, allowed: two or more")
         raise web.HTTPSeeOther(f"/{self.token}/report?" + "&".join(f"run={name}" for name in names))
 
     async def assets(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        if name not in STYLES:
-            raise NotFound(f"assets: got {name!r}, allowed: {', '.join(STYLES)}")
+        if name != STYLE:
+            raise NotFoundError(f"assets: got {name!r}, allowed: {STYLE}")
         return web.Response(text=asset(name), content_type="text/css")
 
     # --- games ------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class App:
 
         def begun() -> str:
             if form.get("run"):
-                turn = whole("turn", form.get("turn", "0"))
+                turn = parse_whole("turn", form.get("turn", "0"))
                 agreed = form.get("agreed") == "1"
                 return self.games.take_over(self.library, form["run"], form.get("id", ""), turn, agreed=agreed)
             return self.games.begin(form)
@@ -198,12 +198,12 @@ async def _form(request: web.Request) -> dict[str, str]:
 
 
 def _html(text: str, status: int = 200) -> web.Response:
-    # A lone surrogate cannot be encoded; where text may hold one, it is shown by its code already.
+    # A lone surrogate cannot be encoded; in text it is already shown by its code.
     return web.Response(body=text.encode("utf-8", "replace"), content_type="text/html", charset="utf-8", status=status)
 
 
-async def started(library: Library, port: int | None, token: str | None = None) -> tuple[web.AppRunner, str]:
-    """A server that answers, and its address. Raises `UserError` where the port is taken."""
+async def start_server(library: Library, port: int | None, token: str | None = None) -> tuple[web.AppRunner, str]:
+    """Start a server; return it with its address. Raises `UserError` where the port is taken."""
     token = token or secrets.token_urlsafe(16)
     runner = web.AppRunner(App(library, token).application(), access_log=None)
     await runner.setup()
@@ -216,18 +216,18 @@ async def started(library: Library, port: int | None, token: str | None = None) 
         (_, bound, *_), *_ = runner.addresses
         return runner, f"http://{HOST}:{bound}/{token}/"
     await runner.cleanup()
-    where = f"port {port} is" if port is not None else f"ports {FIRST_PORT} to {FIRST_PORT + PORTS - 1} are"
-    raise UserError(f"view: {where} taken by another program, allowed: a free one, or 0 for any (--port)")
+    where = f"port {port}" if port is not None else f"ports {FIRST_PORT} to {FIRST_PORT + PORTS - 1}"
+    raise UserError(f"view: got {where}, taken by another program, allowed: a free port, or 0 for any (--port)")
 
 
 def serve(
     places: Sequence[Path], *, port: int | None = None, browser: bool = True, on_start: Callable[[str], Any]
 ) -> None:
-    """Answer until interrupted. `on_start` is told the address."""
+    """Serve until interrupted; call `on_start` with the address."""
     library = Library(places)
 
     async def forever() -> None:
-        runner, address = await started(library, port)
+        runner, address = await start_server(library, port)
         on_start(address)
         if browser:
             webbrowser.open(address)

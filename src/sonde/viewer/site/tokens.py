@@ -1,6 +1,6 @@
-"""The tokens of a turn as they were sampled: ids, log-probabilities, and which of them training would learn from.
+"""The tokens of a turn as sampled: ids, log-probabilities, and the loss mask.
 
-They are spelled where the model's tokenizer lies on this machine and can be read (the extra `hf`); nothing is fetched.
+Their text is shown where the model's tokenizer is on this machine and the extra `hf` is installed; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sonde.core import Completion, Turn, invalid
 from sonde.models.files.fetch import KNOWN
 from sonde.models.files.shipped import SHIPPED
 
-from ..text import pieces
+from ..templating import pieces
 from .library import Library
 
 SHOWN = 2000
-"""Tokens of a call that are shown."""
+"""Most tokens of a call that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +39,14 @@ class Token:
 
     @property
     def shade(self) -> int:
-        """0 for a token that had to come, to 4 for one that was unlikely."""
+        """From 0 for a likely token to 4 for an unlikely one."""
         return sum(self.p < limit for limit in (0.9, 0.5, 0.1, 0.01))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A model call. `prompt` are the tokens that are new against the call before, which shares the first `shared`; the
-    mask of training is 0 on them and 1 on `sampled`."""
+    """A model call. `prompt` are its new prompt tokens, after the first `shared` of the call before; the loss mask is 0
+    on them and 1 on `sampled`."""
 
     seat: str
     name: str
@@ -68,8 +68,8 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokensPage:
-    """The calls of a turn."""
+class TokensPart:
+    """The model calls of a turn."""
 
     template = "tokens.html.j2"
 
@@ -77,23 +77,23 @@ class TokensPage:
     calls: Sequence[Call]
 
 
-def page(library: Library, run: str, identity: str, turn: int) -> TokensPage:
-    """Of a turn, counted from 0."""
+def page(library: Library, run: str, identity: str, turn: int) -> TokensPart:
+    """The part of a turn, counted from 0."""
     t = library.run(run).trajectory(identity)
     if not 0 <= turn < len(t.turns):
         raise invalid("turn", turn, f"0 to {len(t.turns) - 1}")
-    return TokensPage(turn=turn, calls=calls_of(t.turns[turn]))
+    return TokensPart(turn=turn, calls=list_calls(t.turns[turn]))
 
 
-def calls_of(turn: Turn) -> list[Call]:
+def list_calls(turn: Turn) -> list[Call]:
     """The model calls of all seats in a turn."""
-    return [_call(act.seat, c) for act in turn.acts for c in act.action.completions]
+    return [_describe_call(act.seat, c) for act in turn.acts for c in act.action.completions]
 
 
 @lru_cache(8)
-def _tokenizer(model: str) -> Any | None:
-    """Of a model by name or folder, as its name is on record; None where there is none here."""
-    folder = fetched(model)
+def _load_tokenizer(model: str) -> Any | None:
+    """The tokenizer of a model by its recorded name or folder; None where it is not on this machine."""
+    folder = find_model_files(model)
     file = None if folder is None else folder / "tokenizer.json"
     if file is None or not file.is_file():
         return None
@@ -104,8 +104,8 @@ def _tokenizer(model: str) -> Any | None:
     return Tokenizer.from_file(str(file))
 
 
-def fetched(model: str) -> Path | None:
-    """Where the files of a model are, without fetching any."""
+def find_model_files(model: str) -> Path | None:
+    """The folder of a model on this machine; nothing is fetched."""
     if model in SHIPPED:
         return SHIPPED[model].folder
     if model in KNOWN:
@@ -113,19 +113,19 @@ def fetched(model: str) -> Path | None:
     return Path(model) if model and Path(model).is_dir() else None
 
 
-def _spelled(model: str, ids: Sequence[int]) -> list[str | None]:
-    tokenizer = _tokenizer(model)
+def _spell_tokens(model: str, ids: Sequence[int]) -> list[str | None]:
+    tokenizer = _load_tokenizer(model)
     if tokenizer is None:
         return [None] * len(ids)
     return [plain(tokenizer.decode([i], skip_special_tokens=False)) for i in ids]
 
 
-def _call(seat: str, c: Completion) -> Call:
+def _describe_call(seat: str, c: Completion) -> Call:
     logprobs = [*c.logprobs, *[None] * (len(c.ids) - len(c.logprobs))]
-    words = _spelled(c.model, c.ids)
+    words = _spell_tokens(c.model, c.ids)
     sampled = [Token(id=i, logprob=lp, spelling=w) for i, lp, w in zip(c.ids, logprobs, words, strict=True)]
     new = c.prompt_ids[:SHOWN]
-    prompt = [Token(id=i, spelling=w) for i, w in zip(new, _spelled(c.model, new), strict=True)]
+    prompt = [Token(id=i, spelling=w) for i, w in zip(new, _spell_tokens(c.model, new), strict=True)]
     return Call(
         seat=seat, name=plain(c.name), model=plain(c.model), weights=plain(c.weights), temperature=c.temperature,
         truncated=c.truncated, finish=c.finish, shared=c.shared, prompt=prompt, sampled=sampled[:SHOWN],

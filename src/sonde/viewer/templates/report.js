@@ -1,4 +1,5 @@
-// Two conveniences; without them the page shows everything. A chip picks out one agent, the others fade.
+// Conveniences; without them the page shows everything. A chip highlights one agent, and the others fade; a link to an
+// episode opens it.
 "use strict";
 const chips = [...document.querySelectorAll("button[data-agent]")];
 let focus = null;
@@ -15,3 +16,9 @@ for (const button of document.querySelectorAll("button[data-open]"))
     const open = !all.every((episode) => episode.open);
     for (const episode of all) episode.open = open;
   });
+function reveal() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+window.addEventListener("hashchange", reveal);
+reveal();

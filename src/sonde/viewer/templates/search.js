@@ -1,6 +1,6 @@
 // @ts-check
-// The search on a page that no server answers. What was said lies beside it, in a script for every run that says nothing
-// but `said[RUN] = …`, and is read when its turn comes. Hits are made of text nodes: nothing that was said becomes markup.
+// Search on a page without a server. The texts of each run are beside the page, in a script that only assigns
+// `said[RUN] = …` and is loaded when the search reaches it. Hits are text nodes: no message becomes markup.
 
 /** @typedef {[id: string, index: number, sample: number, kind: string, said: [turn: number, seat: string, words: string][]]} Spoken */
 /** @typedef {{env: string, agent: string, episodes: Spoken[]}} Run */
@@ -9,7 +9,7 @@
 const HITS = 30;
 const AROUND = 60;
 
-/** What was said in a run. @param {string} run @returns {Promise<Run>} */
+/** The texts of a run. @param {string} run @returns {Promise<Run>} */
 function spoken(run) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -20,13 +20,13 @@ function spoken(run) {
   });
 }
 
-/** Where a text stands, whatever its case; -1 where it does not. @param {string} words @param {string} text */
+/** The position of a text, ignoring case; -1 without one. @param {string} words @param {string} text */
 function found(words, text) {
   const low = words.toLowerCase(); // a few letters change their length with their case
   return low.length === words.length ? low.indexOf(text.toLowerCase()) : words.indexOf(text);
 }
 
-/** The first place in everything that was said, run after run. @param {string[]} runs @param {URLSearchParams} asked
+/** The first place in each message, run after run. @param {string[]} runs @param {URLSearchParams} asked
  * @param {{read: number}} count @returns {AsyncGenerator<Hit>} */
 async function* hits(runs, asked, count) {
   const [text, kind, env] = ["text", "kind", "env"].map((name) => asked.get(name) ?? "");
@@ -88,7 +88,7 @@ function search(place) {
     let over = "";
     for (let i = 0; i < HITS && !over; i++) {
       const { value, done } = await next.next().catch((why) => ({ value: why, done: true }));
-      if (done) over = value instanceof Error ? value.message : "That is all.";
+      if (done) over = value instanceof Error ? value.message : "No more hits.";
       else list.append(item(value, text.length, runs.length > 1));
     }
     const [n, read] = [list.children.length, count.read];

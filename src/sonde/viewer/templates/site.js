@@ -1,13 +1,13 @@
 // @ts-check
-// What the pages do beyond being read: parts that come later, stepping through an episode, boards that are played on, and
-// news of a run while it is played. Everything is on the page without this script but the parts that come on demand. Text is never made markup
-// here: parts come from the server, whose templates escape what models said.
+// Interaction of the pages: parts on demand, stepping through an episode, live boards, and updates of a running run. Without
+// this script a page lacks only the parts on demand. Nothing here turns text into markup: parts are HTML of the server, whose
+// templates escape all messages.
 
 const root = document.body.dataset.root ?? "";
 
 /** @param {string} path @returns {Promise<string>} */
 async function fetched(path) {
-  if (path.startsWith("#")) return document.getElementById(path.slice(1))?.innerHTML ?? ""; // a page in a folder has it
+  if (path.startsWith("#")) return document.getElementById(path.slice(1))?.innerHTML ?? ""; // in a folder the page contains the part
   const answer = await fetch(path, { headers: { "X-Part": "1" } });
   if (answer.ok) return answer.text();
   const said = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
@@ -23,7 +23,7 @@ function say(text) {
   if (said) said.textContent = text;
 }
 
-// --- parts that come later -------------------------------------------------------------------------------------------
+// --- parts on demand --------------------------------------------------------------------------------------------------
 
 /** @param {ParentNode} within */
 async function fill(within) {
@@ -31,9 +31,9 @@ async function fill(within) {
     const path = place.dataset.fragment ?? "";
     place.removeAttribute("data-fragment");
     place.setAttribute("aria-busy", "true");
-    place.innerHTML = await fetched(path).catch(() => "<p>It does not answer; is sonde view still running?</p>");
+    place.innerHTML = await fetched(path).catch(() => "<p>No answer; is sonde view still running?</p>");
     place.removeAttribute("aria-busy");
-    if (place.querySelector(".moments")) show(at, false);
+    if (place.querySelector(".replay")) show(at, false);
   }
 }
 
@@ -46,7 +46,7 @@ document.addEventListener("click", async (event) => {
     button.removeAttribute("data-load");
     button.setAttribute("disabled", "");
     const part = document.createElement("div");
-    part.innerHTML = await fetched(path).catch(() => "<p>It does not answer.</p>");
+    part.innerHTML = await fetched(path).catch(() => "<p>No answer.</p>");
     const turn = button.closest(".turn");
     if (button.dataset.into === "turn" && turn) turn.append(...part.childNodes);
     else button.parentElement?.append(...part.childNodes);
@@ -62,13 +62,13 @@ document.addEventListener("change", (event) => {
 });
 
 document.addEventListener("submit", (event) => {
-  // An address without what was left empty can be read, and shared.
+  // Empty fields are left out of the address.
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "get") return;
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[name], select[name]")))
     if (!field.value) field.disabled = true;
   if (!document.body.hasAttribute("data-folder")) return;
-  event.preventDefault(); // the policy of a page in a folder lets no form be sent, so it is asked for by its address
+  event.preventDefault(); // the policy of a page in a folder forbids forms, so the script goes to the address
   const asked = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(form)]));
   location.href = `${form.getAttribute("action") ?? ""}?${asked}`;
 });
@@ -92,7 +92,7 @@ function picked() {
 // --- stepping through an episode ---------------------------------------------------------------------------------------
 
 const turns = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".conversation:not(.game) .turn[id]")]);
-/** The turn that is looked at, from 1; 0 is before the first, and `turns.length + 1` the whole episode at its end. */
+/** The current turn, from 1; 0 is before the first, and `turns.length + 1` is the whole episode. */
 let at = turns.length + 1;
 
 /** @param {number} by */
@@ -147,7 +147,7 @@ function moment(to) {
   const unknown = /** @type {number[]} */ (JSON.parse(left.dataset.entropy ?? "[]"));
   const i = Math.min(to, counts.length - 1);
   const when = to ? `after turn ${to}` : "before turn 1";
-  left.textContent = `${counts[i].toLocaleString("en")} possible, ${unknown[i].toFixed(2)} bits unknown, ${when}`;
+  left.textContent = `${counts[i].toLocaleString("en")} possible, ${unknown[i].toFixed(2)} bits of entropy, ${when}`;
   return left.textContent;
 }
 
@@ -172,12 +172,12 @@ function fromAddress() {
 }
 window.addEventListener("hashchange", fromAddress);
 
-// --- boards that are played on -------------------------------------------------------------------------------------------
+// --- live boards ---------------------------------------------------------------------------------------------------------
 
 /** @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** Says what a place stands for, or holds it until its pair is there. @param {SVGElement} place */
+/** Answers with the value of a place, or holds it until the second place of a pair. @param {SVGElement} place */
 function press(place) {
   const board = /** @type {SVGElement} */ (place.closest("svg"));
   const pairs = /** @type {Record<string, Record<string, string>>} */ (JSON.parse(board.dataset.pairs ?? "{}"));
@@ -197,7 +197,7 @@ function press(place) {
   say(name in pairs && place !== held ? `${name} to ${Object.keys(to).join(", ")}` : "");
 }
 
-/** Moves the focus to the next place in a direction, or to the one that is nearest to a point where there is none.
+/** Moves the focus to the next place in a direction, or to the nearest one without a direction.
  * @param {DOMRect} from @param {[number, number]} way */
 function reach(from, [dx, dy]) {
   const centre = (/** @type {DOMRect} */ r) => [r.x + r.width / 2, r.y + r.height / 2];
@@ -225,7 +225,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key in ARROWS) reach(place.getBoundingClientRect(), ARROWS[event.key]);
   else if (event.key === "Enter" || event.key === " ") {
     const { x, y, width, height } = place.getBoundingClientRect();
-    sessionStorage.setItem("place", JSON.stringify([x, y, width, height])); // the page comes anew after every answer
+    sessionStorage.setItem("place", JSON.stringify([x, y, width, height])); // the page is loaded again after each answer
     press(place);
   } else return;
   event.preventDefault();
@@ -238,9 +238,9 @@ function whereItWas() {
   if (from) reach(new DOMRect(.../** @type {[number, number, number, number]} */ (JSON.parse(from))), [0, 0]);
 }
 
-// --- while a run is played -----------------------------------------------------------------------------------------------
+// --- updates of a run ----------------------------------------------------------------------------------------------------
 
-/** Takes the parts of a page that have changed from a newer one. */
+/** Replaces the changed parts of the page. */
 async function renew() {
   const text = await fetched(location.pathname.split("/").pop() + location.search);
   const page = new DOMParser().parseFromString(text, "text/html");
@@ -248,7 +248,7 @@ async function renew() {
   for (const part of document.querySelectorAll("[data-swap]")) {
     const newer = page.querySelector(`[data-swap="${CSS.escape(part.getAttribute("data-swap") ?? "")}"]`);
     if (!newer || newer.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
-    const keep = newer.getAttribute("data-keep"); // what was drawn stays, until it is of another kind
+    const keep = newer.getAttribute("data-keep"); // figures stay until their kind changes
     if (keep && keep === part.getAttribute("data-keep")) continue;
     if (keep) part.setAttribute("data-keep", keep);
     part.replaceChildren(...newer.childNodes);
@@ -272,7 +272,7 @@ async function watch() {
       if (answer.ok && version !== known) known = (await renew()) ?? version;
       pause = 1500;
     } catch {
-      pause = Math.min(30000, 2 * pause); // it was ended, or the machine sleeps
+      pause = Math.min(30000, 2 * pause); // the application has ended, or the machine sleeps
     }
   }
 }
@@ -280,6 +280,6 @@ async function watch() {
 document.documentElement.classList.add("js");
 fromAddress();
 picked();
-addEventListener("load", () => setTimeout(whereItWas)); // after the focus that the address and the page ask for
+addEventListener("load", () => setTimeout(whereItWas)); // after the focus of the address and of the page
 fill(document);
 if (document.body.dataset.version) watch();

@@ -1,7 +1,7 @@
 // @ts-check
-// Tables that are sorted, filtered and grouped where they are: on pages that no server answers.
+// Sort, filter and group tables on pages without a server.
 
-/** Of one table. @param {HTMLTableElement} table */
+/** Makes the headings of a table sort it. @param {HTMLTableElement} table */
 function sortable(table) {
   for (const head of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("thead th[data-sort]"))) {
     const button = document.createElement("button");
@@ -19,7 +19,7 @@ function sortable(table) {
   }
 }
 
-/** Puts the rows into the order that a head names, every part of the table on its own. @param {HTMLTableElement} table */
+/** Sorts the rows by the heading with `aria-sort`, each body of the table on its own. @param {HTMLTableElement} table */
 function sorted(table) {
   const heads = /** @type {HTMLElement[]} */ ([...table.querySelectorAll("thead th")]);
   const column = heads.findIndex((head) => head.hasAttribute("aria-sort"));
@@ -30,15 +30,15 @@ function sorted(table) {
     return dataset.value === undefined ? textContent?.trim().toLowerCase() ?? "" : Number(dataset.value);
   };
   for (const body of table.tBodies) {
-    const rows = [...body.rows].filter((row) => !row.classList.contains("group")); // those head a part
+    const rows = [...body.rows].filter((row) => !row.classList.contains("group")); // headings of groups
     const keyed = rows.map((row) => ({ row, key: value(row) }));
     keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : 0));
     body.append(...keyed.map(({ row }) => row));
   }
 }
 
-/** Lets a form pick rows of a table: a field's value is to stand among the lines of `data-NAME` of a row; `text` may stand
- * anywhere in it, `group` parts the rows. What is asked for is kept in the address. @param {HTMLFormElement} form */
+/** Makes a form filter a table: a field's value must be a line of `data-NAME` of a row; `text` may be anywhere in it, and
+ * `group` groups the rows. The filters are kept in the address. @param {HTMLFormElement} form */
 function filtering(form) {
   const table = /** @type {HTMLTableElement} */ (document.getElementById(form.dataset.filters ?? ""));
   const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
@@ -48,7 +48,7 @@ function filtering(form) {
     const value = asked.get(field.name);
     if (value === null) continue;
     field.value = value;
-    if (field instanceof HTMLSelectElement && field.value !== value) field.add(new Option(value, value, false, true)); // of no row here
+    if (field instanceof HTMLSelectElement && field.value !== value) field.add(new Option(value, value, false, true)); // no row here has it
   }
 
   const apply = () => {
@@ -79,7 +79,7 @@ function fits(row, name, value) {
   return (row.dataset[name] ?? "").split("\n").includes(value);
 }
 
-/** Puts rows into parts by what `data-NAME` says, each with a head. @param {HTMLTableElement} table
+/** Groups rows by their `data-NAME`, with a heading each. @param {HTMLTableElement} table
  * @param {HTMLTableRowElement[]} rows @param {string} name */
 function parted(table, rows, name) {
   /** @type {Map<string, HTMLTableRowElement[]>} */
@@ -106,7 +106,7 @@ function parted(table, rows, name) {
   sorted(table);
 }
 
-/** Lets the form around a table lead to the comparison of the two rows that are picked, where there is a page of it.
+/** Makes the form around a table lead to the comparison of the two picked rows, where that page exists.
  * @param {HTMLFormElement} form */
 function picking(form) {
   const pairs = /** @type {[string, string][]} */ (JSON.parse(form.dataset.pairs ?? "[]"));

@@ -1,7 +1,7 @@
-"""Figures as SVG for a page: the same bytes for the same figure, text as text, colours as CSS variables.
+"""Figures as inline SVG: equal bytes for equal figures, text as text, colours as CSS variables.
 
-The page knows two themes, so a figure must not fix its colours: every colour drawn is one of those below, and is
-written as the CSS variable of its name.
+A page has a light and a dark theme, so a figure does not fix its colours: each is one of those below, written as a CSS
+variable.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _LINK = re.compile(r'(url\(#|href="#)')
 _CLASS = re.compile(r"agent-\d+")
 _BLANK = re.compile(r"\n\s*")
 _NOISE = re.compile(r'<metadata>.*?</metadata>|<style.*?</style>|<g [^>]*/>| transform="rotate\(-0 [^"]*\)"', re.DOTALL)
-"""What no reader needs: the drawing library's name, its style for all elements, empty groups, turns by nothing."""
+"""Left out of a figure: metadata, matplotlib's style for all elements, empty groups, rotations by zero."""
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 
 
-def inline(figure: Any, name: str, description: str) -> str:
-    """The figure as an `<svg>` element. `name` keeps its ids apart from other figures' on the page.
+def render_svg(figure: Any, name: str, description: str) -> str:
+    """Render a figure as an `<svg>` element. `name` is the prefix of its ids, so that figures of a page do not clash.
 
     Artists whose gid is `agent-N` become elements of class `of-agent agent-N`.
     """
@@ -67,21 +67,21 @@ def inline(figure: Any, name: str, description: str) -> str:
     body = text[text.index("<svg") :].split(">", 1)[1]
     width, height = (72 * side for side in figure.get_size_inches())
     body = _BLANK.sub("\n", _NOISE.sub("", body))
-    body = _TAG.sub(lambda m: _themed(m[0], name), body)
-    # Labels of figures are drawn after the page was escaped, so the description is escaped here.
+    body = _TAG.sub(lambda m: _replace_colours(m[0], name), body)
+    # The template does not escape a figure, so its description is escaped here.
     label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{label}">{body}'
 
 
-def _themed(tag: str, name: str) -> str:
-    """A tag with CSS variables for colours, numbers of two decimals, and ids of its own."""
+def _replace_colours(tag: str, name: str) -> str:
+    """A tag with CSS variables for colours, numbers of two decimals, and prefixed ids."""
     tag = _COLOUR.sub(lambda m: f"var(--{VARIABLES[m[0]]})" if m[0] in VARIABLES else m[0], _DIGITS.sub(r"\1", tag))
-    tag = _ID.sub(lambda m: _identity(tag, m[1], name), tag)
+    tag = _ID.sub(lambda m: _replace_id(tag, m[1], name), tag)
     return _LINK.sub(lambda m: f"{m[1]}{name}-", tag)
 
 
-def _identity(tag: str, found: str, name: str) -> str:
-    """An agent's class for an agent's artist, nothing for other groups, and the id for what is referred to."""
+def _replace_id(tag: str, found: str, name: str) -> str:
+    """The class of an agent's artist, nothing for other groups, and a prefixed id for other elements."""
     if _CLASS.fullmatch(found):
         return f' class="of-agent {found}"'
     return "" if tag.startswith("<g ") else f' id="{name}-{found}"'

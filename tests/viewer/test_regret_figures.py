@@ -10,18 +10,18 @@ from sonde.evaluation import regret
 from sonde.runs.rollout import Plan, collect
 from sonde.runs.run import RunConfig, execute, prepare
 from sonde.viewer import write_report
-from sonde.viewer.exploration import explored
+from sonde.viewer.figures.regret import compute_regret_curves
 
 
 def test_curves_are_those_of_the_regret_module() -> None:
     env = sonde.make("bernoulli_bandit", max_turns=20)
     played = collect(env, {AGENT: sonde.make("agents:random")}, env.tasks("test")[:6], Plan(k=2))
-    found = explored(env, played)
+    found = compute_regret_curves(env, played)
     assert found is not None
     assert found.tokens is None
     assert list(found.regret.mean) == list(regret.cumulative(regret.regret_table(env, played)).mean)
     assert found.suffix_failures is not None and found.least_action is not None
-    assert explored(sonde.make("wordle"), []) is None
+    assert compute_regret_curves(sonde.make("wordle"), []) is None
 
 
 def test_the_page_shows_them_only_where_there_is_regret(tmp_path: Path) -> None:

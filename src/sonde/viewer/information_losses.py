@@ -1,8 +1,8 @@
-"""Where bits were lost: at every turn, what the best question would have taught and what the agent's taught instead.
+"""Information losses: the expected gain of the best question at each turn, minus that of the agent's question.
 
-At each belief the best question offers `best` bits and the action played `expected` (`core.belief`). The difference is
-lost, and has one of four causes. Sums over turns are means per episode, so an agent whose episodes end early is offered
-less; what it never asked shows as what it still did not know at the end.
+At each belief the best question has an expected gain of `best` bits and the action played one of `expected`
+(`core.belief`). The difference is lost and has one of four causes. Sums over turns are means per episode, so an agent
+whose episodes end early is offered fewer bits; what it never asked remains as entropy at the end.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from sonde.evaluation.rows import Row
 
 CAUSES = {
     "poor": "poorer question",
-    "nothing": "nothing new",
+    "nothing": "no information",
     "invalid": "invalid",
     "format": "no answer",
 }
-"""Causes in the order they are stacked, with their names on the page."""
+"""Causes in stacking order, with their names on the page."""
 MEANINGS = {
-    "poor": "a valid question that teaches less than the best one",
-    "nothing": "a valid answer that could only confirm what was known: a repeat, or a move made to win",
-    "invalid": "an answer the rules do not allow; it costs the turn",
+    "poor": "a valid question with a lower expected gain than the best one",
+    "nothing": "a valid question with an expected gain of 0: a repetition, or a move made to win",
+    "invalid": "an answer that the rules do not allow; it costs the turn",
     "format": "no answer could be read; it ends the episode",
 }
 _INVALID = ("invalid", "outside")
 _NOTHING = 1e-9
 
 
-def cause(gain: Gain, result: str) -> str:
-    """Why a turn whose `info["result"]` is `result` taught less than it could; empty if it did not.
+def find_cause(gain: Gain, result: str) -> str:
+    """Why a turn whose `info["result"]` is `result` lost bits; empty if it lost none.
 
-    >>> cause(Gain(realised=0.0, truth=0.0, expected=0.0, best=2.0), "invalid")
+    >>> find_cause(Gain(realised=0.0, truth=0.0, expected=0.0, best=2.0), "invalid")
     'invalid'
     """
-    if lost(gain) <= _NOTHING:
+    if lost_bits(gain) <= _NOTHING:
         return ""
     if result == "format":
         return "format"
@@ -45,8 +45,8 @@ def cause(gain: Gain, result: str) -> str:
     return "poor" if (gain.expected or 0.0) > _NOTHING else "nothing"
 
 
-def lost(gain: Gain) -> float:
-    """Bits between the best question and the action played; 0 where neither was computed."""
+def lost_bits(gain: Gain) -> float:
+    """Expected gain of the best question minus that of the action played; 0 where neither was computed."""
     return max(0.0, (gain.best or 0.0) - (gain.expected or 0.0))
 
 
@@ -61,11 +61,16 @@ class Losses:
     """Posterior entropy when the episode ended."""
 
     @property
-    def offered(self) -> float:
+    def best_bits(self) -> float:
         return sum(self.taken) + sum(map(sum, self.lost.values()))
 
+    @property
+    def highest_turn(self) -> float:
+        """The most bits of any turn."""
+        return max(t + sum(values[i] for values in self.lost.values()) for i, t in enumerate(self.taken))
 
-def losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns: int) -> Losses | None:
+
+def compute_losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns: int) -> Losses | None:
     """The losses over all episodes; None (n/a) where no episode has gains.
 
     `results` gives `info["result"]` of every turn by trajectory id.
@@ -78,8 +83,8 @@ def losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns:
     for gains, _, said in known:
         for t, (gain, result) in enumerate(zip(gains, said, strict=False)):  # a turn that broke off has no gain
             taken[t] += (gain.expected or 0.0) / len(known)
-            if why := cause(gain, result):
-                missed[why][t] += lost(gain) / len(known)
+            if why := find_cause(gain, result):
+                missed[why][t] += lost_bits(gain) / len(known)
     return Losses(
         tuple(taken),
         {name: tuple(values) for name, values in missed.items()},

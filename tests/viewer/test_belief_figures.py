@@ -19,9 +19,9 @@ from sonde.runs.run import config_from, execute, prepare
 from sonde.runs.store import Run
 from sonde.runs.store.folder import describe
 from sonde.viewer import write_report
-from sonde.viewer.convictions import beside
+from sonde.viewer.figures.beliefs import belief_change
 
-HEADING = "What the model believed"
+HEADING = "Beliefs of the model"
 FAKE = sonde.make("models:fake", script=("<Answer>coral</Answer>",))
 
 
@@ -58,11 +58,11 @@ def test_beliefs_of_all_candidates_are_shown_against_the_posterior(tmp_path: Pat
     assert text.count(f'<h3 id="env-0-beliefs">{HEADING}') == 1
     assert "fake, template answer, all hypotheses, sum over tokens" in text
     for title in (
-        "Belief of the truth",
+        "Belief in the truth",
         "Believed and exact",
-        "How far from what",
+        "Divergence from the posterior",
         "Calibration",
-        "How much it learns",
+        "Updating factor",
     ):
         assert f"<figcaption><b>{title}" in text
     run = Run.load(folder)
@@ -108,4 +108,4 @@ def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatc
 
 def test_a_change_needs_a_belief_on_both_sides() -> None:
     row = [Elicited(-2.0), Elicited(-1.0)]
-    assert beside(row, 0) == (-2.0, -1.0) and beside(row, 1) is None and beside(None, 0) is None
+    assert belief_change(row, 0) == (-2.0, -1.0) and belief_change(row, 1) is None and belief_change(None, 0) is None

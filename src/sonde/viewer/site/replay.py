@@ -1,7 +1,7 @@
-"""What a replay tells of an episode: what could be known at every moment, beside what was believed, and the board.
+"""What the replay of an episode shows: boards, the exact posterior beside the elicited beliefs, and best questions.
 
-Nothing of it is on record, so the episode is played again through the exact filter (`Episode.stages`); an episode of
-another version of its environment has none of it.
+None of it is on record, so the episode is played again through the exact filter (`Episode.stages`). An episode of
+another version of its environment cannot be replayed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, by_rules, invalid
 from sonde.evaluation.information_gain import as_assumed
 
-from ..boards import draw
-from ..text import compact
+from ..boards import draw_board
+from ..templating import compact
 from .library import Library, Shelf
 
 ROWS = 12
 """Hypotheses that have a bar."""
 TOP = 6
-"""Of each moment so many are candidates for a bar."""
+"""The likeliest hypotheses of each moment that are candidates for a bar."""
 WORDY = 18
-"""Characters beyond which the name of a hypothesis takes a line of its own."""
+"""A longer name of a hypothesis takes a line of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,13 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moments:
+class ReplayPart:
     """`boards` has a picture per moment or is empty; `entropy` and `left` (hypotheses still possible) likewise.
 
-    `why` says what is missing and why. `believed` by how many candidates beliefs were asked about, 0 for none.
+    `why` says what is missing and why. `believed` is the number of candidates whose belief was elicited, 0 for none.
     """
 
-    template = "moments.html.j2"
+    template = "replay.html.j2"
 
     n: int
     boards: Sequence[str]
@@ -60,15 +60,15 @@ class Moments:
     id: str
 
     @property
-    def wordy(self) -> bool:
+    def has_long_names(self) -> bool:
         """Whether names take a line of their own."""
-        return wordy(self.bars)
+        return has_long_names(self.bars)
 
 
-def _told(hypothesis: Any) -> str:
-    """A hypothesis without words of its own; of cells, without the brackets.
+def _format_hypothesis(hypothesis: Any) -> str:
+    """Format a hypothesis without words of its own; cells without their brackets.
 
-    >>> _told(((0, 0), (4, 1)))
+    >>> _format_hypothesis(((0, 0), (4, 1)))
     '0 0, 4 1'
     """
     if isinstance(hypothesis, tuple) and all(isinstance(part, tuple) for part in hypothesis):
@@ -76,18 +76,18 @@ def _told(hypothesis: Any) -> str:
     return str(hypothesis)
 
 
-def wordy(bars: Sequence[Bar]) -> bool:
+def has_long_names(bars: Sequence[Bar]) -> bool:
     return any(len(bar.name) > WORDY for bar in bars)
 
 
-def page(library: Library, run: str, identity: str) -> Moments:
-    """Of one episode."""
+def page(library: Library, run: str, identity: str) -> ReplayPart:
+    """The part of one episode."""
     shelf = library.run(run)
-    return moments(shelf, shelf.trajectory(identity), shelf.beliefs.beliefs.get(identity, ()))
+    return replay_episode(shelf, shelf.trajectory(identity), shelf.beliefs.beliefs.get(identity, ()))
 
 
-def moments(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> Moments:
-    """Of an episode, with the beliefs that were elicited in it."""
+def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> ReplayPart:
+    """Replay an episode, and put the beliefs that were elicited in it beside the posterior."""
     nothing: dict[str, Any] = {
         "bars": (),
         "entropy": (),
@@ -99,26 +99,26 @@ def moments(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> Moments
     try:
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act in (AGENT, None)]
     except ReplayError as e:
-        return Moments(n=0, boards=(), believed=0, why=f"It cannot be played again: {compact(str(e))}", **nothing)
-    boards = [svg for i, ep in enumerate(stages) if (svg := draw(ep, name=f"b{i}")) is not None]
-    filters = _filters(shelf, t, stages)
+        return ReplayPart(n=0, boards=(), believed=0, why=f"It cannot be played again: {compact(str(e))}", **nothing)
+    boards = [svg for i, ep in enumerate(stages) if (svg := draw_board(ep, name=f"b{i}")) is not None]
+    filters = _update_filters(shelf, t, stages)
     if not filters:
-        return Moments(n=len(stages), boards=boards, believed=0, why=_why(shelf, t), **nothing)
-    return Moments(**{**nothing, **known(filters, stages[-1], beliefs), "boards": boards, "why": ""})
+        return ReplayPart(n=len(stages), boards=boards, believed=0, why=_explain_no_posterior(shelf, t), **nothing)
+    return ReplayPart(**{**nothing, **describe_posterior(filters, stages[-1], beliefs), "boards": boards, "why": ""})
 
 
-def _why(shelf: Shelf, t: Trajectory) -> str:
+def _explain_no_posterior(shelf: Shelf, t: Trajectory) -> str:
     if not as_assumed(shelf.env.spec, t):
-        return "The exact posterior takes another policy for granted than the one that spoke."
+        return "The exact posterior assumes another policy than the one that played."
     return "This environment has no exact posterior."
 
 
-def _filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Filter]:
+def _update_filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Filter]:
     prior = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
     if prior is None:
         return []
     found = [prior]
-    for turn in stages[-1].turns[: len(stages) - 1]:  # as played again: what the record says of them may be anything
+    for turn in stages[-1].turns[: len(stages) - 1]:  # as replayed: a record may hold anything
         found.append(found[-1].observe(by_rules(turn)))
     return found
 
@@ -127,11 +127,11 @@ _SECRET = object()
 """Equal to no hypothesis."""
 
 
-def known(
+def describe_posterior(
     filters: Sequence[Filter], now: Episode, beliefs: Sequence[Elicited], *, blind: bool = False
 ) -> dict[str, Any]:
-    """What the filters say at every moment of the hypotheses that matter most, the true one among them; `blind`, to who
-    is still to find it out, it is one of many."""
+    """The posterior at every moment over the likeliest hypotheses and the true one; with `blind` the true one gets no
+    special treatment, for a player who has yet to find it."""
     env = now.env
     truth: Any = _SECRET if blind else env.hypothesis(now.state)
     weights: dict[Any, float] = {} if blind else {truth: float("inf")}
@@ -139,17 +139,17 @@ def known(
     for i, f in enumerate(filters):
         belief = f.belief()
         sizes.append(len(belief))
-        for h, p in belief.top(TOP):  # late moments weigh more, since at first all are alike
+        for h, p in belief.top(TOP):  # late moments weigh more, since the prior is often uniform
             weights[h] = max(weights.get(h, 0.0), p * (1 + i))
     picked = sorted(weights, key=lambda h: -weights[h])[:ROWS]
-    asked, table = _asked(beliefs)
+    asked, table = _normalise_beliefs(beliefs)
     bars: list[Bar] = []
     for h in picked:
         words = env.in_words(h)
         column = asked.index(words) if words in asked else -1
         bars.append(
             Bar(
-                name=compact(words if words is not None else _told(h), 160),
+                name=compact(words if words is not None else _format_hypothesis(h), 160),
                 exact=[round(f.prob(h), 6) for f in filters],
                 believed=[round(float(row[column]), 6) for row in table] if column >= 0 else (),
                 true=h == truth,
@@ -165,8 +165,8 @@ def known(
     }
 
 
-def _asked(beliefs: Sequence[Elicited]) -> tuple[list[str], Any]:
-    """The candidates, and what was believed of them at every moment, divided by its sum."""
+def _normalise_beliefs(beliefs: Sequence[Elicited]) -> tuple[list[str], Any]:
+    """The candidates, and their beliefs at every moment, normalised."""
     rows = [b.candidates for b in beliefs if b.candidates]
     if not rows:
         return [], ()
@@ -174,8 +174,8 @@ def _asked(beliefs: Sequence[Elicited]) -> tuple[list[str], Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Best:
-    """The best question at a moment and the bits it would have given on average."""
+class BestQuestion:
+    """The best question at a moment, and its expected gain in bits."""
 
     template = "best.html.j2"
 
@@ -184,35 +184,35 @@ class Best:
     said: str
 
 
-def best(library: Library, run: str, identity: str, turn: int) -> Best:
-    """What would have been best to ask in turn `turn`, counted from 0: a search over all answers."""
+def find_best(library: Library, run: str, identity: str, turn: int) -> BestQuestion:
+    """The best question in turn `turn`, counted from 0, by a search over all answers."""
     shelf = library.run(run)
     t = shelf.trajectory(identity)
     if not 0 <= turn < len(t.turns):
         raise invalid("turn", turn, f"0 to {len(t.turns) - 1}")
     f = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
     if f is None:
-        raise UserError(f"best: {_why(shelf, t)}")
+        raise UserError(f"best: {_explain_no_posterior(shelf, t)}")
     for done in t.turns[:turn]:
         f = f.observe(by_rules(done))
-    return best_of(f, shelf.env.say)
+    return search_best(f, shelf.env.say)
 
 
-def bests(shelf: Shelf, t: Trajectory) -> list[Best]:
-    """The same of every turn; none where there is no exact posterior, or nothing to choose from."""
+def find_all_best(shelf: Shelf, t: Trajectory) -> list[BestQuestion]:
+    """The best question of every turn; none without an exact posterior or a list of answers."""
     f = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
-    found: list[Best] = []
+    found: list[BestQuestion] = []
     for turn in t.turns:
         if f is None or not f.searchable:
             return []
-        found.append(best_of(f, shelf.env.say))
+        found.append(search_best(f, shelf.env.say))
         f = f.observe(by_rules(turn))
     return found
 
 
-def best_of(f: Filter, say: Any) -> Best:
-    """Of a filter."""
+def search_best(f: Filter, say: Any) -> BestQuestion:
+    """The best question of a filter."""
     if not f.searchable:
-        return Best(answer="", bits=None, said="this environment lists no answers to choose from")
+        return BestQuestion(answer="", bits=None, said="this environment does not list its answers")
     answer, bits = f.best_question()
-    return Best(answer=compact(answer), bits=float(bits), said=compact(say(answer)))
+    return BestQuestion(answer=compact(answer), bits=float(bits), said=compact(say(answer)))

@@ -1,8 +1,8 @@
-"""The curves of trainings: what was logged by step, as small figures of one quantity each.
+"""Training figures: the logged numbers by step, a small figure for each quantity.
 
-Numbers that belong together share an axis; those this page has no words for get a figure under their own name. What
-never changed is said in a sentence instead of drawn. A long history is drawn thin, by the least and the greatest value
-of every stretch, with a moving mean over it. Source: ours.
+Numbers that belong together share an axis; unknown ones get a figure under their own name. Constant numbers are listed
+instead of drawn. A long history is thinned to the least and the greatest value of equal stretches, with a moving mean.
+Source: ours.
 """
 
 from __future__ import annotations
@@ -15,33 +15,32 @@ import numpy as np
 
 from sonde._util.escaping import plain
 
-from . import plots
-from .histories import History, Series
-from .svg import FLOOR, INK, MUTED, PALETTE, inline
-from .wording import facts
+from ..training_history import Series, TrainingHistory, describe_training
+from .axes import WIDTH, figure_axes, spread_labels
+from .svg import FLOOR, INK, MUTED, PALETTE, render_svg
 
 SMOOTH_FROM = 60
-"""Above so many points a moving mean is drawn over them."""
+"""A curve of more points is drawn with a moving mean."""
 THIN_TO = 400
-"""Points of a curve on the page, at most."""
+"""Most points of a drawn curve."""
 MARKED_TO = 40
 _WINDOWS = 30
 """The moving mean is over a thirtieth of the points."""
 _COLUMNS = 8
 _ALIKE = 1e-6
 _EXACT = ("loss", "grad_norm", "learning_rate")
-"""Numbers that may be tiny and still mean something."""
+"""Numbers that may be tiny and still change."""
 _STEPS = [1, 2, 5, 10]
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)))
 
-_ON_POLICY = "Its value says little: where every update has fresh episodes it is near 0, whatever is learned."
+_ON_POLICY = "Near 0 whatever is learned, where every update has fresh episodes."
 
 Axis = Literal["free", "from zero", "percent", "share"]
 """`percent` and `share` draw in %, the first from 0 up, the second from 0 to 100."""
 
 
 class Panel(NamedTuple):
-    """A figure: its axis, and which logged numbers are on it, by the names at the ends of their lines."""
+    """A figure: its axis, and its logged numbers with the labels of their lines."""
 
     title: str
     caption: str
@@ -52,47 +51,47 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("Loss", "What the optimizer lowers.", "loss", "free", {"loss": "loss"}),
-    Panel("Success", "Episodes of this step that were won.", "episodes won (%)", "share", {"success": "success"}),
-    Panel("Reward", "Per episode: what is learned from, and the score of the environment.", "per episode", "free",
-          {"reward": "reward", "score": "score"}),
-    Panel("Change of belief", "What the turns of an episode changed in the model's own belief in the truth, as shaped.",
+    Panel("Loss", "Minimised by the optimizer.", "loss", "free", {"loss": "loss"}),
+    Panel("Success", "Episodes of the step that were won.", "episodes won (%)", "share", {"success": "success"}),
+    Panel("Reward", "Per episode: the training reward, and the environment's return.", "per episode", "free",
+          {"reward": "reward", "score": "return"}),
+    Panel("Change of belief", "ΔBelief per episode: the model's own belief in the truth, as shaped.",
           "per episode", "free", {"belief": "belief"}),
-    Panel("Information", "What the turns of an episode told, by the exact posterior, those that won left out.",
+    Panel("Information", "Information gain per episode, by the exact posterior, without winning turns.",
           "bits per episode", "free", {"truth_gain": "of the truth", "exact_gain": "of entropy"}),
-    Panel("Turns", "Of an episode, on average.", "turns", "from zero", {"turns": "turns"}),
-    Panel("Unreadable answers", "Episodes that ended for want of an answer that could be read.", "episodes (%)",
+    Panel("Turns", "Mean per episode.", "turns", "from zero", {"turns": "turns"}),
+    Panel("Unreadable answers", "Episodes that ended because no answer could be read.", "episodes (%)",
           "share", {"unreadable": "unreadable"}),
-    Panel("Groups that teach nothing", "Groups whose episodes all got the same reward: their advantages are 0.",
+    Panel("Groups without a signal", "Groups whose episodes all have the same reward: their advantages are 0.",
           "groups (%)", "share", {"flat_groups": "flat"}),
-    Panel("Pairs in the right order", "The chosen episode has the greater implied reward.", "pairs (%)", "share",
+    Panel("Pairwise accuracy", "The chosen episode has the greater implied reward.", "pairs (%)", "share",
           {"accuracy": "accuracy"}),
-    Panel("Reward margin", "Implied reward of the chosen episode, less that of the rejected.", "margin", "free",
+    Panel("Reward margin", "Implied reward of the chosen episode, minus that of the rejected one.", "margin", "free",
           {"reward_margin": "margin"}),
-    Panel("Log ratios", "Log-probability less that of the reference, of chosen and rejected episodes.", "nats", "free",
+    Panel("Log ratios", "Log-probability minus that of the reference, of chosen and rejected episodes.", "nats", "free",
           {"log_ratio_chosen": "chosen", "log_ratio_rejected": "rejected"}),
     Panel("Implied rewards", "Of good and of bad episodes.", "reward", "free",
           {"reward_good": "good", "reward_bad": "bad"}),
-    Panel("Weights", "Of samples, on average.", "weight", "from zero", {"weight": "weight"}),
-    Panel("Negative log-likelihood", "Of the tokens that were learned from; in pairs, those of the chosen episode.",
+    Panel("Sample weights", "Mean per sample.", "weight", "from zero", {"weight": "weight"}),
+    Panel("Negative log-likelihood", "Per token that is trained on; of pairs, in the chosen episode.",
           "nats per token", "free", {"nll": "nll"}),
-    Panel("Importance ratio", "Probability of a token, divided by what it was when sampled; mean.", "ratio", "free",
+    Panel("Importance ratio", "Mean probability of a token, divided by that at sampling time.", "ratio", "free",
           {"ratio": "ratio"}),
-    Panel("Clipped tokens", "Tokens that no gradient came from, as their ratio had moved too far.", "tokens (%)",
+    Panel("Clipped tokens", "Tokens without a gradient, because their ratio left the clipping range.", "tokens (%)",
           "percent", {"clipped_low": "low", "clipped_high": "high", "clipped_dual": "dual"}),
-    Panel("Divergence", "From the policy that sampled, and from the reference.", "nats per token", "from zero",
+    Panel("KL divergence", "From the policy that sampled, and from the reference.", "nats per token", "from zero",
           {"kl_sampled": "sampled", "kl_reference": "reference"}),
     Panel("Learning rate", "", "rate", "from zero", {"learning_rate": "rate"}, small=True),
     Panel("Gradient norm", "Before clipping.", "norm", "from zero", {"grad_norm": "norm"}, small=True),
-    Panel("Seconds", "Of a rollout and of an update.", "seconds", "from zero",
+    Panel("Seconds", "Per rollout, measurement and update.", "seconds", "from zero",
           {"seconds_playing": "playing", "seconds_measuring": "measuring", "seconds_training": "training"}, small=True),
-    Panel("Tokens", "Of an episode: all rows, and those the agent said.", "tokens", "from zero",
+    Panel("Tokens", "Per episode: all rows, and the agent's.", "tokens", "from zero",
           {"tokens": "all", "agent_tokens": "agent"}, small=True),
-    Panel("Failures", "Episodes that the outside world broke off.", "episodes (%)", "percent",
+    Panel("Failures", "Episodes that ended with an error.", "episodes (%)", "percent",
           {"errors": "errors"}, small=True),
-    Panel("Rows of an episode", "Begun anew as the context was rewritten; left out as too long.", "rows", "from zero",
+    Panel("Rows per episode", "New rows after a rewritten context; rows left out as too long.", "rows", "from zero",
           {"forked": "forked", "too_long": "too long"}, small=True),
-    Panel("Reference point", "What the log ratios of KTO are compared with.", "nats", "free",
+    Panel("KTO reference point", "Log ratios are compared with it.", "nats", "free",
           {"reference_point": "point"}, small=True),
 )  # fmt: skip
 
@@ -107,10 +106,10 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTraining:
-    """A training on the page. `constant` names what never changed, `table` has steps, then a row per number."""
+class TrainingFigures:
+    """A training on a page. `constant` lists numbers that never changed; `table` has steps, then a row per number."""
 
-    history: History
+    history: TrainingHistory
     anchor: str
     facts: Sequence[tuple[str, str]]
     large: Sequence[Figure]
@@ -121,104 +120,108 @@ class ShownTraining:
     table: Sequence[tuple[str, Sequence[str]]] = field(default=())
 
 
-def shown(found: Sequence[History], *, alone: bool) -> list[ShownTraining]:
-    """The trainings as the page shows them; `alone` where it shows no evaluations, whose colours are agents'."""
+def prepare_trainings(found: Sequence[TrainingHistory], *, alone: bool) -> list[TrainingFigures]:
+    """Draw these trainings; `alone` on a page without evaluations, whose colours belong to agents."""
     looks = [PALETTE[i % len(PALETTE)] if alone else INK for i in range(len(found))]
     return [
-        _shown(h, found, i, h.agent.colour if h.agent else look)
+        _prepare_training(h, found, i, h.style.colour if h.style else look)
         for i, (h, look) in enumerate(zip(found, looks, strict=True))
     ]
 
 
-def _shown(history: History, others: Sequence[History], number: int, colour: str) -> ShownTraining:
+def _prepare_training(
+    history: TrainingHistory, others: Sequence[TrainingHistory], number: int, colour: str
+) -> TrainingFigures:
     anchor = f"training-{number}"
-    constant = {name for name, series in history.series.items() if unchanging(name, series)}
-    same = "nll" in history.series and _close(history.series["nll"], history.series.get("loss"))
+    constant = {name for name, series in history.series.items() if is_constant(name, series)}
+    same = "nll" in history.series and _is_close(history.series["nll"], history.series.get("loss"))
     left_out = constant | ({"nll"} if same else set())
-    drawn = [p for p in _panels(history) if history.entries > 1 and not set(p.lines) <= left_out]
-    figures = [(p, _figure(p, history, colour, f"{anchor}-{i}")) for i, p in enumerate(drawn)]
-    return ShownTraining(
+    drawn = [p for p in _select_panels(history) if history.entries > 1 and not set(p.lines) <= left_out]
+    figures = [(p, _draw_panel(p, history, colour, f"{anchor}-{i}")) for i, p in enumerate(drawn)]
+    return TrainingFigures(
         history=history,
         anchor=anchor,
-        facts=facts(history, others),
+        facts=describe_training(history, others),
         large=[figure for panel, figure in figures if not panel.small],
         small=[figure for panel, figure in figures if panel.small],
-        constant=[] if history.entries == 1 else _told(history, constant - {k for p in drawn for k in p.lines}),
+        constant=[]
+        if history.entries == 1
+        else _list_constants(history, constant - {k for p in drawn for k in p.lines}),
         loss_is_nll=same and bool(drawn),
-        smoothed=window(history.entries) if drawn else 0,
-        table=_table(history),
+        smoothed=smoothing_window(history.entries) if drawn else 0,
+        table=_tabulate(history),
     )
 
 
-def _panels(history: History) -> list[Panel]:
-    """The panels that this history has numbers for; each only with the lines it has."""
+def _select_panels(history: TrainingHistory) -> list[Panel]:
+    """The panels that this history has numbers for, each with only those lines."""
     known = [p._replace(lines={k: v for k, v in p.lines.items() if k in history.series}) for p in PANELS]
     named = {name for panel in PANELS for name in panel.lines}
     others = [name for name in history.series if name not in named]
-    own = [Panel(_words(n).capitalize(), "", _words(n), "free", {n: _words(n)}) for n in others]
+    own = [Panel(_readable(n).capitalize(), "", _readable(n), "free", {n: _readable(n)}) for n in others]
     return [panel for panel in (*known, *own) if panel.lines]
 
 
-def unchanging(name: str, series: Series) -> bool:
-    """Whether a number is the same at every step, apart from rounding.
+def is_constant(name: str, series: Series) -> bool:
+    """Whether a number is the same at every step, up to rounding.
 
-    >>> unchanging("ratio", Series((1, 2), (1.0, 1.0 + 1e-9))), unchanging("learning_rate", Series((1, 2), (0, 1e-9)))
+    >>> is_constant("ratio", Series((1, 2), (1.0, 1.0 + 1e-9))), is_constant("learning_rate", Series((1, 2), (0, 1e-9)))
     (True, False)
     """
     low, high = min(series.values), max(series.values)
     return high - low <= (1e-9 * max(abs(low), abs(high)) if name in _EXACT else _ALIKE)
 
 
-def _close(a: Series, b: Series | None) -> bool:
-    """Whether two numbers were the same throughout, apart from rounding."""
+def _is_close(a: Series, b: Series | None) -> bool:
+    """Whether two series are equal up to rounding."""
     return b is not None and a.steps == b.steps and bool(np.allclose(a.values, b.values, rtol=1e-5, atol=1e-7))
 
 
-def _told(history: History, constant: set[str]) -> list[str]:
+def _list_constants(history: TrainingHistory, constant: set[str]) -> list[str]:
     last = {name: series.values[-1] for name, series in history.series.items() if name in constant}
     exact = {name: value if name in _EXACT else round(value, 6) for name, value in last.items()}
-    return [f"{_words(name)} {number(value)}" for name, value in exact.items()]
+    return [f"{_readable(name)} {format_number(value)}" for name, value in exact.items()]
 
 
-def _words(name: str) -> str:
+def _readable(name: str) -> str:
     return plain(name.replace("_", " "))
 
 
-def number(value: float) -> str:
-    """Four digits, with a minus as printed.
+def format_number(value: float) -> str:
+    """Four digits, with a printed minus sign.
 
-    >>> number(-0.000012345), number(3.0)
+    >>> format_number(-0.000012345), format_number(3.0)
     ('−1.234e−05', '3')
     """
     return f"{value + 0.0:.4g}".replace("-", "−")
 
 
-def _table(history: History) -> list[tuple[str, Sequence[str]]]:
-    """What was logged at a few steps, the first and the last among them."""
+def _tabulate(history: TrainingHistory) -> list[tuple[str, Sequence[str]]]:
+    """The numbers at a few steps, with the first and the last."""
     steps = history.series["loss"].steps if "loss" in history.series else next(iter(history.series.values())).steps
     at = [steps[i] for i in sorted({round(i * (len(steps) - 1) / (_COLUMNS - 1)) for i in range(_COLUMNS)})]
     rows: list[tuple[str, Sequence[str]]] = [("step", [f"{step:,}" for step in at])]
     for name, series in history.series.items():
         known = dict(zip(*series, strict=True))
-        rows.append((_words(name), [number(known[step]) if step in known else "" for step in at]))
+        rows.append((_readable(name), [format_number(known[step]) if step in known else "" for step in at]))
     return rows
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def window(n: int) -> int:
-    """The points that a moving mean is over, an odd number; 0 for a curve that needs none.
+def smoothing_window(n: int) -> int:
+    """The number of points of the moving mean, an odd number; 0 for a short curve.
 
-    >>> window(60), window(61), window(1000)
+    >>> smoothing_window(60), smoothing_window(61), smoothing_window(1000)
     (0, 3, 33)
     """
     return 0 if n <= SMOOTH_FROM else max(3, n // _WINDOWS | 1)
 
 
 def smooth(values: Any) -> Any:
-    """Moving mean, at both ends over what there is."""
-    half = window(len(values)) // 2
+    """Moving mean, over fewer points at both ends."""
+    half = smoothing_window(len(values)) // 2
     sums = np.concatenate([[0.0], np.cumsum(values)])
     at = np.arange(len(values))
     first, last = np.maximum(at - half, 0), np.minimum(at + half + 1, len(values))
@@ -226,7 +229,7 @@ def smooth(values: Any) -> Any:
 
 
 def thin(values: Any, most: int = THIN_TO) -> list[int]:
-    """Which points to draw: the first, the last, and the least and greatest of equal stretches between them.
+    """The indices to draw: the first, the last, and the least and greatest of equal stretches between them.
 
     >>> thin([0, 5, 1, 1, -3, 1, 1, 2], most=4)
     [0, 1, 4, 7]
@@ -239,39 +242,39 @@ def thin(values: Any, most: int = THIN_TO) -> list[int]:
     return [0, *sorted(found), n - 1]
 
 
-def _figure(panel: Panel, history: History, colour: str, name: str) -> Figure:
-    lines = _merged(panel.lines, history.series)
-    size = (2.9, 1.9) if panel.small else (plots.WIDTH, 2.5)
+def _draw_panel(panel: Panel, history: TrainingHistory, colour: str, name: str) -> Figure:
+    lines = _merge_equal(panel.lines, history.series)
+    size = (2.9, 1.9) if panel.small else (WIDTH, 2.5)
     named = len(panel.lines) > 1
     right = (0.73 if panel.small else 0.8) if named else 0.96
-    with plots.axes(size[1], left=0.23 if panel.small else 0.15, right=right, width=size[0]) as ax:
+    with figure_axes(size[1], left=0.23 if panel.small else 0.15, right=right, width=size[0]) as ax:
         scale = 100.0 if panel.axis in ("percent", "share") else 1.0
         ends: list[tuple[float, str, str]] = []
         for (label, series), look, dash in zip(lines.items(), (colour, MUTED, FLOOR), _DASHES, strict=False):
-            ends.append((_curve(ax, series, scale, look, dash), label, look))
-        _scaled(ax, panel)
+            ends.append((_plot_series(ax, series, scale, look, dash), label, look))
+        _scale_axes(ax, panel)
         if named:
-            _ends(ax, ends)
+            _label_ends(ax, ends)
         return Figure(
             title=panel.title,
             caption=_ON_POLICY if "loss" in panel.lines and "ratio" in history.series else panel.caption,
-            svg=inline(ax.figure, name, _about(panel, history)),
+            svg=render_svg(ax.figure, name, _describe_panel(panel, history)),
         )
 
 
-def _merged(lines: Mapping[str, str], series: Mapping[str, Series]) -> dict[str, Series]:
-    """The lines by label; those that are the same everywhere are one."""
+def _merge_equal(lines: Mapping[str, str], series: Mapping[str, Series]) -> dict[str, Series]:
+    """The lines by label; equal ones are merged."""
     labels: dict[Series, list[str]] = {}
     for name, label in lines.items():
         labels.setdefault(series[name], []).append(label)
     return {" = ".join(found): line for line, found in labels.items()}
 
 
-def _curve(ax: Any, series: Series, scale: float, colour: str, dash: Any) -> float:
-    """Draws a line and returns where it ends."""
+def _plot_series(ax: Any, series: Series, scale: float, colour: str, dash: Any) -> float:
+    """Draw a line and return its last value."""
     steps, values = np.asarray(series.steps), scale * np.asarray(series.values)
     look = {"color": colour, "clip_on": False}
-    if window(len(values)):
+    if smoothing_window(len(values)):
         at = thin(values)
         ax.plot(steps[at], values[at], linewidth=0.7, alpha=0.3, **look)
         values = smooth(values)
@@ -281,7 +284,7 @@ def _curve(ax: Any, series: Series, scale: float, colour: str, dash: Any) -> flo
     return float(values[-1])
 
 
-def _scaled(ax: Any, panel: Panel) -> None:
+def _scale_axes(ax: Any, panel: Panel) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     low, high = ax.get_ylim()
@@ -293,24 +296,22 @@ def _scaled(ax: Any, panel: Panel) -> None:
         ax.axhline(0, color=MUTED, linewidth=0.7, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(4 if panel.small else 7, integer=True, steps=_STEPS))
     ax.yaxis.set_major_locator(MaxNLocator(4 if panel.small else 6, steps=_STEPS))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.set(xlabel="step", ylabel=panel.label)
     ax.grid(axis="y")
 
 
-def _ends(ax: Any, ends: Sequence[tuple[float, str, str]]) -> None:
+def _label_ends(ax: Any, ends: Sequence[tuple[float, str, str]]) -> None:
     low, high = ax.get_ylim()
-    places = plots.apart([end for end, _, _ in ends], low, high)
+    places = spread_labels([end for end, _, _ in ends], low, high)
     for place, (_, label, colour) in zip(places, ends, strict=True):
         at = 1.02, (place - low) / (high - low)
         ax.text(*at, label, transform=ax.transAxes, va="center", fontsize=8.5, color=colour)
 
 
-def _about(panel: Panel, history: History) -> str:
-    """The figure for who cannot see it: what it shows, and every line's first and last value."""
-    ends = [
-        f"{_words(n)} from {number(history.series[n].values[0])} to {number(history.series[n].values[-1])}"
-        for n in panel.lines
-    ]
+def _describe_panel(panel: Panel, history: TrainingHistory) -> str:
+    """The text alternative: title, and every line's first and last value."""
+    values = {_readable(name): history.series[name].values for name in panel.lines}
+    ends = [f"{name} from {format_number(of[0])} to {format_number(of[-1])}" for name, of in values.items()]
     return f"{panel.title} by step of the training {history.name}: {', '.join(ends)}"

@@ -1,7 +1,7 @@
-"""`evaluation.json` of a run, read in parts: what the pages need of 100,000 episodes without reading them all.
+"""Read `evaluation.json` of a run in parts, so that pages need not parse the rows of 100,000 episodes.
 
-`sonde.runs.run` writes it indented, the rows of single episodes between two lines of their own, in the order of their
-tasks. The file is mapped, so what is not looked at is not in memory; a file in another layout is read whole.
+`sonde.runs.run` writes it indented, with the rows of single episodes between two lines of their own, in the order of
+their tasks. The file is memory-mapped; a file in another layout is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROW = b"\n    {\n"
 _INDEX = re.compile(rb'\n      "index": (\d+),\n')
 
 
-class Kept:
+class EvaluationFile:
     """The evaluation of a run folder; raises what `sonde.runs.run.load_evaluation` raises."""
 
     def __init__(self, folder: Path) -> None:
@@ -49,18 +49,19 @@ class Kept:
         try:
             return Evaluation.from_json(orjson.loads(head + b'\n  "rows": [],' + tail))
         except ValueError as e:
-            raise self._damaged(e) from e
+            raise self._describe_damage(e) from e
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
         return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
 
     def row(self, trajectory: str, index: int) -> Row | None:
-        """What an episode of the task with this index came to; None for one that was not evaluated, or whose numbers do
-        not read."""
+        """The row of an episode of the task with this index; None for one that was not evaluated, or does not parse."""
         if self._whole is not None:
             return self._rows.get(trajectory)
-        at = self._data.find(f'"trajectory": "{trajectory}"'.encode(), self._first(index), self._first(index + 1))
+        at = self._data.find(
+            f'"trajectory": "{trajectory}"'.encode(), self._find_rows(index), self._find_rows(index + 1)
+        )
         if at < 0:
             return None
         begin, end = self._data.rfind(b"\n    {", 0, at), self._data.find(b"\n    }", at)
@@ -69,8 +70,8 @@ class Kept:
         except ValueError:
             return None
 
-    def _first(self, index: int) -> int:
-        """Where the rows of tasks from this index on begin: by halves, as they are in order."""
+    def _find_rows(self, index: int) -> int:
+        """Where the rows of tasks from this index on begin, by binary search."""
         low, high = self._begin, self._end
         while low < high:
             middle = (low + high) // 2
@@ -83,5 +84,5 @@ class Kept:
         at = self._data.find(_ROW, low, self._end)
         return at if at >= 0 else self._end
 
-    def _damaged(self, e: Exception) -> StoreError:
+    def _describe_damage(self, e: Exception) -> StoreError:
         return StoreError(f"{self._path}: not an evaluation ({e}); `sonde rescore {self._folder}` after removing it")

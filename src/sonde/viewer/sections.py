@@ -1,0 +1,188 @@
+"""The runs of one environment as a part of a page: figures, bits lost, beliefs and the numbers beside them.
+
+A run page has a section of its one run, a report a section for each environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonde.evaluation import scale as reference
+from sonde.evaluation.evaluate import compare
+from sonde.evaluation.metrics import Estimate
+
+from .evaluated_runs import EvaluatedRun, Section
+from .figures import runs as figures
+from .figures.axes import AgentStyle
+from .figures.beliefs import RunBeliefs, TableRow, distinguish_settings, draw_beliefs, read_beliefs, tabulate_beliefs
+from .figures.regret import compute_regret_curves, draw_regret
+from .information_losses import Losses, compute_losses
+from .templating import render_template
+from .training_history import TrainingHistory, model_path
+
+_STAGE = re.compile(r"base|round-\d+(-.+)?")
+"""Labels of the stages of `sonde paprika`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunNumbers:
+    """A run in a section; `no_bits` and `no_score` say why it has no information per turn and no score."""
+
+    run: EvaluatedRun
+    losses: Losses | None
+    no_bits: str
+    no_score: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionPage:
+    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table."""
+
+    section: Section
+    runs: Sequence[RunNumbers]
+    figures: Mapping[str, str | None]
+    losses_by_turn: Sequence[tuple[AgentStyle, str]] = ()
+    stage_gains: Sequence[str] = ()
+    nothing_to_learn: bool = False
+    beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
+    bounds: tuple[Estimate, Estimate] | None = None
+
+
+def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()) -> SectionPage:
+    """Draw all figures of a section; `trainings` are those of the page, whose stages are compared."""
+    beliefs = distinguish_settings([found for run in section.runs if (found := read_beliefs(run)) is not None])
+    runs = [_describe_run(run) for run in section.runs]
+    known = [(r.run.style, r.losses) for r in runs if r.losses is not None]
+    drawn = known if any(found.best_bits > 0 for _, found in known) else []
+    stages = find_stages(section, trainings)
+    return SectionPage(
+        section=section,
+        runs=runs,
+        figures=_draw_figures(section, drawn, stages, beliefs),
+        losses_by_turn=_draw_losses_by_turn(section, drawn),
+        stage_gains=describe_gains(stages) if stages else (),
+        nothing_to_learn=bool(known) and not drawn,
+        beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
+        bounds=reference.bounds(section.env, section.runs[0].evaluation.split),
+    )
+
+
+def describe_summary(section: Section) -> SectionPage:
+    """Draw only the figures that need no row of a single episode, for runs that are too large for the others."""
+    return SectionPage(section=section, runs=(), figures=defaultdict(lambda: None, _draw_summary(section)))
+
+
+def render_section(page: SectionPage) -> str:
+    """The figures and tables as HTML."""
+    return render_template("section.html.j2", s=page)
+
+
+def _draw_figures(
+    section: Section,
+    losses: Sequence[tuple[AgentStyle, Losses]],
+    stages: Sequence[EvaluatedRun],
+    beliefs: Sequence[RunBeliefs],
+) -> dict[str, str | None]:
+    name, title = section.anchor, section.title
+    won = [(run.style, e) for run in stages if (e := run.evaluation.metrics["success"]) is not None]
+    curves = [(r.style, found) for r in section.runs if (found := compute_regret_curves(r.env, r.episodes)) is not None]
+    return {
+        "stages": figures.draw_stages(won, f"{name}-st", title) if won else None,
+        **_draw_summary(section),
+        "turns": figures.draw_turns(section, f"{name}-t"),
+        "efficiency": figures.draw_efficiency(section, f"{name}-e"),
+        "lost": figures.draw_total_losses(losses, f"{name}-l") if losses else None,
+        "key": figures.draw_loss_key(f"{name}-k") if losses else None,
+        **draw_beliefs(beliefs, name, title),
+        **draw_regret(curves, name, title),
+    }
+
+
+def _draw_summary(section: Section) -> dict[str, str | None]:
+    name = section.anchor
+    return {
+        "success": figures.draw_success(section, f"{name}-s"),
+        "passes": figures.draw_pass_at_k(section, f"{name}-p"),
+        "invalid": figures.draw_wasted_turns(section, "invalid", f"{name}-wi"),
+        "repeated": figures.draw_wasted_turns(section, "repeated", f"{name}-wr"),
+        "entropy": figures.draw_entropy(section, f"{name}-h"),
+    }
+
+
+def _draw_losses_by_turn(section: Section, losses: Sequence[tuple[AgentStyle, Losses]]) -> list[tuple[AgentStyle, str]]:
+    top = max([1e-9, *(found.highest_turn for _, found in losses)])
+    return [
+        (style, figures.draw_losses_by_turn(style, found, top, f"{section.anchor}-b{i}"))
+        for i, (style, found) in enumerate(losses)
+    ]
+
+
+def _describe_run(run: EvaluatedRun) -> RunNumbers:
+    return RunNumbers(
+        run=run,
+        losses=compute_losses(run.rows, run.results, run.evaluation.max_turns),
+        no_bits=_explain_no_bits(run),
+        no_score=_explain_no_score(run) if run.evaluation.metrics["reference_score"] is None else "",
+    )
+
+
+def _explain_no_bits(run: EvaluatedRun) -> str:
+    """Why a run has no information per turn; empty if it has."""
+    if any(row.gains is not None for row in run.rows):
+        return ""
+    if not run.rows:
+        return "no episode was played"
+    if not run.has_filter:
+        return "this environment has no exact filter, so bits cannot be computed"
+    return "the run was evaluated without gains"
+
+
+def _explain_no_score(run: EvaluatedRun) -> str:
+    if run.evaluation.split != "test":
+        return "floor and ceiling are measured on the test split only"
+    if run.evaluation.others:
+        return "floor and ceiling were measured with the environment's own user"
+    bounds = reference.bounds(run.env, run.evaluation.split)
+    if bounds is None:
+        return "floor and ceiling were not measured for this configuration"
+    if bounds[0].overlaps(bounds[1]):
+        return "the intervals of floor and ceiling overlap, so there is no scale"
+    return "the run was evaluated before floor and ceiling were measured; `sonde rescore` adds it"
+
+
+# --- stages of a training ---------------------------------------------------------------------------------------------
+
+
+def find_stages(section: Section, trainings: Sequence[TrainingHistory]) -> list[EvaluatedRun]:
+    """The runs that are stages of a training, in the order given; none if there is only one.
+
+    A stage has a label of `sonde paprika` (`base`, `round-1-sft`), or its model is the start or the result of one of
+    these trainings. PAPRIKA (arXiv 2502.17543), section 4, compares the same stages.
+    """
+    models = {path for h in trainings for path in ({Path(h.start).resolve()} if h.start else set()) | h.model_folders}
+    found = [
+        run
+        for run in section.runs
+        if run.evaluation.metrics["success"] is not None
+        and (_STAGE.fullmatch(run.evaluation.label) or model_path(run.evaluation.agent) in models)
+    ]
+    return found if len(found) > 1 else []
+
+
+def describe_gains(runs: Sequence[EvaluatedRun]) -> list[str]:
+    """The gain in success of each later stage over the first, in points, paired by task."""
+    first = runs[0]
+    gains: list[str] = []
+    for run in runs[1:]:
+        shared = {row.task for row in run.rows} & {row.task for row in first.rows}
+        if run.evaluation.env != first.evaluation.env or not shared:
+            gains.append(f"{run.style.name}: no tasks in common with {first.style.name}")
+            continue
+        gain = compare(run.evaluation, first.evaluation).success
+        low, mean, high = (f"{100 * value:+.1f}".replace("-", "−") for value in (gain.low, gain.mean, gain.high))
+        gains.append(f"{run.style.name} {mean} [{low}, {high}]")
+    return gains
