@@ -25,12 +25,12 @@ from torch import Tensor
 
 from sonde.core import names
 from sonde.metrics import Estimate
-from sonde.train.algos import found, objective
-from sonde.train.algos.dpo import ipo_loss, sigmoid_loss
-from sonde.train.algos.grpo import clipped_loss
-from sonde.train.algos.kto import kto_loss
-from sonde.train.algos.rwr import centred_weights, exponential_weights
-from sonde.train.algos.simpo import simpo_loss
+from sonde.train.objectives import found, objective
+from sonde.train.objectives.dpo import ipo_loss, sigmoid_loss
+from sonde.train.objectives.grpo import clipped_loss
+from sonde.train.objectives.kto import kto_loss
+from sonde.train.objectives.rwr import centred_weights, exponential_weights
+from sonde.train.objectives.simpo import simpo_loss
 from sonde.train.types import Learns
 from sonde.viewer.loading import DASHES, MARKERS, Agent
 from sonde.viewer.plots import axes, curve, label_ends

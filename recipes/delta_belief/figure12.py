@@ -14,7 +14,7 @@ from functools import partial
 
 import common
 
-from sonde.train.presets import Training
+from sonde.train.training import Training
 
 WITHOUT = "delta_belief"
 

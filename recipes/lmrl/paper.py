@@ -27,11 +27,12 @@ from sonde.core import AGENT, Episode, UserError, build
 from sonde.core.types import Json
 from sonde.models.heads import HeadSpec
 from sonde.rollout import Plan, collect
-from sonde.train.algos import objective
-from sonde.train.gather import Game
+from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
-from sonde.train.lmrl import BETA, MODELS
-from sonde.train.presets import Training, preset
+from sonde.train.objectives import objective
+from sonde.train.presets import preset
+from sonde.train.presets.lmrl import BETA, MODELS
+from sonde.train.training import Training
 
 METHODS = ("bc", "filtered_bc", "mc", "ilql", "ppo", "online_filtered_bc")
 COLUMNS: Mapping[str, str] = {

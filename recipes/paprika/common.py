@@ -23,7 +23,7 @@ from sonde.evaluate import Evaluation, evaluate
 from sonde.metrics import Estimate, difference_over_seeds
 from sonde.models.weights import weights_of
 from sonde.rollout import Plan, collect
-from sonde.train.gather import Game
+from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
 from sonde.train.presets import preset
 

@@ -51,8 +51,8 @@ from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, 
 from sonde.metrics import Estimate
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect
-from sonde.train.learn import load_model
-from sonde.train.tokenise import as_sampled
+from sonde.train.data import as_sampled
+from sonde.train.model_io import load_model
 
 METHODS = ("SFT", "SFT + RPO", "GRPO", "SFT on the teacher")
 

@@ -45,10 +45,9 @@ from sonde.models.chat import Chat
 from sonde.models.fetch import fetch
 from sonde.rollout import Plan, collect
 from sonde.rules.grids import MOVES
-from sonde.train.data import rows
-from sonde.train.learn import load_model
-from sonde.train.reference import Referee
-from sonde.train.tokenise import as_sampled
+from sonde.train.data import as_sampled, rows
+from sonde.train.logprobs import Referee
+from sonde.train.model_io import load_model
 from sonde.train.types import Row, Sample
 
 SLIPS = (1.0, 0.6, 0.2)

@@ -44,8 +44,8 @@ from common import (
 from sonde.core import AGENT, Trajectory, derive
 from sonde.metrics import Estimate
 from sonde.rollout import Plan
+from sonde.train.collect import Game, Picks, gather, groups_of, trajectories
 from sonde.train.curriculum import UCB, Curriculum, Uniform
-from sonde.train.gather import Game, Picks, gather, groups_of, trajectories
 
 ROUNDS = 3
 PICKERS = ("curriculum", "uniform")

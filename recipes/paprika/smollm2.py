@@ -31,10 +31,10 @@ from sonde.metrics import Estimate, difference, rate
 from sonde.models.fetch import fetch
 from sonde.models.hf import native_dtype
 from sonde.rollout import Plan, collect
-from sonde.train.learn import Learning, learn
-from sonde.train.presets import Training
+from sonde.train.learn import learn
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.training import Learning, Training
 
 NAME = "smollm2"
 REPLY = 16

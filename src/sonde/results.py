@@ -40,7 +40,7 @@ from .metrics import Estimate, average
 from .rows import Row
 from .run import Prepared
 from .suites import Form, suite
-from .train.folder import made_by
+from .train.training_folder import made_by
 
 SCHEMA = 1
 ENOUGH = 1.0

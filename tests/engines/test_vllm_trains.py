@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("peft")
 
 from sonde import UserError
-from sonde.train.agreement import EngineWarning
-from sonde.train.folder import HISTORY
+from sonde.train.online.off_policy import EngineWarning
+from sonde.train.training_folder import HISTORY
 
 from ..cli.invoke import failure
 from ..cli.invoke import run as run_command

@@ -14,8 +14,7 @@ import pytest
 from sonde import Completion, Message, UserError
 from sonde.core import Probe
 from sonde.models.chat import Chat, Prompt
-from sonde.train.data import chained
-from sonde.train.tokenise import end_of_message, spoken
+from sonde.train.data import chained, end_of_message, spoken
 
 pytest.importorskip("transformers")
 

@@ -12,12 +12,12 @@ import pytest
 
 import sonde
 from sonde.core import UnknownName, UserError
-from sonde.train.algos import objective
+from sonde.train.objectives import objective
 
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.algos._sums import sample_means, sample_sums, sample_tokens, spread
+from sonde.train.objectives._sums import sample_means, sample_sums, sample_tokens, spread
 from sonde.train.types import Batch, Loss, Objective, units
 
 from .batches import Made, made, together

@@ -12,7 +12,7 @@ from sonde.core import UserError
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.algos.grpo import GRPO, clipped_loss, k3, log_ratio
+from sonde.train.objectives.grpo import GRPO, clipped_loss, k3, log_ratio
 from sonde.train.types import units
 
 from .batches import batch, doubles

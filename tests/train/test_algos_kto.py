@@ -11,7 +11,7 @@ from sonde.core import UserError
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.algos.kto import KTO, kto_loss, reference_point
+from sonde.train.objectives.kto import KTO, kto_loss, reference_point
 
 from .batches import batch, doubles
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 import sonde
-from sonde.train.algos import objective
+from sonde.train.objectives import objective
 from sonde.train.types import Batch, units
 
 WINS = 2

@@ -10,11 +10,11 @@ from sonde.core import UserError
 
 pytest.importorskip("torch")
 
-from sonde.train.algos.dpo import DPO, chosen_nll, ipo_loss, log_ratios, sigmoid_loss
-from sonde.train.algos.ipo import IPO
-from sonde.train.algos.ln_dpo import LnDPO
-from sonde.train.algos.rpo import RPO
-from sonde.train.algos.simpo import SimPO, simpo_loss
+from sonde.train.objectives.dpo import DPO, chosen_nll, ipo_loss, log_ratios, sigmoid_loss
+from sonde.train.objectives.ipo import IPO
+from sonde.train.objectives.ln_dpo import LnDPO
+from sonde.train.objectives.rpo import RPO
+from sonde.train.objectives.simpo import SimPO, simpo_loss
 from sonde.train.types import units
 
 from .batches import batch, doubles

@@ -12,8 +12,8 @@ from sonde.core import UserError
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.algos.rwr import RWR, centred_weights, exponential_weights, weighted_nll
-from sonde.train.algos.sft import SFT, sample_nll, token_nll
+from sonde.train.objectives.rwr import RWR, centred_weights, exponential_weights, weighted_nll
+from sonde.train.objectives.sft import SFT, sample_nll, token_nll
 from sonde.train.types import units
 
 from .batches import batch, doubles

@@ -18,9 +18,9 @@ pytest.importorskip("torch")
 import torch
 from torch import Tensor
 
-from sonde.train.algos.ilql import expectile_loss, ilql_loss
-from sonde.train.algos.mc import mc_loss
-from sonde.train.algos.ppo import PPO, ppo_loss
+from sonde.train.objectives.ilql import expectile_loss, ilql_loss
+from sonde.train.objectives.mc import mc_loss
+from sonde.train.objectives.ppo import PPO, ppo_loss
 from sonde.train.types import Batch, units
 
 from .batches import doubles

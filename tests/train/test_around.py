@@ -17,12 +17,12 @@ pytest.importorskip("peft")
 
 from sonde import Completion, Message, Sampling, UserError
 from sonde.models.hf import HF
-from sonde.train.algos.sft import SFT
-from sonde.train.collate import Tensors, collate, rows_of
+from sonde.train.collate import Tensors, collate
 from sonde.train.logprobs import token_logprobs
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
-from sonde.train.types import Item, Row, Sample
+from sonde.train.types import Item, Row, Sample, rows_of
 
 from .tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from sonde import UserError
-from sonde.train.collate import batch_of, collate, cost, divide, lines, rows_of
-from sonde.train.types import Need, units
+from sonde.train.collate import batch_of, collate, cost, divide, lines
+from sonde.train.types import Need, rows_of, units
 
 from .tiny import END, bare, mixed, pairs, sample, samples
 

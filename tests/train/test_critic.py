@@ -13,16 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.train.credit import gae, whiten
-from sonde.train.critic import ESTIMATORS, GAE
-from sonde.train.earned import in_order
+from sonde.train.credit import ESTIMATORS, GAE, gae, whiten
+from sonde.train.token_rewards import in_order
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 import torch
 
 from sonde.models.heads import HeadSpec
-from sonde.train.appraise import Critic, appraised, divergences
+from sonde.train.online.advantages import Critic, appraised, divergences
 from sonde.train.types import Sample
 
 from .test_earned import FORKED, played, row

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from sonde.core import UserError
-from sonde.train.algos import grpo
-from sonde.train.algos.grpo import GRPO
-from sonde.train.drift import drift, lag
+from sonde.train.objectives import grpo
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.off_policy import drift, lag
 from sonde.train.types import Row
 
 from .batches import batch, doubles

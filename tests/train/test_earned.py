@@ -13,12 +13,12 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import UserError
-from sonde.train.algos._values import in_lines, to_go
-from sonde.train.algos.sft import SFT
 from sonde.train.checks import check_items
 from sonde.train.collate import batch_of, collate
-from sonde.train.earned import in_order, spread_out, token_rewards
+from sonde.train.objectives._values import in_lines, to_go
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
+from sonde.train.token_rewards import in_order, spread_out, token_rewards
 from sonde.train.types import Batch, Row, Sample
 
 from .tiny import END, sample, tiny_model

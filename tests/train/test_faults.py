@@ -17,11 +17,11 @@ import torch
 from sonde import StoreError, UnknownName
 from sonde.models.saving import saving
 from sonde.store import StoreWarning
-from sonde.train.algos.sft import SFT
-from sonde.train.checkpoints import damaged, last_checkpoint
-from sonde.train.lora import save
+from sonde.train.model_io import save
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
 from sonde.train.trainer import train_offline
+from sonde.train.training_folder import damaged, last_checkpoint
 
 from ..full_disk import files_of_at_most
 from .tiny import mixed, tiny_model

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sonde.train.parquet import read_parquet, write_parquet
 
 import sonde
 from sonde import StoreError, UserError
@@ -32,7 +33,6 @@ from sonde.train.formats import (
     sft_rows,
     to_dataset,
 )
-from sonde.train.parquet import read_parquet, write_parquet
 from sonde.train.types import Pair, Row, Sample
 
 from .test_tokenise import chat

@@ -14,11 +14,11 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect
-from sonde.train.learn import Learning, learn, load_model, prepare
-from sonde.train.presets import Training
-from sonde.train.selection import ShareRule
+from sonde.train.learn import learn, prepare
+from sonde.train.model_io import load_model
+from sonde.train.selection import ShareRule, score
 from sonde.train.settings import TrainSettings
-from sonde.train.trials import score
+from sonde.train.training import Learning, Training
 
 from .crossing import WORDS, Crossing, Shown
 from .tiny import knowing

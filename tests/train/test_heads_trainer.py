@@ -17,10 +17,10 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
 from sonde.models.heads import NAME, put_on, read
-from sonde.train.algos.ilql import ILQL
-from sonde.train.algos.mc import MC
 from sonde.train.collate import batch_of, collate
 from sonde.train.logprobs import token_values
+from sonde.train.objectives.ilql import ILQL
+from sonde.train.objectives.mc import MC
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
 from sonde.train.types import Item, Objective, units

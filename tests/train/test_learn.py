@@ -15,15 +15,16 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat import Chat
-from sonde.paprika import Paprika, run
 from sonde.rollout import Plan, collect
 from sonde.store import Run
+from sonde.train.collect import Game, Picks, gather, trajectories
 from sonde.train.curriculum import UCB, Curriculum
-from sonde.train.gather import Game, Picks, gather, trajectories
-from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
-from sonde.train.presets import Training
+from sonde.train.learn import DATA, learn, learn_online, prepare
+from sonde.train.model_io import load_model
+from sonde.train.paprika import Paprika, run
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
+from sonde.train.training import Learning, Training
 
 from .asking import WORDS, Asking
 from .tiny import knowing, tiny_tokenizer

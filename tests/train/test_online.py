@@ -20,14 +20,15 @@ import torch
 import sonde
 from sonde.core import Episode, Step, Trajectory, UserError
 from sonde.store import Run
-from sonde.train.algos.dpo import DPO
-from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import batch_of
+from sonde.train.collect import Game, groups_of
 from sonde.train.curriculum import UCB, Choice
-from sonde.train.gather import Game, groups_of
-from sonde.train.groups import Chosen, OnlineSettings, chosen_tasks, credited
 from sonde.train.logprobs import token_logprobs
-from sonde.train.online import OnlineTrainer
+from sonde.train.objectives.dpo import DPO
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.groups import Chosen, chosen_tasks, credited
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import last_checkpoint

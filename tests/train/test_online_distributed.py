@@ -16,15 +16,14 @@ pytest.importorskip("transformers")
 
 import torch
 
-from sonde.train.algos.grpo import GRPO
-from sonde.train.algos.ppo import PPO
-from sonde.train.algos.sft import SFT
-from sonde.train.credit import ReturnToGo
-from sonde.train.critic import GAE
+from sonde.train.collect import Game
+from sonde.train.credit import GAE, ReturnToGo
 from sonde.train.curriculum import UCB
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
-from sonde.train.online import OnlineTrainer
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.objectives.ppo import PPO
+from sonde.train.objectives.sft import SFT
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings

@@ -15,13 +15,14 @@ import torch
 
 from sonde.cli.tables import told
 from sonde.core import Episode, Outcome, Task, Trajectory, UserError
-from sonde.train.algos.grpo import GRPO
-from sonde.train.collate import rows_of
+from sonde.train.collect import Game
 from sonde.train.credit import Grouped, GroupRelative
 from sonde.train.curriculum import variation
-from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.groups import Chosen, credited
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
+from sonde.train.types import rows_of
 
 from .asking import WORDS
 from .test_online import ENV, HURRY, trainer

@@ -19,12 +19,13 @@ from sonde.agents.llm import LLM
 from sonde.core import Env, Message, Sampling, Trajectory, UserError
 from sonde.models.hf import HF
 from sonde.rollout import Plan, collect
-from sonde.train.algos.grpo import GRPO
+from sonde.train.collect import Game
 from sonde.train.curriculum import Choice
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings, chosen_tasks
-from sonde.train.learn import load_model
-from sonde.train.online import OnlineTrainer
+from sonde.train.model_io import load_model
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.groups import chosen_tasks
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 

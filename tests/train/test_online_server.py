@@ -19,11 +19,11 @@ import sonde
 from sonde.core import CapabilityError, UserError
 from sonde.models.tokens import TokenEndpoint
 from sonde.store import Run
-from sonde.train.agreement import EngineWarning
-from sonde.train.algos.grpo import GRPO
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
-from sonde.train.online import OnlineTrainer
+from sonde.train.collect import Game
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.off_policy import EngineWarning
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 

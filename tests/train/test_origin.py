@@ -23,17 +23,18 @@ from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, run_sy
 from sonde.core.types import Action
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect, play
-from sonde.train.algos.dpo import DPO
-from sonde.train.algos.sft import SFT
-from sonde.train.folder import locked
-from sonde.train.gather import Game
-from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
-from sonde.train.origin import items_digest, model_digest
-from sonde.train.presets import Training
-from sonde.train.reference import Compared
+from sonde.train.collect import Game
+from sonde.train.learn import DATA, learn, learn_online, prepare
+from sonde.train.logprobs import Compared
+from sonde.train.model_io import load_model
+from sonde.train.objectives.dpo import DPO
+from sonde.train.objectives.sft import SFT
+from sonde.train.provenance import items_digest, model_digest
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
 from sonde.train.trainer import SondeTrainer, train_offline
+from sonde.train.training import Learning, Training
+from sonde.train.training_folder import locked
 
 from .asking import WORDS, Asking
 from .tiny import pairs, samples, tiny_model, tiny_tokenizer

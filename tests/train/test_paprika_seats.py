@@ -14,9 +14,9 @@ pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.models.weights import fingerprint
-from sonde.paprika import Paprika, run
 from sonde.store import Run
 from sonde.train.learn import DATA
+from sonde.train.paprika import Paprika, run
 
 from ..models.server import Request, Server, says
 from ..models.tiny import write

@@ -17,18 +17,20 @@ from sonde.core import AGENT, UserError
 from sonde.models.chat import Chat
 from sonde.models.heads import FILE
 from sonde.rollout import Plan, collect
-from sonde.train.algos.grpo import GRPO
-from sonde.train.algos.ilql import ILQL
-from sonde.train.algos.ppo import PPO
-from sonde.train.algos.sft import SFT
-from sonde.train.critic import GAE
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings, best
-from sonde.train.learn import Learning, prepare
-from sonde.train.online import OnlineTrainer
+from sonde.train.collect import Game
+from sonde.train.credit import GAE
+from sonde.train.learn import prepare
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.objectives.ilql import ILQL
+from sonde.train.objectives.ppo import PPO
+from sonde.train.objectives.sft import SFT
+from sonde.train.online.advantages import drawn
+from sonde.train.online.groups import best
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.selection import ShareRule
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.shown import drawn
+from sonde.train.training import Learning
 
 from .asking import WORDS
 from .test_heads_trainer import StopAt

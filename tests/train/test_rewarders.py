@@ -22,16 +22,17 @@ from sonde.core import Episode, Message, Probe, Trajectory, UserError, run_sync
 from sonde.elicit import Elicited
 from sonde.models.hf import HF
 from sonde.store import Run
-from sonde.train.algos.grpo import GRPO
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
-from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited, play_groups
-from sonde.train.online import OnlineTrainer
-from sonde.train.recredit import recredited
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.episode_log import recredited
+from sonde.train.online.groups import Chosen, credited, play_groups
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
+from sonde.train.online.weight_snapshots import Versions
 from sonde.train.rewarders import BeliefGain, ExactGain, Measured
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.versions import Versions
 
 from .asking import WORDS, Asking
 from .tiny import tiny_model, tiny_tokenizer

@@ -16,10 +16,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-from sonde.train.algos.sft import SFT
-from sonde.train.learn import load_model
-from sonde.train.lora import merged
-from sonde.train.saved import base_dtype, convert_folder, in_dtype
+from sonde.train.model_io import base_dtype, convert_folder, in_dtype, load_model, merge_adapter
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
 
@@ -61,7 +59,7 @@ def test_what_was_stored_so_is_saved_so(tmp_path: Path, dtype: str, lora: Any) -
     assert formats(done.model) == {FORMATS[dtype]}
     again = AutoModelForCausalLM.from_pretrained(done.model, dtype="auto")
     assert again.dtype == FORMATS[dtype] == base_dtype(load_model(str(done.model))[0])
-    whole = merged(trainer.model)
+    whole = merge_adapter(trainer.model)
     assert {p.dtype for p in whole.parameters()} == {torch.float32}, "what is in memory is not rounded"
     for (name, p), (_, q) in zip(again.named_parameters(), whole.named_parameters(), strict=True):
         assert torch.equal(p, q.detach().cpu().to(FORMATS[dtype])), name
@@ -78,7 +76,7 @@ def test_float32_keeps_every_bit(tmp_path: Path, lora: Any) -> None:
     trainer, done = trained(stored(tmp_path / "base", "bfloat16"), tmp_path / "t", lora=lora, save_dtype="float32")
     assert formats(done.model) == {torch.float32}
     again = AutoModelForCausalLM.from_pretrained(done.model, dtype="auto")
-    for p, q in zip(again.parameters(), merged(trainer.model).parameters(), strict=True):
+    for p, q in zip(again.parameters(), merge_adapter(trainer.model).parameters(), strict=True):
         assert torch.equal(p, q.detach().cpu())
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.train.shaping import SHAPINGS, shaped
+from sonde.train.rewarders import SHAPINGS, shaped
 
 NAN = math.nan
 GAINS = {"g": [np.array([2.0, -3.0, NAN]), np.array([-1.0, 1.0]), np.array([0.5])], "h": [np.array([NAN])]}

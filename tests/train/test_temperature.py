@@ -19,12 +19,12 @@ from torch import Tensor
 
 from sonde.core import UserError
 from sonde.models.draw import truncate
-from sonde.train.algos import grpo
-from sonde.train.algos.grpo import GRPO
 from sonde.train.collate import collate
 from sonde.train.data import samples
-from sonde.train.groups import OnlineSettings
 from sonde.train.logprobs import chosen, token_logprobs
+from sonde.train.objectives import grpo
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.settings import TrainSettings
 from sonde.train.trainer import train_offline
 from sonde.train.types import Row

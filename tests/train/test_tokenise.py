@@ -20,8 +20,7 @@ from sonde.core import AGENT, Action, Episode, Message, ReplayError, Trajectory,
 from sonde.models import fake
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect
-from sonde.train.data import samples
-from sonde.train.tokenise import as_sampled, end_of_message, spoken
+from sonde.train.data import as_sampled, end_of_message, samples, spoken
 
 MARKS = {chr(0xF000 + i): i for i in (*fake.ROLES.values(), fake.END)}
 """The marks of the fake model's template, as characters."""

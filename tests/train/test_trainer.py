@@ -21,16 +21,15 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
-from sonde.train.algos.dpo import DPO
-from sonde.train.algos.grpo import GRPO
-from sonde.train.algos.sft import SFT
-from sonde.train.collate import batch_of, collate, rows_of
-from sonde.train.logprobs import token_logprobs
-from sonde.train.lora import attach, merged
-from sonde.train.reference import Referee
+from sonde.train.collate import batch_of, collate
+from sonde.train.logprobs import Referee, token_logprobs
+from sonde.train.model_io import attach_adapter, merge_adapter
+from sonde.train.objectives.dpo import DPO
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
-from sonde.train.types import Item, Objective, units
+from sonde.train.types import Item, Objective, rows_of, units
 
 from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer
 
@@ -242,7 +241,7 @@ def replace_references(pair: Any) -> Any:
 
 
 def test_a_fresh_adapter_that_is_off_is_the_start(tmp_path: Path) -> None:
-    model = attach(tiny_model(), LoraSettings(r=4), seed=0)
+    model = attach_adapter(tiny_model(), LoraSettings(r=4), seed=0)
     items = pairs(3)
     on, off = (Referee(model=model, pad_id=END, off=off)(items) for off in (False, True))
     base = Referee(model=tiny_model(), pad_id=END)(items)
@@ -291,7 +290,7 @@ def test_an_adapter_leaves_the_model_alone_and_can_be_merged(tmp_path: Path) -> 
             torch.testing.assert_close(token_logprobs(trainer.model, tensors), token_logprobs(start, tensors))
         for again in (
             AutoModelForCausalLM.from_pretrained(result.model),
-            merged(trainer.model),
+            merge_adapter(trainer.model),
             PeftModel.from_pretrained(tiny_model(), tmp_path / "adapter"),
         ):
             torch.testing.assert_close(token_logprobs(again, tensors), trained, atol=1e-5, rtol=0)

@@ -24,7 +24,7 @@ pytest.importorskip("datasets", reason="parity with TRL needs the development ex
 import torch
 from torch import Tensor
 
-from sonde.train.algos import objective
+from sonde.train.objectives import objective
 from sonde.train.types import Batch, Objective, units
 
 from .tiny import tiny_model, tiny_tokenizer, write

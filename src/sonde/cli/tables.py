@@ -18,9 +18,9 @@ from sonde.core.registry import check_recorded
 from sonde.curves import MANY, passes
 from sonde.evaluate import Comparison, Evaluation, macro
 from sonde.metrics import Estimate
-from sonde.paprika import Outcome
 from sonde.results import PROFILE, profile
 from sonde.suites import ANCHORS, paper_score
+from sonde.train.paprika import Outcome
 
 NOT_AVAILABLE = "n/a"
 _LONG = 20

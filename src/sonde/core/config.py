@@ -24,7 +24,7 @@ HOW: Mapping[str, bool] = {"identity": False}
 """Metadata of a field that says how something is got, not what it is."""
 KINDS: Mapping[str, str] = {
     "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
-    "objectives": "sonde.train.algos",
+    "objectives": "sonde.train.objectives",
 }  # fmt: skip
 """What can be made by name, and the packages whose files are the names."""
 

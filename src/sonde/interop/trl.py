@@ -31,13 +31,12 @@ from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
 from sonde.core.extras import lacking
 from sonde.models.tokens import TokenEndpoint
-from sonde.train.agreement import Agreement
-from sonde.train.critic import GAE
-from sonde.train.drift import VERSION
+from sonde.train.collect import Game
 from sonde.train.formats import to_dataset
-from sonde.train.gather import Game
-from sonde.train.groups import Brought, Chosen, OnlineSettings, credited, measured, play_groups
-from sonde.train.player import Here, Player, There, around, as_served, check_server
+from sonde.train.online.groups import Brought, Chosen, credited, measured, play_groups
+from sonde.train.online.off_policy import VERSION, Agreement
+from sonde.train.online.rollout_backend import Here, Player, There, around, as_served, check_server
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
@@ -155,7 +154,7 @@ def _check(online: OnlineSettings) -> None:
     for name in ALONE:
         if getattr(online, name) != getattr(usual, name):
             raise invalid(f"play: {name}", getattr(online, name), f"{getattr(usual, name)!r}; train.online has others")
-    if isinstance(online.credit, GAE):
+    if online.critic is not None:
         raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
     for rewarder in online.rewarders:
         if rewarder.asks not in (None, "current"):

@@ -1,4 +1,4 @@
-"""What has to hold before a run starts: bad data ends in a message that says what is bad, not in a strange number."""
+"""Checks before training starts: bad data ends in a message that names the problem, not in a strange number."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from sonde.core.errors import UserError, invalid, unknown
 
-from .collate import longest, members, rows_of
-from .earned import token_rewards
 from .settings import FREE, TrainSettings, read_settings
-from .types import Item, Objective, Pair
+from .token_rewards import token_rewards
+from .types import Item, Objective, Pair, longest, members, rows_of
 
 _ATTACHED = (
     ("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures"), ("return", "returns"),

@@ -1,34 +1,36 @@
-"""Items to tensors: padded or packed, and which items share a forward pass.
+"""Items to tensors: optimizer steps, forward passes, and padded or packed batches.
 
-Padded: one row per line, aligned at the left, with an attention mask. Packed: as many rows end to end in a line as fit
-beside the longest, with position ids that start again at 0 with every row; given those and no attention mask,
-transformers (5.23, with sdpa or eager attention) lets no token see another row. Flash attention looks at position ids
-in a batch of one line only, so it is told where rows begin (`cu_seq_lens`); other kernels are refused (`checks.py`).
-Lines are no longer than the longest row because sdpa and eager attention compute all of a line's pairs. Either way
-objectives get the same (R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is
-told by the rows' own fields, never by its id.
+Padded: one row per line, left-aligned, with an attention mask. Packed: as many rows end to end in a line as fit beside
+the longest, with position ids that restart at 0 with every row; given these and no attention mask, transformers (5.23,
+with sdpa or eager attention) keeps rows apart. Flash attention reads position ids only in a batch of one line, so it also
+gets the row boundaries (`cu_seq_lens`); other kernels are refused (`checks.py`). Lines are no longer than the longest row
+because sdpa and eager attention compute all pairs of a line. Objectives see the same (R, T) tensors either way and know
+nothing of packing. Agent tokens and padding are marked by fields of the rows, never by token ids.
 
-A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
-filled in from the longest. That never changes which items an optimizer step holds.
+`Order` shuffles the items anew every epoch from the seed and cuts them into optimizer steps. `divide` cuts a step into
+forward passes so that rows of similar length meet: items are sorted by their longest row and filled in from the longest.
+This never changes which items an optimizer step holds.
 
 Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from sonde.core.errors import UserError
+from sonde.core.seeding import Rng, derive
 
-from .earned import in_order, token_rewards
-from .types import Batch, Item, Need, Pair, Row, Sample
+from .token_rewards import in_order, token_rewards
+from .types import Batch, Item, Need, Row, Sample, longest, members, rows_of
 
 Tensors = dict[str, Any]
 """What one forward pass and its objective need, by name: tensors, and `n_samples`. Trainer moves it between devices."""
@@ -45,16 +47,6 @@ _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
 _ATTACHED = tuple(name for name, _, _ in _STREAMS.values())
 _SOME = ("reward_RT", "nth_RT", "cut_S", "shown_S")
 """What is there where it is asked for, or where there is such a sample."""
-
-
-def members(item: Item) -> tuple[Sample, ...]:
-    """The samples of an item: itself, or chosen and rejected."""
-    return tuple(item) if isinstance(item, Pair) else (item,)
-
-
-def rows_of(items: Iterable[Item]) -> list[Row]:
-    """All rows, in the order in which `collate` has them."""
-    return [row for item in items for sample in members(item) for row in sample.rows]
 
 
 def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
@@ -249,6 +241,28 @@ def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, p
     return passes
 
 
-def longest(item: Item) -> int:
-    """Tokens in the longest row of an item."""
-    return max((len(row) for row in chain.from_iterable(sample.rows for sample in members(item))), default=0)
+class Order:
+    """Which items make each optimizer step of an epoch: a seeded shuffle in mini-batches, the last maybe small."""
+
+    def __init__(self, n: int, batch_size: int, seed: int, *, shuffle: bool = True) -> None:
+        self.n, self.batch_size, self.seed, self.shuffle, self.epoch = n, batch_size, seed, shuffle, 0
+
+    def __len__(self) -> int:
+        return math.ceil(self.n / self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = list(range(self.n))
+        if self.shuffle:
+            Rng(derive(self.seed, "train", "order"), self.epoch).shuffle(order)
+        for start in range(0, self.n, self.batch_size):
+            yield order[start : start + self.batch_size]
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+
+class Loader(DataLoader[Any]):
+    """Yields lists of numbers of items; Trainer tells it the epoch."""
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]

@@ -1,23 +1,41 @@
-"""Credit: from rewards per turn to an advantage per token. Pure functions; numpy only.
+"""Credit assignment: rewards per turn to advantages per token. Pure functions, numpy only.
 
     rewards = {group: [mix(named_rewards(t)) for t in trajectories] for group, trajectories in groups.items()}
     advantages = ReturnToGo()(rewards)                        # per group, trajectory and turn
     sample = with_advantages(sample, advantages[sample.group][i])
 
-Every way of giving credit is an `Estimator`: a function of the rewards per turn of all trajectories, grouped by world,
-that returns an advantage per turn in the same arrangement. `GroupRelative` judges whole trajectories; per turn, take
-`ReturnToGo`. `TurnWise` is what ΔBelief-RL does.
+An `Estimator` maps the rewards per turn of all trajectories, grouped by world, to advantages per turn in the same
+arrangement. `GroupRelative` credits whole trajectories; for credit per turn use `ReturnToGo`. `TurnWise` is the
+estimator of ΔBelief-RL. `GAE` needs a critic: it returns the rewards unchanged, and advantages and returns of the agent's
+tokens follow from the value head once the episodes are played (`online.advantages`).
+
+**GAE.** With rewards r, values V of the state before each token, V' of the state before the next one (`final` after the
+last: 0 where the episode is over), a discount g and lambda l,
+
+    reward    r_t - kl (log pi_sampled(t) - log pi_ref(t))          penalty for leaving the reference, if kl is set
+    error     d_t = r_t + g V' - V
+    advantage A_t = d_t + g l A_{t+1}
+    return    A_t + V_t, before advantages are whitened             the target of V
+
+With `level="turn"` a turn is one decision: its reward is the sum over its tokens, its value that before its first token,
+and all its tokens share advantage and return. With the values of the policy both levels give its gradient, and with
+lambda 1 they do so whatever the values (rows `gae` below). A critic over tokens has to learn values in the middle of
+words; one over turns has fewer to learn, and cannot say which word of a turn was good.
 
 Sources: returns and GAE, Schulman et al. (2016); GRPO, DeepSeekMath (arXiv 2402.03300), equation 3 with the standard
 deviation of n - 1; no scaling, Dr. GRPO (arXiv 2503.20783); leave-one-out baseline, RLOO (arXiv 2402.14740); groups
-without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F.
+without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F. GAE over
+action tokens, across what the environment says, whitened over everything played: LMRL-Gym (Abdulhai et al. 2023),
+appendix E and its code. The KL penalty and its controller: Ziegler et al. (2019); after a rollout of n episodes with mean
+divergence D, kl *= 1 + clip(D / target - 1, -.2, .2) n / horizon. Departure: there D is a sum over an answer; here it is
+per agent token, since games differ in length.
 
 **Bias**, enumerated in `tests/train/test_credit_bias.py` on two problems of two decisions each, for groups of 4. In the
-first, stopping at once earns 1, stopping then 0, and not stopping 3; in the second, whoever asks earns a part of what
-they learn at once and pays for every turn, and one question is worth its turn but not two. The gradients are (0.026,
-0.190) and (0.018, -0.010). For each problem: the expected estimate, its angle to the gradient in degrees, and what it
-pays for a turn, that is the c for which it has the direction of the gradient of return + c turns (-: it is opposed to
-all of these). Equation 3: the outcome of the game is in the reward of every turn.
+first problem stopping at once earns 1, stopping after one step 0, and not stopping 3. In the second, an agent that asks
+earns part of what it learns at once and pays for every turn; one question is worth its turn, two are not. The gradients
+are (0.026, 0.190) and (0.018, -0.010). For each problem the table gives the expected estimate, its angle to the gradient
+in degrees, and the price it puts on a turn: the c for which it has the direction of the gradient of return + c turns (-:
+it opposes all of these). Equation 3: the outcome of the game is part of the reward of every turn.
 
 | estimator | settings | two decisions | angle | pays | asking | angle | pays |
 |---|---|---|---|---|---|---|---|
@@ -35,26 +53,30 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
 | gae | values of the policy | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
 | gae | values 0 | (0.015, 0.190) | 3 | -0.057 | (0.012, -0.012) | 13 | -0.014 |
 
-- A baseline made of the others alone is independent of what the trajectory did, so it cannot turn the gradient, however
-  the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. On both problems `ReturnToGo` varies
-  least of those compared; which does depends on the problem. With a trajectory's own reward in the mean, the estimate
-  is (n - 1) / n as long.
-- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few are left to compare with.
-- `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put
-  on the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes
-  to favour long games where turns cost, and short ones where they earn. Beyond it: a turn answers for no later one
-  (as earned, it points away from asking) unless equation 3 has it answer for the outcome; and later turns count less,
-  as fewer reach them. Without a scale it is then near the gradient, and with the zeros of the published padding nearer
-  in one problem and further in the other; with a scale it charges for turns in both.
+- A baseline made only of the other trajectories is independent of what the trajectory did, so it cannot turn the gradient,
+  however the others end: `ReturnToGo`, and trajectory-level credit with leave-one-out. On both problems `ReturnToGo`
+  varies least of those compared; in general that depends on the problem. With a trajectory's own reward in the mean, the
+  estimate is (n - 1) / n as long.
+- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few trajectories are left to compare.
+- `TurnWise` subtracts the mean of every turn, so what all turns cost or earn has no effect: a price of c per turn leaves the
+  estimate unchanged, which amounts to paying -c for each turn. This is how turn-wise credit comes to favour long games where
+  turns cost, and short ones where they earn. In addition, a turn answers for no later one (as earned, it points away from
+  asking) unless equation 3 makes it answer for the outcome; and later turns count less, as fewer trajectories reach them.
+  Without a scale it is then near the gradient, and with the zeros of the published padding nearer in one problem and further
+  in the other; with a scale it charges for turns in both.
 - `Progress` and `gae` are as good as the values behind their differences.
+
+**Rounding.** Equal sums computed in another order may differ. A sum of n numbers x is off by at most (n - 1) u sum |x|, with
+u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), so two sums that should be equal
+differ by at most twice that; smaller differences count as none.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +84,6 @@ from numpy.typing import NDArray
 from sonde.core import UserError, invalid
 from sonde.core.checked import Checked
 
-from .rounding import rounding_of_returns, rounding_of_scores
 from .types import Floats, Sample
 
 Values = NDArray[np.float64]
@@ -386,3 +407,105 @@ def with_advantages(sample: Sample, values: float | Sequence[float] | Values) ->
     per_row = broadcast(sample, values)
     rows = tuple(replace(row, advantages=a) for row, a in zip(sample.rows, per_row, strict=True))
     return replace(sample, rows=rows)
+
+
+TERMS = 1024
+"""So many rewards a score is taken for the sum of, where only the score is known."""
+PARTS = 16
+"""So many weighted rewards the reward of one turn is taken for the sum of."""
+_UNIT = 2.0**-53
+
+
+def rounding_of_scores(scores: NDArray[np.float64]) -> float:
+    """For sums of `TERMS` numbers of one sign: 2.3e-13 of the largest.
+
+    >>> 0.0 < abs((0.1 + 0.2) - 0.3) < rounding_of_scores(np.array([0.3])) < 1e-13
+    True
+    """
+    return 2 * TERMS * _UNIT * float(np.max(np.abs(scores), initial=0.0))
+
+
+def rounding_of_returns(rewards: Sequence[NDArray[np.float64]]) -> float:
+    """For the returns of trajectories with these rewards per turn, discounted or not, from any turn on. Rewards may
+    cancel each other; what made the reward of a single turn (`PARTS` numbers) may not."""
+    turns = max(map(len, rewards), default=0)
+    return 2 * (turns + PARTS) * _UNIT * max((float(np.abs(row).sum()) for row in rewards), default=0.0)
+
+
+class Credit(NamedTuple):
+    """Of the agent's tokens of one episode, in the order in which they were said."""
+
+    advantages: Values
+    returns: Values
+
+
+@dataclass(frozen=True, kw_only=True)
+class GAE(Checked):
+    """See the module. `discount` is `per` token of the agent's, as published, or per turn (1 within one).
+
+    `whiten`: advantages of a rollout get mean 0 and variance 1. `kl`: weight of the penalty, that at the start where
+    there is a `kl_target`. `limit`: what follows where a limit on turns ended an episode, the value of its last state
+    ("bootstrap") or nothing ("end").
+    """
+
+    called = "credit"
+
+    discount: float = 0.99
+    lam: float = 0.95
+    level: Literal["token", "turn"] = "token"
+    per: Literal["token", "turn"] = "token"
+    whiten: bool = True
+    kl: float = 0.0
+    kl_target: float | None = None
+    kl_horizon: int = 10_000
+    limit: Literal["bootstrap", "end"] = "end"
+
+    def __post_init__(self) -> None:
+        for name in ("discount", "lam"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise invalid(f"credit: {name}", getattr(self, name), "0 to 1")
+        if not 0 <= self.kl < np.inf:
+            raise invalid("credit: kl", self.kl, "a finite number >= 0")
+        if self.kl_target is not None and not (self.kl_target > 0 and self.kl > 0):
+            raise invalid("credit: kl_target", self.kl_target, "above 0, where kl is above 0 to begin with")
+        if self.kl_horizon < 1:
+            raise invalid("credit: kl_horizon", self.kl_horizon, "1 or more")
+
+    def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
+        """The rewards as they are: a critic makes advantages of them, once it has seen the episodes."""
+        return {group: [np.asarray(row, np.float64) for row in rows] for group, rows in rewards.items()}
+
+    def of(self, rewards: Values, values: Values, turns: NDArray[np.int64], final: float) -> Credit:
+        """Advantages, not whitened, and returns. All arrays have one entry per token of the agent's in order."""
+        if self.level == "turn":
+            begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
+            found = gae(
+                np.add.reduceat(rewards, begins), values[begins], discount=self.discount, lam=self.lam, bootstrap=final
+            )
+            lengths = np.diff(np.append(begins, len(rewards)))
+            return Credit(np.repeat(found, lengths), np.repeat(found + values[begins], lengths))
+        step = np.full(len(rewards), self.discount)
+        if self.per == "turn":
+            step[:-1][turns[1:] == turns[:-1]] = 1.0
+        errors = rewards + step * np.append(values[1:], final) - values
+        advantages, following = np.empty_like(errors), 0.0
+        for t in reversed(range(len(errors))):
+            advantages[t] = following = errors[t] + step[t] * self.lam * following
+        return Credit(advantages, advantages + values)
+
+    def weight_after(self, weight: float, divergence: float, episodes: int) -> float:
+        """The weight of the penalty after a rollout with this divergence per token."""
+        if self.kl_target is None:
+            return weight
+        error = min(max(divergence / self.kl_target - 1, -0.2), 0.2)
+        return weight * (1 + error * episodes / self.kl_horizon)
+
+
+ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
+    "group_relative": GroupRelative,
+    "return_to_go": ReturnToGo,
+    "turn_wise": TurnWise,
+    "progress": Progress,
+    "gae": GAE,
+}
+"""What settings can name."""

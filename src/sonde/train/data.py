@@ -1,15 +1,22 @@
-"""From trajectories to rows of tokens: what was sampled is what is trained, token for token; no text is encoded here.
+"""Trajectories to rows of token ids. What was sampled is trained token for token.
 
-The calls of a seat are a chain (`core.types.Completion`): each prompt is the first `shared` tokens of the call before
-it and something new. A call whose prompt is the whole of that call, prompt and completion, goes on in the same row.
-Any other one (a template that drops what was thought, a rendered history, a window of turns, a sub-call with a
-conversation of its own) begins a new row, whose earlier tokens are context only, and is counted as `forked`. So every
-sampled token is an agent token of exactly one row. An answer that the token limit cut has no end token; the one that
-the template puts after it is not the agent's.
+**Recorded ids.** The completions of a seat form a chain (`core.types.Completion`): each prompt consists of the first
+`shared` tokens of the previous call plus new ones. A call whose prompt contains the previous call in full, prompt and
+completion, continues the same row. Any other call (a template that drops earlier reasoning, a rendered history, a window
+of turns, a sub-call with its own conversation) starts a new row, whose earlier tokens are context only; it is counted as
+`forked`. Every sampled token is therefore an agent token of exactly one row. An answer cut by the token limit has no end
+token; the one that the template appends is not the agent's.
 
-Source: the trap this avoids, training on text encoded again, is PAPRIKA's (its code finds the agent's spans by search
-and skips those it misses) and many frameworks'. Limits on length: PAPRIKA (arXiv 2502.17543), appendix C, 12,000 tokens
-for SFT and 8,192 for RPO. One question per sample: Delta-Belief-RL, appendix E.2.
+**No recorded ids** (a program, a person, an endpoint, another model). `as_sampled` replays the episode act by act. At
+each act the prompt is the one `policy` would build for that view, and the text is encoded and terminated as the model
+would have sampled it; later prompts contain these very ids. This is the path of live sampling (`agents.llm`,
+`models.chat`), so a trajectory recorded by a live model keeps its ids wherever the model produced the tokens that the
+tokenizer gives its text. There are no log-probabilities then; objectives that need them refuse such rows.
+
+Sources: training on re-encoded text is a trap in PAPRIKA's code (it searches for the agent's spans and skips those it
+misses) and in many frameworks; this module avoids it. Length limits: PAPRIKA (arXiv 2502.17543), appendix C, 12,000
+tokens for SFT and 8,192 for RPO. Training on a teacher's play: PAPRIKA, section 3.2. One question per sample:
+Delta-Belief-RL, appendix E.2. `as_sampled`: ours.
 """
 
 from __future__ import annotations
@@ -17,9 +24,25 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
-from sonde.core import AGENT, Act, Completion, Trajectory, UserError, invalid, unknown
+from sonde.agents.llm import LLM
+from sonde.core import (
+    AGENT,
+    Act,
+    Action,
+    Completion,
+    Episode,
+    Message,
+    Trajectory,
+    Usage,
+    UserError,
+    build_recorded,
+    invalid,
+    unknown,
+)
+from sonde.models.chat import Chat
+from sonde.models.reasoning import split_completion
 
 from .types import Floats, Pair, Row, Sample
 
@@ -326,3 +349,58 @@ def _temperature(c: Completion) -> float:
 
 def _unknown(n: int) -> Floats:
     return array("f", [math.nan]) * n
+
+
+def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
+    """The same trajectory, with the completions that `policy` would have recorded had its model said these texts.
+
+    `chat` is the tokenizer and template of the model to be trained. Where an act has one completion that led to its
+    text (an endpoint's, say), the model said all of it, reasoning included, and was cut where that was cut; otherwise
+    it said the act's text. Reasoning that an endpoint returned apart from its text is not part of what is said. A text
+    that the tokenizer does not give back is an error.
+    """
+    env = build_recorded(trajectory.env)
+    Episode.replay(env, trajectory)
+    ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+    for act in trajectory.acts:
+        action = act.action
+        if act.seat == AGENT:
+            said = _said(action)
+            try:
+                completion = spoken(chat, policy.prompt(ep.view()), said.text, said.finish)
+            except UserError as e:
+                raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
+            thought = replace(completion, reasoning=split_completion(said)[0].reasoning, open_mark=said.open_mark)
+            action = Action(action.text, action.memory, (thought,))
+        ep = ep.step(action)
+    return replace(trajectory, turns=ep.turns)
+
+
+def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
+    """The completion that a model would have recorded, had it said `text` to these messages: the ids that the template
+    has there (`Chat.encode_reply`)."""
+    prompt = chat.prompt(messages)
+    reply = chat.encode_reply(messages, text, cut=finish == "length")
+    return Completion(
+        text=reply.text,
+        ids=reply.ids,
+        prompt_ids=prompt.ids[prompt.shared :],
+        shared=prompt.shared,
+        finish="length" if finish == "length" else "stop",
+        model=chat.label,
+        usage=Usage(len(prompt.ids), len(reply.ids)),
+    )
+
+
+def end_of_message(chat: Chat) -> int:
+    """The id that ends an assistant message: what the template puts there, else the tokenizer's end of text."""
+    return chat.end
+
+
+def _said(action: Action) -> Completion:
+    """What the model said in this act, without what an endpoint told apart from it."""
+    if len(action.completions) == 1:
+        (c,) = action.completions
+        if split_completion(c)[1] == action.text:
+            return replace(c, reasoning="")
+    return Completion(text=action.text)

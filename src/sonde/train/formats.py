@@ -39,8 +39,7 @@ from sonde.core import (
 )
 from sonde.models.chat import Chat
 
-from .data import chained
-from .tokenise import spoken
+from .data import chained, spoken
 from .types import Pair, Row, Sample
 
 Columns = dict[str, Any]

@@ -1,19 +1,19 @@
-"""From a model's name to a trained model in one call: from recorded episodes, or from episodes played on the way.
+"""Train a model by name in one call: on recorded episodes (`learn`) or while it plays (`learn_online`).
 
     learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
-Supervised objectives get PAPRIKA's successes, or a share of all episodes (`Learning.share`), preference objectives its
-pairs (`selection.py`); `kto` and `rwr` need no pairs and get every episode that ended by the rules of its game; `mc`
-and `ilql` get those that broke the format too. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3; LMRL-Gym
-(Abdulhai et al. 2023), section 5.
+Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
+objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the rules
+of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and
+3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -21,72 +21,47 @@ import orjson
 
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
-from sonde.core.checked import Checked
 from sonde.core.extras import need
 from sonde.core.folders import write_atomically
 from sonde.core.types import Json
 from sonde.models.chat import Chat
 from sonde.models.hf import HF
-from sonde.models.hub import load_tokenizer, loading, locate
-from sonde.models.quiet import no_bars
 from sonde.models.weights import weights_of
 
-from .algos import found, learning_from
-from .algos import objective as objective_of
-from .data import RowReport, has_ids, pair_samples, samples
-from .folder import DATA, check_free, check_origin, discard_training, locked
-from .selection import Counts, PairRule, SFTRule, ShareRule, best_share, failure, pairs, sft_set
+from .data import RowReport, as_sampled, has_ids, pair_samples, samples
+from .objectives import found, learning_from
+from .objectives import objective as objective_of
+from .presets import list_overrides
+from .provenance import check_origin
+from .selection import (
+    Counts,
+    PairRule,
+    SFTRule,
+    ShareRule,
+    best_share,
+    by_world,
+    ended,
+    failure,
+    pairs,
+    sft_set,
+    success,
+)
 from .settings import TrainSettings
-from .tokenise import as_sampled
-from .trials import by_world, ended, success
+from .training import NEEDED, Learning, Training
+from .training_folder import DATA, check_free, discard_training, locked
 from .types import Item, Learns, Sample
 
 if TYPE_CHECKING:
     from sonde.models.tokens import TokenEndpoint
 
-    from .gather import Game
-    from .presets import Training
+    from .collect import Game
     from .trainer import SondeTrainer, TrainResult
 
 POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
 """What objectives learn from after which the model itself plays otherwise; `values` are for decoding
 (`models.heads`)."""
-NEEDED = ("torch", "transformers", "accelerate")
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Learning(Checked):
-    """How recorded episodes become items.
-
-    `sft` and `pairs` are the rules of selection; `share`, where it is given, is in place of `sft`. `encode`: encode the
-    texts again although token ids were recorded
-    (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
-    `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
-    `template`, the arguments of its chat template; used where texts are encoded.
-    """
-
-    called = "learning"
-
-    sft: SFTRule = field(default_factory=SFTRule)
-    pairs: PairRule = field(default_factory=PairRule)
-    share: ShareRule | None = None
-    encode: bool = False
-    by_turn: bool = False
-    context: str = "full"
-    system: str = ""
-    examples: int = 0
-    answer_only: bool = False
-    keep_thinking: bool = False
-    template: Mapping[str, Json] = EMPTY
-    seed: int = 0
-
-    def to_json(self) -> dict[str, Json]:
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        share = None if self.share is None else asdict(self.share)
-        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
-        return {**plain, **rules, "template": dict(self.template)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,23 +74,6 @@ class Data:
 
     def to_json(self) -> dict[str, Json]:
         return {"items": len(self.items), "selected": dict(self.counts), "rows": self.rows.to_json()}
-
-
-def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
-    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
-    module remembers the format that it is stored in, in which it is saved again (`train.saved`)."""
-    need("training", *NEEDED)
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    from .saved import mark, stored_dtype
-
-    source = locate(name, revision)
-    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    tokenizer = load_tokenizer(name, source, revision=revision)
-    with loading(name), no_bars():
-        stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
-        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-    return mark(model, stored), tokenizer
 
 
 def prepare(
@@ -219,7 +177,8 @@ def learn(
     holds one is refused otherwise, and so is one that another training is writing to.
     """
     need("training", *NEEDED)
-    from .reference import Compared
+    from .logprobs import Compared
+    from .model_io import load_model
     from .trainer import SondeTrainer
 
     settings, learning = training.settings, training.learning
@@ -240,7 +199,7 @@ def learn(
 
 def _told(training: Training) -> dict[str, Json]:
     """What a training is, for its folder."""
-    named = {"preset": training.preset, "overridden": training.overridden()} if training.preset else {}
+    named = {"preset": training.preset, "overridden": list_overrides(training)} if training.preset else {}
     return {"objective": training.objective, "options": dict(training.options), **named}
 
 
@@ -282,7 +241,8 @@ def learn_online(
     (`objective.bc` of ppo), shown to the model as it sees its own; `server` (`models:vllm`, `models:sglang`) plays with
     the weights that it is given (`train.player`); the rest is as in `learn`."""
     need("training", *NEEDED)
-    from .online import OnlineTrainer
+    from .model_io import load_model
+    from .online.trainer import OnlineTrainer
 
     made, settings = objective_of(training.objective, **training.options), training.settings
     with _claimed(settings, resume=resume, fresh=fresh) as folder:

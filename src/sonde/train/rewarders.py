@@ -1,25 +1,46 @@
-"""Rewards that need more than what is on the record: the environment's exact filter, or a model asked what it believes.
+"""Rewards that need the environment's exact filter or a model's stated beliefs, and the shaping of gains.
 
     online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
 
-A `Rewarder` measures something of the episodes just played, before credit is given, and turns it into arrays by name,
-one number per turn, for the mix. What is measured is kept beside episodes that are kept, so that they can be credited
-again without a model (`recredit.py`).
+A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn, for
+the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
+(`online.episode_log`).
 
-`BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
-1), asked of the weights as they are now (as the paper), as they were at the start (its option `ref`), or as a moving
-average over rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits, which ΔBelief is an estimate
-of where the model believes as it should. Gains may be shaped (`shaping.py`). The turn that wins carries none, as
-published; that it did win is what the outcome's reward says.
+`BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation 1),
+under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over rollouts
+(its EMA adapter, .95). `ExactGain`: what the same turn told in bits; ΔBelief estimates it where the model believes what
+it should. The winning turn carries no gain, as published; the outcome's reward accounts for it.
+
+**Shaping** turns gains per turn into rewards:
+
+    shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
+
+A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping. Several
+shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies none.
+
+| name | the gain x of a turn becomes |
+|---|---|
+| `relu` | max(x, 0): the paper's choice |
+| `tanh` | tanh(tau x) |
+| `sigmoid` | 1 / (1 + exp(-x)) |
+| `min_max` | x, at least -2 and at most 2 (`clip`) |
+| `group_centring` | x less the mean of the group's gains on that turn |
+| `group_std` | x over their standard deviation (of n), which is at least 1e-8 |
+| `group_min_max` | (max(x, 0) - least) / (most - least + 1e-8), of the group on that turn, likewise at least 0 |
+| `episode_centring` | x less the mean of the game's gains |
+
+Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure: in
+the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill missing
+gains with 0, so that a sigmoid pays .5 for the winning turn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,7 +53,88 @@ from sonde.elicit import Elicitation, Elicited, ask, elicit
 from sonde.scoring import as_assumed
 
 from .credit import Values
-from .shaping import check_shaping, shaped
+
+K = TypeVar("K")
+LEAST = 1e-8
+"""Of what is divided by."""
+
+
+def relu(gains: Values) -> Values:
+    return np.maximum(gains, 0.0)
+
+
+def tanh(gains: Values, tau: float = 1.0) -> Values:
+    return np.tanh(tau * gains)
+
+
+def sigmoid(gains: Values) -> Values:
+    return 0.5 * (1.0 + np.tanh(0.5 * gains))
+
+
+def min_max(gains: Values, clip: tuple[float, float] = (-2.0, 2.0)) -> Values:
+    return np.clip(gains, *clip)
+
+
+def episode_centring(gains: Values) -> Values:
+    """NaN is no part of the mean, here and below, and stays."""
+    there = gains[~np.isnan(gains)]
+    return gains - there.mean() if len(there) else gains
+
+
+def group_centring(gains: Sequence[Values]) -> list[Values]:
+    return _by_turn(gains, lambda there: there - there.mean())
+
+
+def group_std(gains: Sequence[Values]) -> list[Values]:
+    """Where a game is alone on a turn, its gain stays as it is, as in the paper's code."""
+    return _by_turn(gains, lambda there: there / max(there.std(), LEAST) if len(there) > 1 else there)
+
+
+def group_min_max(gains: Sequence[Values]) -> list[Values]:
+    return _by_turn([relu(g) for g in gains], lambda there: (there - there.min()) / (np.ptp(there) + LEAST))
+
+
+def _by_turn(gains: Sequence[Values], change: Callable[[Values], Values]) -> list[Values]:
+    out = [np.array(g, np.float64) for g in gains]
+    for t in range(max(map(len, out), default=0)):
+        there = [g for g in out if len(g) > t and not np.isnan(g[t])]
+        if there:
+            for g, value in zip(there, change(np.array([g[t] for g in there])), strict=True):
+                g[t] = value
+    return out
+
+
+SHAPINGS = ("relu", "tanh", "sigmoid", "min_max", "group_centring", "group_std", "group_min_max", "episode_centring")
+
+
+def check_shaping(field: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in SHAPINGS:
+            raise unknown(field, name, SHAPINGS)
+
+
+def shaped(
+    gains: Mapping[K, Sequence[Values]],
+    names: Sequence[str],
+    *,
+    tau: float = 1.0,
+    clip: tuple[float, float] = (-2.0, 2.0),
+) -> dict[K, list[Values]]:
+    """The gains of groups of games after these shapings, in order; 0 where there is none."""
+    check_shaping("shaping", names)
+    games: dict[str, Callable[[Values], Values]] = {
+        "relu": relu, "sigmoid": sigmoid, "episode_centring": episode_centring,
+        "tanh": lambda g: tanh(g, tau), "min_max": lambda g: min_max(g, clip),
+    }  # fmt: skip
+    groups = {"group_centring": group_centring, "group_std": group_std, "group_min_max": group_min_max}
+    out: dict[K, list[Values]] = {}
+    for key, rows in gains.items():
+        now = [np.asarray(row, np.float64) for row in rows]
+        for name in names:
+            now = groups[name](now) if name in groups else [games[name](row) for row in now]
+        out[key] = [np.nan_to_num(row, nan=0.0) for row in now]
+    return out
+
 
 Weights = Literal["current", "start", "average"]
 """Of the model that plays: as they are, as they were when training began, or their moving average over rollouts."""

@@ -1,32 +1,134 @@
-"""What is worth learning from: which trajectories supervised training gets, and which pairs preference training gets.
+"""Select what to learn from: trajectories for supervised training, pairs for preference training, and a summary table.
 
-Source: PAPRIKA (arXiv 2502.17543), section 3.2 and appendix C. Trajectories of one task in one world are compared, and
-fewer turns are better. *SFT*: the successes with distinct numbers of turns. *Pairs*: the success in fewest turns over
-one drawn at random from those that are clearly lower, failures and successes that took many more turns; one pair per
-task, because more of them made the likelihood of the chosen fall. Episodes that the world failed are never used, nor
-are those that ended because an answer could not be read (the paper filters them away; `negatives` can admit them).
+Trajectories of one task in one world are compared; fewer turns are better. *SFT*: the successes with distinct numbers of
+turns. *Pairs*: the success with the fewest turns against one drawn at random from the clearly worse trajectories, which
+are failures and successes that took many more turns; one pair per task, because more of them lowered the likelihood of
+the chosen one. Episodes that failed for outside reasons are never used, nor are those that ended with an unreadable
+answer (the paper filters them out; `negatives` can admit them).
 
-Departures, each undone by `as_published=True`. A game that was lost by its rules (a mine, a wrong accusation) is a
-legitimate negative; the paper's code drops it, because its judge calls the end invalid. A trajectory is never paired
-with itself; that code pairs the best with itself where nothing lower exists. How many more turns are many depends on
-the environment (`trials.PAPRIKA`); its scripts ask for 20, so that only failures qualify. In best-arm identification
-every game takes the same turns; that code counts the pulls that paid instead, which prefers luck to identification. In
-minesweeper, where the first reveal decides where mines lie, both of a pair must begin with the same reveal; the paper
-says that its pairs should have been filtered so.
+Departures, each undone by `as_published=True`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
+negative; the paper's code drops it, because its judge calls the end invalid. A trajectory is never paired with itself;
+that code pairs the best with itself where nothing lower exists. How many more turns count as many depends on the
+environment (`PAPRIKA`); its scripts ask for 20, so that only failures qualify. In best-arm identification every game
+takes the same number of turns; that code counts the pulls that paid instead, which prefers luck to identification. In
+minesweeper, where the first reveal decides where the mines lie, both games of a pair must begin with the same reveal; the
+paper says that its pairs should have been filtered this way.
+
+`statistics` is the paper's table 4 (best of k, SFT trajectories and pairs per task group), plus tasks, trajectories,
+success rate and mean turns and tokens (ours), grouped by environment or by any tag.
+
+Source: PAPRIKA (arXiv 2502.17543), section 3.2, appendix C and table 4, and the defaults of its code.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, get_args
+from statistics import fmean
+from typing import Any, NamedTuple, cast, get_args
 
-from sonde.core import Rng, Trajectory, invalid
+from sonde.core import AGENT, Frozen, Rng, Trajectory, UserError, invalid
 from sonde.core.checked import Checked
 from sonde.core.types import Kind
 
-from .trials import FIRST_MOVES, PUBLISHED_SLOWER, by_world, cost, ended, first_move, limits, score, success, tokens
+from .data import has_ids, rows
+
+
+class Limits(NamedTuple):
+    """What differs between environments: `slower`, how many more turns make a success clearly worse, and `samples`, how
+    many trajectories are sampled per task."""
+
+    slower: int = 4
+    samples: int = 20
+
+
+PAPRIKA: Mapping[str, Limits] = Frozen(
+    twenty_questions=Limits(4),
+    guess_my_city=Limits(4),
+    customer_service=Limits(4),
+    murder_mystery=Limits(4),
+    wordle=Limits(2),
+    cellular_automata=Limits(2),
+    mastermind=Limits(3, 100),
+    battleship=Limits(4),
+    minesweeper=Limits(4),
+    best_arm=Limits(4),
+)
+"""PAPRIKA's task groups. Samples per task: appendix C. Turns: the default of its code, 4, for games of 20 turns; for
+shorter games a fifth of their turns, rounded up, which is ours. Other environments get `Limits()`."""
+
+PUBLISHED_SLOWER = 20
+"""The number of turns in the paper's scripts, the length of its longest games: no success is ever slow enough."""
+
+FirstMove = Callable[[Trajectory], Hashable]
+
+
+def limits(env: str) -> Limits:
+    """The limits of an environment."""
+    return PAPRIKA.get(env, Limits())
+
+
+def success(t: Trajectory) -> bool:
+    """Whether the game was won, and no judge says otherwise."""
+    return t.outcome is not None and t.outcome.success
+
+
+def ended(t: Trajectory) -> bool:
+    """Whether the game came to an end of its own, rather than failing or being cut off by the world."""
+    return t.outcome is not None and t.outcome.kind != "error"
+
+
+def score(t: Trajectory) -> float:
+    """The return: all that the agent earned."""
+    parts = [act.rewards.get(AGENT, 0.0) for act in t.opening] + [turn.rewards.get(AGENT, 0.0) for turn in t.turns]
+    return math.fsum(parts)
+
+
+def cost(t: Trajectory, as_published: bool = False) -> float:
+    """What there should be little of: turns; in the paper's best-arm identification, minus the pulls that paid."""
+    if as_published and t.task.env == "best_arm":
+        return -sum(float(turn.info.get("reward", 0)) for turn in t.turns)
+    return len(t.turns)
+
+
+def tokens(t: Trajectory) -> int:
+    """Tokens of the longest row, which limits on length are about."""
+    if not has_ids(t):
+        raise UserError(
+            f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
+            "what sonde.train.tokenise.as_sampled makes of it"
+        )
+    return max(len(row) for row in rows(t))
+
+
+def by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
+    """Trajectories by group, that is one task in one world, in the order in which they come."""
+    found: dict[str, list[Trajectory]] = {}
+    for t in trajectories:
+        found.setdefault(t.group, []).append(t)
+    return found
+
+
+def first_reveal(t: Trajectory) -> Hashable:
+    """Minesweeper: the first cell that was opened; None if none was."""
+    opened = (turn.info.get("cell") for turn in t.turns if turn.info.get("result") in ("safe", "mine", "win"))
+    cell = next(opened, None)
+    return None if cell is None else tuple(cast("Sequence[int]", cell))
+
+
+FIRST_MOVES: Mapping[str, FirstMove] = Frozen[FirstMove](minesweeper=first_reveal)
+"""Environments whose worlds depend on the first move, and what it was."""
+
+
+def first_move(env: str, asked: Collection[str]) -> FirstMove:
+    """How a game began, where the environment is among those `asked` about; otherwise all games begin alike."""
+    return FIRST_MOVES[env] if env in asked else _alike
+
+
+def _alike(t: Trajectory) -> Hashable:
+    return None
+
 
 # --- supervised ------------------------------------------------------------------------------------------------------
 
@@ -263,3 +365,109 @@ def _successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajecto
 def _check(name: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
         raise invalid(name, value, f"{least} or more")
+
+
+TOTAL = "total"
+HEADINGS: Mapping[str, str] = {
+    "name": "group",
+    "tasks": "tasks",
+    "trajectories": "trajectories",
+    "failed": "failed",
+    "success": "success",
+    "best_of_k": "best of k",
+    "sft": "SFT trajectories",
+    "pairs": "pairs",
+    "turns": "turns",
+    "tokens": "tokens",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the table.
+
+    `tasks` are counted per world, `failed` episodes (by the world's fault, or never ended) are in no rate or mean.
+    `success` is the share of episodes, `best_of_k` that of tasks with a success. `sft` and `pairs` count what the rules
+    select. `turns` and `tokens` are means per episode, the latter over those that carry token ids, all rows together;
+    None where there is nothing to average.
+    """
+
+    name: str
+    tasks: int
+    trajectories: int
+    failed: int
+    success: float | None
+    best_of_k: float | None
+    sft: int
+    pairs: int
+    turns: float | None
+    tokens: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def cells(self) -> tuple[str, ...]:
+        """The line as text, in the order of `HEADINGS`."""
+        shown = {**self.to_json(), "success": _percent(self.success), "best_of_k": _percent(self.best_of_k)}
+        shown |= {"turns": _mean(self.turns), "tokens": _mean(self.tokens)}
+        return tuple(f"{v:,}" if isinstance(v, int) else str(v) for v in (shown[h] for h in HEADINGS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """The table: one line per group, and all together."""
+
+    lines: tuple[Line, ...]
+    total: Line
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lines": [line.to_json() for line in self.lines], TOTAL: self.total.to_json()}
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Headings, lines and total as text."""
+        return [tuple(HEADINGS.values()), *(line.cells() for line in (*self.lines, self.total))]
+
+
+def statistics(
+    trajectories: Iterable[Trajectory],
+    sft: SFTRule | None = None,
+    pair: PairRule | None = None,
+    *,
+    by: str = "env",
+) -> Statistics:
+    """The table of these trajectories under these rules, by environment or by a tag of the tasks."""
+    found = list(trajectories)
+    groups: dict[str, list[Trajectory]] = {}
+    for t in found:
+        groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
+    lines = tuple(_line(name, group, sft, pair) for name, group in groups.items())
+    return Statistics(lines=lines, total=_line(TOTAL, found, sft, pair))
+
+
+def _line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> Line:
+    whole = [t for t in trajectories if ended(t)]
+    solved = [any(map(success, group)) for group in by_world(whole).values()]
+    return Line(
+        name=name,
+        tasks=len(by_world(trajectories)),
+        trajectories=len(trajectories),
+        failed=len(trajectories) - len(whole),
+        success=_average([float(success(t)) for t in whole]),
+        best_of_k=_average([float(s) for s in solved]),
+        sft=len(sft_set(trajectories, sft).trajectories),
+        pairs=len(pairs(trajectories, pair).pairs),
+        turns=_average([float(len(t.turns)) for t in whole]),
+        tokens=_average([float(sum(map(len, rows(t)))) for t in whole if has_ids(t)]),
+    )
+
+
+def _average(values: list[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _percent(value: float | None) -> str:
+    return "n/a" if value is None else f"{100 * value:.1f}%"
+
+
+def _mean(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:,.1f}"

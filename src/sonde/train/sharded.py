@@ -37,7 +37,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from sonde.core.errors import StoreError, UserError, invalid
 
-from .lora import has_adapter
+from .model_io import has_adapter
 from .settings import TrainSettings
 
 

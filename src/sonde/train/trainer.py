@@ -1,26 +1,26 @@
-"""The only trainer: any objective on any causal language model of transformers, by `transformers.Trainer`.
+"""The trainer for recorded items: any objective on any causal language model of transformers, by `transformers.Trainer`.
 
-Trainer brings processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
-used. It is told that a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples`
-turns this process's share of them into forward passes, and `training_step` runs these, so accumulation follows from the
-lengths of rows and may differ from step to step.
+Trainer provides processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
+used. For it, a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples` turns this
+process's share of them into forward passes, and `training_step` runs these. Accumulation thus follows from the lengths of
+rows and may differ from step to step.
 
-The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all
-of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`), DDP, FSDP and DeepSpeed
-average gradients over processes, and the logged loss is averaged likewise: so every pass returns `total * processes /
-units`, and sums of passes averaged over processes are right for gradients and for the log.
+The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all of
+them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`); DDP, FSDP and DeepSpeed average
+gradients over processes, and the logged loss is averaged likewise. Every pass therefore returns `total * processes / units`,
+and sums of passes averaged over processes are right for gradients and for the log.
 
-Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of
-passes (a process without items runs a silent one). DeepSpeed: `accelerate launch --config_file`; leave
-`gradient_accumulation_steps` at 1 and `gradient_clipping` to "auto"; with ZeRO stage 2 or more every pass reduces.
-Tested: DDP and FSDP2 with two gloo processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and
-DeepSpeed.
-The process's global generators are as they were after training. Source: ours.
+Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of passes
+(one without items runs an empty pass). DeepSpeed: `accelerate launch --config_file`; leave `gradient_accumulation_steps` at
+1 and `gradient_clipping` at "auto"; with ZeRO stage 2 or more every pass reduces. Tested: DDP and FSDP2 with two gloo
+processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and DeepSpeed.
+The process's global random generators are restored after training. Source: ours.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -28,11 +28,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
@@ -41,30 +42,45 @@ from sonde.models.heads import Heads, put_on
 from sonde.models.quiet import no_bars
 from sonde.models.saving import saving
 
-from . import lora
-from .arguments import arguments, own_generators, pad_id
-from .checkpoints import damaged, is_complete, last_checkpoint, restoring
+from .callbacks import FollowTargets, LogLastStep
 from .checks import check_items, check_packing, check_reports, check_resume
-from .collate import Tensors, batch_of, collate, divide, longest, silent
-from .folder import (
+from .collate import Loader, Order, Tensors, batch_of, collate, divide, silent
+from .logprobs import (
+    Compared,
+    Referee,
+    kept_reference,
+    read_reference,
+    said_logprobs,
+    said_values,
+    token_logprobs,
+    token_values,
+)
+from .model_io import (
+    attach_adapter,
+    base_dtype,
+    convert_folder,
+    has_adapter,
+    in_dtype,
+    merge_adapter,
+    save_folder,
+)
+from .provenance import check_origin, origin_of, write_origin
+from .settings import TrainSettings, write_settings
+from .sharded import ShardedTrainer, whole
+from .training_folder import (
     ADAPTER,
     HISTORY,
     MODEL,
     REFERENCE,
     SETTINGS,
     check_free,
-    check_origin,
+    damaged,
+    is_complete,
+    last_checkpoint,
     locked,
-    write_origin,
+    restoring,
 )
-from .logprobs import said_logprobs, said_values, token_logprobs, token_values
-from .order import Loader, Order
-from .origin import origin_of
-from .reference import Compared, Referee, kept_reference, read_reference
-from .saved import base_dtype, convert_folder, in_dtype
-from .settings import TrainSettings, write_settings
-from .sharded import ShardedTrainer, whole
-from .types import Headed, Item, Loss, Objective, units
+from .types import Headed, Item, Loss, Objective, longest, units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,24 +93,6 @@ class TrainResult:
     history: list[dict[str, float]]
     steps: int
     summary: dict[str, float]
-
-
-class _LastEntry(TrainerCallback):
-    """The history ends with the run, whatever `logging_steps` is."""
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        control.should_log |= state.global_step >= state.max_steps
-
-
-class _Follow(TrainerCallback):
-    """Slow copies of heads follow them after every so many steps."""
-
-    def __init__(self, heads: Heads) -> None:
-        self._heads = heads
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step % self._heads.spec.every == 0:
-            self._heads.follow()
 
 
 class SondeTrainer(ShardedTrainer):
@@ -121,19 +119,22 @@ class SondeTrainer(ShardedTrainer):
         check_packing(settings, model)
         check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
-        self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
+        self.compared, self.origin = (
+            compared,
+            origin_of(model, objective, self.items, None if compared is None else compared.weights),
+        )
         self._save_dtype = torch.float32 if settings.save_dtype == "float32" else base_dtype(model)
         if settings.lora is not None:
-            model = lora.attach(model, settings.lora, settings.seed, bf16=settings.bf16)
+            model = attach_adapter(model, settings.lora, settings.seed, bf16=settings.bf16)
         self.heads = self._headed(model)
-        follows = [_Follow(self.heads)] if self.heads is not None and self.heads.spec.target else []
+        follows = [FollowTargets(self.heads)] if self.heads is not None and self.heads.spec.target else []
         self.pad_id = pad_id(model, tokenizer)
         self.metrics: dict[str, list[Any]] = {}
         self._history_begun = False
         if items is None and settings.max_steps is None:
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
         with own_generators(settings.seed):
-            super().__init__(model, arguments(settings, model), callbacks=[_LastEntry(), *follows, *callbacks])
+            super().__init__(model, arguments(settings, model), callbacks=[LogLastStep(), *follows, *callbacks])
         if self.heads is not None and self._divided:
             raise UserError(f"train: {objective.name}: got sharded weights, allowed: whole ones (DDP)")
         self.loss_is_scaled_for_ga = True
@@ -193,7 +194,7 @@ class SondeTrainer(ShardedTrainer):
 
     def save_trained(self) -> Path:
         """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
-        adapter = lora.has_adapter(self.model)
+        adapter = has_adapter(self.model)
         name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
         if self._divided:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
@@ -201,10 +202,10 @@ class SondeTrainer(ShardedTrainer):
                 convert_folder(self.folder / MODEL, self._save_dtype)
         elif self.is_world_process_zero():
             if adapter:
-                lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
+                save_folder(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
-                trained = in_dtype(lora.merged(self.model), self._save_dtype)
-                lora.save(trained, self.tokenizer, self.folder / MODEL)
+                trained = in_dtype(merge_adapter(self.model), self._save_dtype)
+                save_folder(trained, self.tokenizer, self.folder / MODEL)
             if self.heads is not None:
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
@@ -398,3 +399,58 @@ def train_offline(
 ) -> TrainResult:
     """Train `model` in place on fixed items, and save it."""
     return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
+
+
+def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
+    """Trainer's own arguments. One batch is one optimizer step (see the module), so it accumulates nothing itself."""
+    return TrainingArguments(
+        output_dir=s.folder,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=1,
+        num_train_epochs=s.epochs,
+        max_steps=s.max_steps or -1,
+        learning_rate=s.lr,
+        lr_scheduler_type=s.schedule,
+        warmup_steps=s.warmup,
+        adam_beta1=s.betas[0],
+        adam_beta2=s.betas[1],
+        weight_decay=s.weight_decay,
+        max_grad_norm=s.clip,
+        seed=s.seed % 2**32,
+        bf16=s.bf16,
+        use_cpu=not torch.accelerator.is_available(),
+        activation_checkpointing=s.gradient_checkpointing,
+        activation_checkpointing_kwargs={"use_reentrant": False} if s.gradient_checkpointing else None,
+        logging_steps=s.logging_steps,
+        logging_nan_inf_filter=False,  # a loss that is no number ends the run
+        save_strategy="no" if s.save_steps is None else "steps",
+        save_steps=s.save_steps or 1,
+        save_total_limit=s.keep,
+        report_to=list(s.report_to) or "none",
+        disable_tqdm=True,  # its bar prints every entry as a dictionary; `watch.Watch` tells who wants to know
+        remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
+        use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration
+    )
+
+
+def pad_id(model: Any, tokenizer: Any) -> int:
+    """Any valid id does: what is padding is told by the mask."""
+    found = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
+    return next(int(i) for i in found if isinstance(i, int) and i >= 0)
+
+
+@contextmanager
+def own_generators(seed: int) -> Iterator[None]:
+    """Trainer seeds the process's generators; what they were before is put back."""
+    python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    set_seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+        torch.random.set_rng_state(cpu)
+        if devices:
+            torch.cuda.set_rng_state_all(devices)

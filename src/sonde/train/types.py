@@ -2,14 +2,32 @@
 
 Nothing here imports torch at run time, so that data can be prepared where no model runs.
 Axis suffixes: R rows, T tokens, S samples (one trajectory, which may take several rows).
+
+
+@@@@
+Items to tensors: padded or packed, and which items share a forward pass.
+
+Padded: one row per line, aligned at the left, with an attention mask. Packed: as many rows end to end in a line as fit
+beside the longest, with position ids that start again at 0 with every row; given those and no attention mask,
+transformers (5.23, with sdpa or eager attention) lets no token see another row. Flash attention looks at position ids
+in a batch of one line only, so it is told where rows begin (`cu_seq_lens`); other kernels are refused (`checks.py`).
+Lines are no longer than the longest row because sdpa and eager attention compute all of a line's pairs. Either way
+objectives get the same (R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is
+told by the rows' own fields, never by its id.
+
+A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
+filled in from the longest. That never changes which items an optimizer step holds.
+
+Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sonde.core.config import Configured
@@ -179,6 +197,11 @@ class Objective(Configured, ABC):
         """What has to be attached to the rows. Where that is "sampled", all log-probabilities, of the policy and of a
         reference, are those at the temperature that each token was drawn at; otherwise they are those at 1."""
 
+    @property
+    def imitates(self) -> bool:
+        """Whether the loss has a term for demonstrations, which the trainer then has to be given."""
+        return False
+
     @abstractmethod
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         """`logprob_RT[r, t]` is the natural log-probability of token t given those before it, zero off agent tokens."""
@@ -209,3 +232,18 @@ def units(batch: Batch, unit: Unit) -> int:
         own_RT = batch.agent_RT if batch.shown_S is None else batch.agent_RT & ~batch.shown_S[batch.owner_R][:, None]
         return int(own_RT.sum())
     return batch.n_samples if unit == "sample" else batch.n_samples // 2
+
+
+def members(item: Item) -> tuple[Sample, ...]:
+    """The samples of an item: itself, or chosen and rejected."""
+    return tuple(item) if isinstance(item, Pair) else (item,)
+
+
+def rows_of(items: Iterable[Item]) -> list[Row]:
+    """All rows, in the order in which `collate` has them."""
+    return [row for item in items for sample in members(item) for row in sample.rows]
+
+
+def longest(item: Item) -> int:
+    """Tokens in the longest row of an item."""
+    return max((len(row) for row in chain.from_iterable(sample.rows for sample in members(item))), default=0)

@@ -1,44 +1,43 @@
-"""Learning while playing: the only on-policy loop. Before an optimizer step the model plays groups of episodes with the
-weights that the last step left; what it sampled, token for token, is what the step trains on.
+"""Online training, the on-policy loop: play groups of episodes with the current weights, then train on exactly those tokens.
 
     trainer = OnlineTrainer(model, GRPO(), [Game(env, env.tasks("train"), "maze")], settings, OnlineSettings(k=8),
                             tokenizer=tokenizer)
     trainer.train()
 
 `settings.batch_size` episodes make an optimizer step, so a rollout plays `batch_size * updates_per_rollout / k` tasks.
-With `updates_per_rollout` above 1 the later steps of a rollout train on what older weights sampled (the ratio corrects
-for it); nothing is played ahead otherwise. Several environments may be mixed: a curriculum chooses among groups of
-tasks, with one group per environment and uniform choice by default.
+With `updates_per_rollout` above 1, the later steps of a rollout train on episodes of slightly older weights (the ratio
+corrects for it). Several environments may be mixed: a curriculum chooses among groups of tasks, by default uniformly, with
+one group per environment.
 
-Trajectory-level GRPO as StarPO has it (Wang et al. 2025; ΔBelief-RL, section 4.1 and appendix F) is `algos.grpo.GRPO`
-with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 in the loop (the paper uses it per round of
-offline training); its estimates stay while the model learns, so they lag behind it.
+Trajectory-level GRPO as in StarPO (Wang et al. 2025; ΔBelief-RL, section 4.1 and appendix F) is `objectives.grpo.GRPO` with
+`credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 inside the loop (the paper uses it per round of offline
+training); its estimates persist while the model learns, so they lag behind it.
 
-Rewards that need a model or the environment's filter are measured after the games and before credit
-(`train.rewarders`), by the model as it is now, as it was, or as it was on average (`train.versions`). Where episodes
-are saved, what was measured is kept beside them, and `recredit.py` credits them again, without a model.
+Rewarders (`train.rewarders`) measure the games after play and before credit, with the model's current, initial or averaged
+weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and `episode_log.recredited` assigns
+credit again without a model.
 
-A log entry has the means over its episodes: `success`, `score` (the environment's return), `reward` (what a game
-earned by the mix: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` of
-them, `format`, `agent_tokens`, ..., what rewarders brought (`belief`, say, summed over a game), `flat_groups` (share
-of groups without signal), `episodes` so far, and `seconds_playing` per rollout (`seconds_measuring` of these for
-rewarders) and `seconds_training` (forward and backward) per step. The objective's own numbers
-(`ratio`, `nll`, ...) are over the samples that were computed: those of flat groups are not, where they cannot matter.
+A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of a
+game: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` ones among them,
+`unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game), `flat_groups` (share of groups
+without signal), `episodes` so far, `seconds_playing` per rollout (including `seconds_measuring` for rewarders) and
+`seconds_training` (forward and backward) per step. The objective's own metrics (`ratio`, `nll`, ...) cover the samples that
+were computed; those of flat groups are skipped where they cannot matter.
 
-Processes: each plays and trains on its own groups; every process chooses all tasks alike and learns all potentials.
-A run that goes on from a checkpoint has the same tasks, worlds and random numbers as one that was never interrupted.
-With `OnlineSettings.lock_step` it has the same samples and the same history too, to the last bit, as have two equal
-runs: on one kind of machine with as many threads, as far as torch's kernels repeat themselves (on CPUs they do), and
-where programs fill the other seats. Without it the shapes of batches depend on who comes back when, which changes
-rounding: two runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm).
-With `settings.shard` they share the weights too, which are whole in each of them while it plays (`train.sharded`).
-Weights that others shard (FSDP by accelerate, DeepSpeed) are refused.
+Processes: each plays and trains on its own groups; all choose the same tasks and share the learning potentials. A run resumed
+from a checkpoint has the same tasks, worlds and random numbers as an uninterrupted one. With `OnlineSettings.lock_step` it
+also has the same samples and the same history, to the last bit, as have two equal runs: on one kind of machine with the same
+number of threads, as far as torch's kernels are deterministic (on CPUs they are), and where programs take the other seats.
+Without it the shapes of batches depend on timing, which changes rounding: two runs of `tiny_grpo` on maze differed from the
+first step (in the eighth digit of the gradient's norm). With `settings.shard` processes share the weights too, which are
+gathered in each of them while it plays (`train.sharded`). Weights sharded otherwise (FSDP by accelerate, DeepSpeed) are
+refused.
 
-With `server` (`models:vllm`, `models:sglang`) the episodes are played there: before a rollout it gets the weights as
-they are (`train.player`), a probe shows that it plays with them, and every completion names them. `engine_ratio` and
-`engine_kl` say how far the policy at the start of a rollout's steps is from what sampled, and `lag` how many steps old
-that was (`train.drift`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the next rollout is played there
-meanwhile, and learned from one rollout later. Rewarders ask the model that is here.
+With `server` (`models:vllm`, `models:sglang`) a server plays the episodes: before a rollout it gets the current weights
+(`rollout_backend`), a probe verifies that it uses them, and every completion names their version. `engine_ratio` and
+`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `lag` counts how many steps
+old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays the next
+rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process.
 """
 
 from __future__ import annotations
@@ -59,17 +58,20 @@ from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, identity,
 from sonde.models.tokens import TokenEndpoint
 from sonde.rollout import close
 
-from .appraise import Critic, appraised, divergences
-from .collate import rows_of
-from .credit import Values
-from .critic import GAE
-from .curriculum import Curriculum
-from .drift import VERSION, drift, lag
-from .gather import Game, groups_of
+from ..collect import Game, groups_of
+from ..credit import GAE, Values
+from ..curriculum import Curriculum
+from ..logprobs import Referee
+from ..provenance import items_digest
+from ..rewarders import Weights
+from ..settings import TrainSettings
+from ..trainer import SondeTrainer, TrainResult
+from ..types import Item, Objective, Sample, rows_of
+from .advantages import Critic, appraised, divergences, drawn, weighed
+from .episode_log import Kept
 from .groups import (
     Chosen,
     Group,
-    OnlineSettings,
     Sums,
     Taken,
     best,
@@ -80,18 +82,11 @@ from .groups import (
     nothing_learned,
     play_all,
     play_groups,
-)  # fmt: skip
-from .kept import Kept
-from .origin import items_digest
-from .player import Ahead, Here, Rollout, There, around, as_served, check_server, seated
-from .progress import PROGRESS, Progress, check_objective, check_processes, check_sizes, tasks_of
-from .reference import Referee
-from .rewarders import Weights
-from .settings import TrainSettings
-from .shown import drawn, weighed
-from .trainer import SondeTrainer, TrainResult
-from .types import Item, Objective, Sample
-from .versions import Versions
+)
+from .off_policy import VERSION, drift, lag
+from .rollout_backend import Ahead, Here, Rollout, There, around, as_served, check_server, seated
+from .settings import PROGRESS, OnlineSettings, Progress, check_objective, check_processes, check_sizes, tasks_of
+from .weight_snapshots import Versions
 
 
 class OnlineTrainer(SondeTrainer):
@@ -113,7 +108,7 @@ class OnlineTrainer(SondeTrainer):
         server: TokenEndpoint | None = None,
     ) -> None:
         self.shown = tuple(shown)
-        if bool(self.shown) != (getattr(objective, "bc", 0) > 0):
+        if bool(self.shown) != objective.imitates:
             allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
             raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = as_served(online or OnlineSettings(), server), tuple(games), policies
@@ -165,12 +160,12 @@ class OnlineTrainer(SondeTrainer):
     @property
     def _compares(self) -> bool:
         """Whether log-probabilities under a reference are needed, in the loss or in the rewards."""
-        credit = self.online.credit
-        return "reference" in self.objective.needs or (isinstance(credit, GAE) and credit.kl > 0)
+        critic = self.online.critic
+        return "reference" in self.objective.needs or (critic is not None and critic.kl > 0)
 
     def _begun(self) -> Progress:
-        credit = self.online.credit
-        return Progress(state=self.curriculum.start(), kl=credit.kl if isinstance(credit, GAE) else 0.0)
+        critic = self.online.critic
+        return Progress(state=self.curriculum.start(), kl=0.0 if critic is None else critic.kl)
 
     def _asked_for(self) -> Versions:
         """The weights that the reference and rewarders have, as they are before anything is learned."""
@@ -316,8 +311,8 @@ class OnlineTrainer(SondeTrainer):
             referee = replace(self._as_now, off=off, tempered="sampled" in self.objective.needs)
             with self._versions.under(self._reference), self.playing():
                 samples = cast("list[Sample]", referee(samples))
-        if isinstance(self.online.credit, GAE):
-            samples = self._credited(samples, self.online.credit)
+        if self.online.critic is not None:
+            samples = self._credited(samples, self.online.critic)
         found = iter(samples)
         return [group._replace(samples=[next(found) for _ in group.samples]) for group in groups]
 

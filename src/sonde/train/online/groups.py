@@ -1,9 +1,9 @@
-"""Playing groups for training: which tasks, k samples of each in one world, what they earned, and the credit for it.
+"""Play groups of episodes, k samples of a task in one world, and turn them into samples with rewards and credit.
 
-No torch here: the model sits behind the agent's policy. What is drawn depends on the seed, the number of the rollout
-and the place in it alone, so a run that goes on from a checkpoint plays the same episodes. The world of the i-th task
-of rollout r is `derive(seed, "world", r, i)`, so a task that comes again meets a new world wherever one is drawn; the k
-samples of a task share it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
+No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout and
+the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
+`derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share it.
+Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
 """
 
 from __future__ import annotations
@@ -12,120 +12,28 @@ import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, invalid, run_sync, unknown
-from sonde.core.checked import Checked
-from sonde.core.frozen import freeze
-from sonde.core.types import Json
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
 from sonde.curves import CALLED, called
 from sonde.rollout import Plan, Seats, rollout
 
-from .credit import Estimator, GroupRelative, Values, with_advantages
-from .critic import GAE
-from .curriculum import Bandit, Choice, Uniform, potential, variation
-from .data import RowReport, samples
-from .gather import Game
-from .rewarders import Measured, Rewarder, Weights
-from .rewards import RECORDED, RewardMix, named_rewards
-from .trials import ended
-from .types import Objective, Sample, Weighted
+from ..collect import Game
+from ..credit import Values, with_advantages
+from ..curriculum import Choice, potential, variation
+from ..data import RowReport, samples
+from ..rewarders import Measured, Rewarder, Weights
+from ..rewards import named_rewards
+from ..selection import ended
+from ..types import Objective, Sample, Weighted
+from .settings import OnlineSettings
 
 Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
 """Episodes of a game, and what a rewarder measured of them."""
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnlineSettings(Checked):
-    """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
-    no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
-
-    `k`: samples per task; 1 will do where credit compares none of them (`critic.GAE`, `keep`). `updates_per_rollout`:
-    optimizer steps, on a part of the groups each, before the next play.
-    `rewards` and `credit`: see `train.rewards` and `train.credit`; `rewarders` bring rewards that need a model or the
-    environment's filter (`train.rewarders`). `drop_flat` leaves groups without signal, in which every advantage is
-    zero, out of what the loss is a mean over (unless all are); they are counted either way. `keep`: the share of a
-    rollout's episodes, best returns first, that is learned from (LMRL-Gym's online filtered BC, with `sft`). `by`,
-    `bandit`, `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed
-    `reward`.
-    `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
-    with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
-    other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
-    are not refilled. `overlap`: a server plays the next rollout while this one is trained on, with weights that are
-    `updates_per_rollout` steps old when it is learned from. `max_tokens`: longer trajectories are left out.
-    `save_episodes` writes every episode to run folders, `episodes/GAME` in the folder of the training.
-    """
-
-    called = "online"
-
-    k: int = 8
-    updates_per_rollout: int = 1
-    temperature: float = 1.0
-    context: str = "full"
-    system: str = ""
-    examples: int = 0
-    answer_only: bool = False
-    keep_thinking: bool = False
-    max_new_tokens: int | None = None
-    template: Mapping[str, Json] = EMPTY
-    max_batch: int = 256
-    kv_bytes: int = 2 << 30
-    lock_step: bool = False
-    overlap: bool = False
-    rewards: RewardMix = field(default_factory=RewardMix)
-    rewarders: tuple[Rewarder, ...] = ()
-    credit: Estimator = field(default_factory=GroupRelative)
-    drop_flat: bool = False
-    keep: float = 1.0
-    by: str = "env"
-    bandit: Bandit = field(default_factory=Uniform)
-    replacement: bool = False
-    on: Literal["turns", "reward"] = "turns"
-    max_tokens: int | None = None
-    save_episodes: bool = False
-
-    def __post_init__(self) -> None:
-        if self.k < (1 if isinstance(self.credit, GAE) or self.keep < 1 else 2):
-            raise invalid("online: k", self.k, "2 or more: the samples of a task are compared with each other")
-        if not 0 < self.keep <= 1:
-            raise invalid("online: keep", self.keep, "above 0, at most 1")
-        for name in ("updates_per_rollout", "max_batch"):
-            if getattr(self, name) < 1:
-                raise invalid(f"online: {name}", getattr(self, name), "1 or more")
-        if self.temperature <= 0:
-            raise invalid("online: temperature", self.temperature, "above 0: equal samples teach nothing")
-        if self.kv_bytes < 0:
-            raise invalid("online: kv_bytes", self.kv_bytes, "0 or more")
-        object.__setattr__(self, "template", freeze(self.template))
-        if self.on not in ("turns", "reward"):
-            raise invalid("online: on", self.on, "turns or reward")
-        self._check_names()
-
-    def _check_names(self) -> None:
-        """Every reward is there to be mixed, and once."""
-        object.__setattr__(self, "rewarders", tuple(self.rewarders))
-        names = [*RECORDED, *(name for rewarder in self.rewarders for name in rewarder.names)]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            raise invalid("online: rewarders", sorted(twice), "each name once")
-        for name in sorted(self.rewards.names - set(names)):
-            raise unknown("online: rewards", name, names)
-
-    def to_json(self) -> dict[str, Any]:
-        """What a checkpoint is tied to."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts = {"rewards": self.rewards.to_json(), "credit": _named(self.credit), "bandit": _named(self.bandit)}
-        return {**plain, **parts, "rewarders": {rewarder.called: rewarder.to_json() for rewarder in self.rewarders}}
-
-
-def _named(part: object) -> dict[str, Any]:
-    """Its class (or, for a function, its name), and its settings where it is a dataclass."""
-    name = getattr(part, "__qualname__", type(part).__qualname__)
-    return {"is": name, **(asdict(part) if is_dataclass(part) and not isinstance(part, type) else {})}
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
@@ -230,7 +138,7 @@ def credited(
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
         per_turn = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
         ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in found]
-        signal = isinstance(settings.credit, GAE) or any(map(moves, ready))
+        signal = settings.critic is not None or any(map(moves, ready))
         earned = [settings.rewards.earned(row) for row in named[i]]
         groups.append(Group(
             samples=ready,

@@ -1,11 +1,17 @@
-"""A critic looks at episodes that were just played: values of their tokens, and the credit that follows from them.
+"""Compute token values, advantages and returns for freshly sampled episodes, and weights for demonstrations.
 
-The value head's numbers are those of the weights that played (in evaluation mode), so the first update of a rollout has
-`value` equal to `old_value`. Rows leave with `advantages`, `returns` and `values`. Source: ours; see `critic.py`.
+**Critic.** Values come from the value head under the weights that played, in evaluation mode, so that in the first update of
+a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `values`. Source: ours; formulas in `train.credit`.
+
+**Demonstrations** are imitated beside on-policy learning. A step uses as many as it has episodes, drawn by seed and step alone.
+The trainer divides a loss by the units of the step, which are the tokens of its own play. To make imitation a mean over the
+demonstrations' tokens, each of these carries, as its advantage, the number of the former over that of the latter. Source:
+LMRL-Gym (Abdulhai et al. 2023), table 5, a cloning loss beside PPO in wordle; the drawing is ours.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,16 +19,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from sonde.core.seeding import Rng, derive
 from sonde.models.heads import Heads
 
-from .algos._values import in_lines
-from .collate import batch_of, collate, divide
-from .credit import Values, whiten
-from .critic import GAE, Credit
-from .earned import in_order, spread_out, token_rewards, turns_in_order
-from .logprobs import token_values
-from .reference import PASS_TOKENS
-from .types import Sample
+from ..collate import batch_of, collate, divide
+from ..credit import GAE, Credit, Values, whiten
+from ..logprobs import PASS_TOKENS, token_values
+from ..objectives._values import in_lines
+from ..token_rewards import in_order, spread_out, token_rewards, turns_in_order
+from ..types import Row, Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,3 +108,25 @@ def _attached(sample: Sample, advantages: Values, returns: Values, values: Value
 def _ends(parts: Sequence[Values]) -> list[int]:
     """Where all but the last end, end to end."""
     return np.cumsum([len(part) for part in parts])[:-1].tolist()
+
+
+def drawn(samples: Sequence[Sample], n: int, seed: int, step: int) -> list[Sample]:
+    """The demonstrations of a step, over all processes."""
+    return Rng(derive(seed, "train", "shown"), step).sample(list(samples), min(n, len(samples)))
+
+
+def weighed(samples: Sequence[Sample], weight: float) -> list[Sample]:
+    """The demonstrations as the loss takes them: each token weighs this much, and nothing of them was played."""
+    return [replace(s, shown=True, rows=tuple(_weighed(row, weight) for row in s.rows)) for s in samples]
+
+
+def _weighed(row: Row, weight: float) -> Row:
+    nothing = array("f", bytes(4 * len(row)))
+    return replace(
+        row,
+        advantages=array("f", [weight * agent for agent in row.agent]),
+        logprobs=nothing,
+        temperatures=array("f", [1.0]) * len(row),
+        returns=nothing,
+        values=nothing,
+    )

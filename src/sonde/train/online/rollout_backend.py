@@ -1,13 +1,13 @@
-"""Who plays when learning is done while playing: the model that is being trained, here or on a server.
+"""Rollout backends: where episodes are played during online training, in this process or on a server.
 
-    player.publish("step-3")                 # the weights as they are now are those that play
+    player.publish("step-3")                 # play with the weights as they are now
     player.agent                             # the policy for the agent's seat
-    player.confirm()                         # and they were those that played
-    player.release()                         # nobody plays until the next publish: memory is for training
+    player.confirm()                         # verify that these weights played
+    player.release()                         # no play until the next publish: free memory for training
 
-A server gets the weights in a folder that it sees under the same path: an adapter where there is one, or all of them.
-Whether it plays with them is seen by a probe (`agreement.py`); whether it still does after a rollout, it is asked.
-Every completion names the version that sampled it. `Ahead` plays in a thread while this one trains.
+A server loads the weights from a folder that it sees under the same path: an adapter where there is one, or all of them. A
+probe verifies that it plays with them (`off_policy.Agreement`); after a rollout it is asked whether it still does. Every
+completion names the version that sampled it. `Ahead` plays in a thread while this process trains.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from sonde.models.hf import HF
 from sonde.models.imprint import probe_of
 from sonde.models.tokens import TokenEndpoint
 
-from . import lora
-from .agreement import Agreement, EngineWarning
-from .curriculum import Choice, State
-from .groups import Chosen, OnlineSettings, Sums
-from .sharded import is_sharded, weights
+from ..curriculum import Choice, State
+from ..model_io import has_adapter, save_folder
+from ..sharded import is_sharded, weights
+from .groups import Chosen, Sums
+from .off_policy import Agreement, EngineWarning
+from .settings import OnlineSettings
 
 SERVED = "served"
 """In the folder of a training: the weights that a server plays with."""
@@ -118,12 +119,12 @@ class There:
 
     def publish(self, version: str) -> None:
         """Save, load, and forget the folder of the version before: the server may yet read that of the newest."""
-        folder, adapter = self.folder / SERVED / version, lora.has_adapter(self.module)
+        folder, adapter = self.folder / SERVED / version, has_adapter(self.module)
         if folder in self._before:  # it plays with them already: nothing was learned since
             return
         tensors = weights(self.module) if is_sharded(self.module) else None
         if self.main:
-            lora.save(self.module, self.tokenizer, folder, tensors)
+            save_folder(self.module, self.tokenizer, folder, tensors)
             run_sync(self.server.publish(folder, version, adapter=adapter))
         self.meet()
         if not self.main:

@@ -11,19 +11,16 @@ Source: LMRL-Gym (Abdulhai et al. 2023), section 5, table 5; what is not in it i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sonde.core.frozen import Frozen
 
-from .critic import GAE
-from .groups import OnlineSettings
-from .learn import Learning
-from .rewards import RewardMix
-from .selection import ShareRule
-from .settings import TrainSettings
-
-if TYPE_CHECKING:
-    from .presets import Training
+from ..credit import GAE
+from ..online.settings import OnlineSettings
+from ..rewards import RewardMix
+from ..selection import ShareRule
+from ..settings import TrainSettings
+from ..training import Learning, Training
 
 TASKS = ("dialogue", "maze", "text_nav", "chess", "endgames", "wordle")
 BETA: Mapping[str, Mapping[str, float]] = Frozen(
@@ -39,27 +36,27 @@ _BC = TrainSettings(lr=1e-4, batch_size=128, schedule="constant", warmup=0.0, bf
 _TABLE = "LMRL-Gym table 5; constant rate, one epoch, bfloat16, micro-batch and when to save: ours"
 
 
-def presets(make: type[Training]) -> dict[str, Training]:
+def presets() -> dict[str, Training]:
     """Every method and task by name, `lmrl_TASK_METHOD`; `bc`, `filtered_bc` and `online_filtered_bc` by themselves."""
-    found = {f"lmrl_{task}_{method}": maker(make, task) for task in TASKS for method, maker in _METHODS.items()}
+    found = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
     named = {name: found[f"lmrl_dialogue_{name}"] for name in ("bc", "filtered_bc", "online_filtered_bc")}
     return found | named
 
 
-def _bc(make: type[Training], task: str) -> Training:
+def _bc(task: str) -> Training:
     several = "; it lists two rates (1e-4, 1e-5) and three sizes (128, 256, 32), of which the first"
     more = several if task == "chess" else ""
-    return make(objective="sft", settings=_BC, learning=Learning(share=ShareRule()), source=_TABLE + more)
+    return Training(objective="sft", settings=_BC, learning=Learning(share=ShareRule()), source=_TABLE + more)
 
 
-def _filtered_bc(make: type[Training], task: str) -> Training:
+def _filtered_bc(task: str) -> Training:
     top = {"dialogue": 0.1, "wordle": 0.3}.get(task)
     rule = ShareRule(success=True) if top is None else ShareRule(top=top)
-    return make(objective="sft", settings=_BC, learning=Learning(share=rule), source=_TABLE)
+    return Training(objective="sft", settings=_BC, learning=Learning(share=rule), source=_TABLE)
 
 
-def _online_filtered_bc(make: type[Training], task: str) -> Training:
-    return make(
+def _online_filtered_bc(task: str) -> Training:
+    return Training(
         objective="sft",
         online=OnlineSettings(k=1, keep=0.3, rewards=RewardMix.published("env")),
         settings=_of(_BC, max_steps=100_000 // 128),
@@ -68,11 +65,11 @@ def _online_filtered_bc(make: type[Training], task: str) -> Training:
     )  # fmt: skip
 
 
-def _mc(make: type[Training], task: str) -> Training:
+def _mc(task: str) -> Training:
     cql = {"dialogue": 1e-3, "maze": 0.5, "text_nav": 1e-3, "chess": 1e-4, "endgames": 1e-4, "wordle": 1e-2}[task]
     batch = {"chess": 64, "endgames": 64, "wordle": 32}.get(task, 128)
     more = "; endgames: it prints two weights, 1 and 1e-4, of which the second" if task == "endgames" else ""
-    return make(
+    return Training(
         objective="mc",
         options={"discount": 1.0 if task == "wordle" else 0.99, "cql": cql},
         settings=_of(_BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=batch),
@@ -80,11 +77,11 @@ def _mc(make: type[Training], task: str) -> Training:
     )
 
 
-def _ilql(make: type[Training], task: str) -> Training:
+def _ilql(task: str) -> Training:
     cql = {"dialogue": 1e-3, "maze": 0.5, "text_nav": 1e-3, "chess": 1e-4, "endgames": 1e-4, "wordle": 1e-2}[task]
     more = "; endgames: no weight is printed, so that of chess" if task == "endgames" else ""
     limit = "bootstrap" if task in ("maze", "text_nav") else "end"  # elsewhere limits are rules of the game
-    return make(
+    return Training(
         objective="ilql",
         options={"tau": 0.99 if task == "maze" else 0.7, "discount": 0.99, "cql": cql, "limit": limit},
         settings=_of(_BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=32 if task == "wordle" else 128),
@@ -92,14 +89,14 @@ def _ilql(make: type[Training], task: str) -> Training:
     )
 
 
-def _ppo(make: type[Training], task: str) -> Training:
+def _ppo(task: str) -> Training:
     lr = {"dialogue": 1e-6, "maze": 1e-6, "text_nav": 5e-6, "chess": 1e-5, "endgames": 1e-5, "wordle": 3e-5}[task]
     rollouts = {"dialogue": 2048, "text_nav": 4000, "chess": 1024}.get(task, 512)
     batch, kl = 32 if task == "wordle" else 128, {"maze": 0.1, "wordle": 1e-3}.get(task, 0.01)
     updates = rollouts // batch
     more = f"; {updates * batch} rollouts, a multiple of the batch, for 4,000" if rollouts % batch else ""
     lessons = "; --shown RUN: whom it imitates beside" if task == "wordle" else ""
-    return make(
+    return Training(
         objective="ppo",
         options={**_PPO, "bc": 10.0} if task == "wordle" else _PPO,
         online=OnlineSettings(

@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from .agents.llm import LLM, SHOWN
-from .core import (
+from sonde.agents.llm import LLM, SHOWN
+from sonde.core import (
     AGENT,
     AnyPolicy,
     Env,
@@ -40,23 +40,24 @@ from .core import (
     names,
     unknown,
 )
-from .core.checked import Checked
-from .core.config import difference
-from .core.folders import write_atomically
-from .core.frozen import freeze
-from .core.types import EMPTY, Json
-from .evaluate import Comparison, Evaluation, compare
-from .models.weights import weights_of
-from .rollout import OnDone, Plan
-from .run import RunConfig, execute, load_evaluation, missing, prepare
-from .store import Run
-from .train.algos import found, learning_from
-from .train.curriculum import BANDITS, Curriculum
-from .train.gather import Game, Picks, gather, groups_of, trajectories
-from .train.learn import POLICIES, learn
-from .train.presets import PRESETS, Training
-from .train.statistics import statistics
-from .train.trials import limits
+from sonde.core.checked import Checked
+from sonde.core.config import difference
+from sonde.core.folders import write_atomically
+from sonde.core.frozen import freeze
+from sonde.core.types import EMPTY, Json
+from sonde.evaluate import Comparison, Evaluation, compare
+from sonde.models.weights import weights_of
+from sonde.rollout import OnDone, Plan
+from sonde.run import RunConfig, execute, load_evaluation, missing, prepare
+from sonde.store import Run
+
+from .collect import Game, Picks, gather, groups_of, trajectories
+from .curriculum import BANDITS, Curriculum
+from .learn import POLICIES, learn
+from .objectives import found, learning_from
+from .presets import PRESETS
+from .selection import limits, statistics
+from .training import Training
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
 DONE = "done.json"

@@ -1,13 +1,13 @@
-"""A model that is trained, under other weights than it has now: those that it began with, or a moving average.
+"""Earlier weights of the model in training: the initial ones, or a moving average.
 
     versions = Versions(model, ("start", "average"))
     with versions.under("start"):
-        ...                                  # the module has the weights of the beginning
-    versions.follow()                        # average = .95 average + .05 weights: once a rollout
+        ...                                  # the module has its initial weights
+    versions.follow()                        # average = .95 average + .05 weights: once per rollout
 
-Only weights that are trained are kept twice, so with an adapter the copies are as small as it is, and its start is the
-model without it; of weights that are divided over processes (`sharded.py`) each keeps its part twice. Source:
-ΔBelief-RL's code, which keeps a second adapter for the average.
+Only trained weights are copied, so with an adapter the copies are as small as it is, and its start is the model without it;
+of sharded weights (`sharded.py`) each process copies its part. Source: ΔBelief-RL's code, which keeps a second adapter for
+the average.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from safetensors.torch import load_file, save_file
 
 from sonde.core import UserError
 
-from .rewarders import Weights
-from .sharded import gathered, part_of
+from ..rewarders import Weights
+from ..sharded import gathered, part_of
 
 DECAY = 0.95
 """Of the moving average, per rollout, as published."""

@@ -123,6 +123,10 @@ class PPO(Objective):
         return frozenset({"sampled", "advantage", "return", "old_value"})
 
     @property
+    def imitates(self) -> bool:
+        return self.bc > 0
+
+    @property
     def heads(self) -> HeadSpec:
         return HeadSpec(v=True, trunk=self.trunk, width=self.width)
 

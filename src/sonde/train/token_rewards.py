@@ -1,7 +1,7 @@
-"""Rewards on tokens: what an episode's turns earned, on the last token that the agent said in each.
+"""Per-token rewards: each turn's reward is placed on the agent's last token of that turn.
 
-That is where LMRL-Gym (Abdulhai et al. 2023, and its code) puts them; what the environment said earns nothing. Tokens
-are counted in the order in which they were said, whatever rows they lie in.
+This is where LMRL-Gym (Abdulhai et al. 2023, and its code) puts them; the environment's tokens earn nothing. Tokens are
+counted in the order in which they were said, across rows.
 """
 
 from __future__ import annotations
