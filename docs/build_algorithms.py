@@ -149,7 +149,7 @@ def _by_hand(name: str) -> bool:
 def overview() -> str:
     """All objectives, each with its page and the first line of it."""
     parts = [
-        f"# Algorithms\n\n{NOTE}\n\nWhat a training makes better, one file of `sonde/train/algos` each; the formula of "
+        f"# Algorithms\n\n{NOTE}\n\nWhat a training makes better, one file of `sonde/train/objectives` each; the formula of "
         "every one is worked out by hand in the tests. What rewards, credit and data they get is said in "
         "[Training](../training.md) and [Learning with values](../offline-rl.md).\n\n"
     ]

@@ -3,9 +3,10 @@
     python recipes/lmrl/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
     python recipes/lmrl/paper.py --only maze-ilql --out runs/lmrl/paper
 
-A name is TASK-METHOD. Numbers are those of table 5 (`sonde.train.lmrl`), which prints no number of epochs: one here.
-All but `bc` and `filtered_bc` begin with the model that `TASK-bc` left in the same folder, as in the paper; datasets
-are played there on first use (`docs/datasets.md` says how long that takes). None has been run: no GPU was at hand.
+A name is TASK-METHOD. Numbers are those of table 5 (`sonde.train.presets.lmrl`), which prints no number of epochs: one
+here. All but `bc` and `filtered_bc` begin with the model that `TASK-bc` left in the same folder, as in the paper;
+datasets are played there on first use (`docs/datasets.md` says how long that takes). None has been run: no GPU was at
+hand.
 
 The cost is estimated from some episodes of the behaviour policy: operations on all tokens, 6 per weight and token to
 train and 2 to play, and on the agent's tokens those of the value heads, which are as large as GPT-2 small itself. An

@@ -23,7 +23,7 @@ from .test_vllm_plays import changed_model
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning"),
+    pytest.mark.filterwarnings("ignore::sonde.train.online.off_policy.EngineWarning"),
     # The server hangs up after five idle seconds; the request that meets this is made again.
     pytest.mark.filterwarnings("ignore::sonde.models.retry.TroubleWarning"),
 ]

@@ -151,15 +151,15 @@ def test_unknown_names() -> None:
     with pytest.raises(UserError, match=r"nowhere:Thing cannot be loaded \(No module named 'nowhere'\)"):
         objective("nowhere:Thing")
     with pytest.raises(UserError, match="cannot be loaded"):
-        objective("sonde.train.algos.sft:Nothing")
+        objective("sonde.train.objectives.sft:Nothing")
     with pytest.raises(UserError, match="not a class derived from Env, Policy, Model or Objective"):
-        objective("sonde.train.algos.sft:token_nll")
+        objective("sonde.train.objectives.sft:token_nll")
     with pytest.raises(UserError, match=r"agents.random:Random is not derived from sonde.train.types.Objective"):
         objective("sonde.agents.random:Random")
 
 
 def test_an_objective_of_ones_own() -> None:
-    assert objective("sonde.train.algos.sft:SFT", mean="sample") == objective("sft", mean="sample")
+    assert objective("sonde.train.objectives.sft:SFT", mean="sample") == objective("sft", mean="sample")
 
 
 def test_listing_imports_no_torch() -> None:

@@ -37,17 +37,27 @@ AGENT = bools([[0, 1, 0, 1], [0, 1, 0, 0]])
 TOKEN = torch.tensor([[1, 1, 0, 0], [0, 1, 0, 0]])
 Q = doubles([[0, 0], [1, 2], [9, 9], [3, 0]]), doubles([[0, 0], [0, 0], [9, 9], [9, 9]])
 Q_RTV = torch.stack(Q)
+Q_RT = Q_RTV.gather(-1, TOKEN[..., None])[..., 0]
+LOGP_RT = Q_RTV.log_softmax(-1).gather(-1, TOKEN[..., None])[..., 0]
+"""Of the token that was said: its value, and its log-probability under the softmax of all values."""
+
+
+def means(terms: Any) -> Any:
+    """Means over the agent's tokens; what stands elsewhere is zero (the ratio, one)."""
+    for name, x in terms._asdict().items():
+        assert (x[~AGENT] == (1 if name == "ratio" else 0)).all(), name
+    return type(terms)(*(x[AGENT].mean() for x in terms))
 
 
 def mc(**changes: Any) -> Given:
-    return {"q_RTV": Q_RTV, "token_RT": TOKEN, "return_RT": doubles([[0, 4, 0, 1], [0, -2, 0, 0]]), "agent_RT": AGENT,
+    return {"q_RT": Q_RT, "logp_RT": LOGP_RT, "return_RT": doubles([[0, 4, 0, 1], [0, -2, 0, 0]]), "agent_RT": AGENT,
             "cql": 0.5, **changes}  # fmt: skip
 
 
 def test_mc_by_hand() -> None:
     # Q of what was said: 2, 3, 0 against 4, 1, -2: (4 + 4 + 4) / 2 = 6 over 3 tokens
     # CQL: log(1 + e^-1), log(1 + e^-3), log 2
-    terms = mc_loss(**mc())
+    terms = means(mc_loss(**mc()))
     conservative = (log(1 + exp(-1)) + log(1 + exp(-3)) + log(2)) / 3
     assert float(terms.q) == pytest.approx(2.0, abs=1e-12)
     assert float(terms.cql) == pytest.approx(conservative, abs=1e-12)
@@ -56,7 +66,7 @@ def test_mc_by_hand() -> None:
 
 def ilql(**changes: Any) -> Given:
     return {
-        "q1_RTV": Q_RTV, "q2_RTV": Q_RTV + 1, "token_RT": TOKEN, "v_RT": doubles([[7, 1, 7, 2], [7, -1, 7, 7]]),
+        "q1_RT": Q_RT, "q2_RT": Q_RT + 1, "logp1_RT": LOGP_RT, "logp2_RT": LOGP_RT, "v_RT": doubles([[7, 1, 7, 2], [7, -1, 7, 7]]),
         "final_R": torch.tensor([0.0, 4.0], dtype=torch.float64), "agent_RT": AGENT, "discount": 0.5, "tau": 0.8,
         "target_q1_RT": doubles([[7, 3, 7, 1], [7, -1, 7, 7]]), "cql": 0.25,
         "target_q2_RT": doubles([[7, 2, 7, 5], [7, 0, 7, 7]]), "reward_RT": doubles([[7, -1, 7, 1], [7, -1, 7, 7]]),
@@ -68,7 +78,7 @@ def test_ilql_by_hand() -> None:
     # r + .5 V': -1 + .5 * 2 = 0 (across the environment's token), 1 + .5 * 0 = 1 (over), -1 + .5 * 4 = 1 (cut short)
     # Q1 2, 3, 0: (4 + 4 + 1) / 2 / 3 = 1.5; Q2 3, 4, 1: (9 + 9 + 0) / 2 / 3 = 3
     # least targets 2, 1, -1 against V 1, 2, -1: .8 * 1/2, .2 * 1/2, 0: .5 / 3
-    terms = ilql_loss(**ilql())
+    terms = means(ilql_loss(**ilql()))
     conservative = (log(1 + exp(-1)) + log(1 + exp(-3)) + log(2)) / 3
     assert float(terms.q1) == pytest.approx(1.5, abs=1e-12)
     assert float(terms.q2) == pytest.approx(3.0, abs=1e-12)
@@ -81,7 +91,7 @@ def test_ilql_by_hand() -> None:
 def test_a_discount_per_turn() -> None:
     # the first token of row 0 is followed by one of the same turn, the others end theirs: -1 + 1 * 2 = 1 against Q1 2
     per_turn = doubles([[1, 1, 1, 0.5], [1, 0.5, 1, 1]])
-    assert float(ilql_loss(**ilql(discount=per_turn)).q1) == pytest.approx((1 + 4 + 1) / 6, abs=1e-12)
+    assert float(means(ilql_loss(**ilql(discount=per_turn))).q1) == pytest.approx((1 + 4 + 1) / 6, abs=1e-12)
 
 
 @pytest.mark.thorough
@@ -114,7 +124,7 @@ def test_ppo_by_hand() -> None:
     # ratios 1.5, .5, 1 at 2, -1, 1: -1.2 * 2, the larger of .5 and .8, -1: (-2.4 + .8 - 1) / 3
     # values: max((2 - 3)^2, (1.5 - 3)^2) = 2.25, max(1, 1) = 1, max(1, 1) = 1: 4.25 / 2 / 3
     # kl: 1.5 - 1 - log 1.5, .5 - 1 - log .5, 0
-    terms = ppo_loss(**ppo())
+    terms = means(ppo_loss(**ppo()))
     assert float(terms.policy) == pytest.approx(-2.6 / 3, abs=1e-12)
     assert float(terms.value) == pytest.approx(4.25 / 6, abs=1e-12)
     assert float(terms.kl) == pytest.approx((0.5 - log(1.5) - 0.5 - log(0.5)) / 3, abs=1e-12)
@@ -148,8 +158,8 @@ class Case(NamedTuple):
 
 
 CASES = [
-    pytest.param(Case(mc_loss, mc, ("q_RTV",)), id="mc"),
-    pytest.param(Case(ilql_loss, ilql, ("q1_RTV", "q2_RTV", "v_RT")), id="ilql"),
+    pytest.param(Case(mc_loss, mc, ("q_RT", "logp_RT")), id="mc"),
+    pytest.param(Case(ilql_loss, ilql, ("q1_RT", "q2_RT", "logp1_RT", "logp2_RT", "v_RT")), id="ilql"),
     pytest.param(Case(ppo_loss, ppo, ("logprob_RT", "value_RT")), id="ppo"),
 ]
 ODD = [float("nan"), float("inf"), 1e30]
@@ -171,13 +181,10 @@ def test_what_others_said_changes_nothing(case: Case, odd: float) -> None:
     for name in floats(noisy):
         if not name.endswith("_R"):
             noisy[name].data[~AGENT] = odd
-    noisy["token_RT" if "token_RT" in noisy else "agent_RT"] = (
-        torch.where(AGENT, TOKEN, -100) if "token_RT" in noisy else AGENT
-    )
     a, b = case.loss(**plain), case.loss(**noisy)
-    assert [float(x.detach()) for x in a] == [float(x.detach()) for x in b]
-    b.total.backward()
-    a.total.backward()
+    assert [x.tolist() for x in a] == [x.tolist() for x in b]
+    b.total.sum().backward()
+    a.total.sum().backward()
     for name in case.learns:
         assert torch.equal(plain[name].grad, noisy[name].grad), name
         assert not noisy[name].grad[~AGENT].any()
@@ -186,7 +193,7 @@ def test_what_others_said_changes_nothing(case: Case, odd: float) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_flow_through_predictions_alone(case: Case) -> None:
     arguments = followed(case.given())
-    case.loss(**arguments).total.backward()
+    case.loss(**arguments).total.sum().backward()
     touched = {name for name in floats(arguments) if arguments[name].grad is not None and arguments[name].grad.any()}
     assert touched == set(case.learns)
 
@@ -194,10 +201,10 @@ def test_gradients_flow_through_predictions_alone(case: Case) -> None:
 def test_v_follows_its_targets_and_no_q() -> None:
     """The value of the next state teaches Q, and is not taught by it: only its own expectile moves V."""
     arguments = followed(ilql())
-    ilql_loss(**arguments).q1.backward()
+    ilql_loss(**arguments).q1.sum().backward()
     assert arguments["v_RT"].grad is None
     again = followed(ilql())
-    ilql_loss(**again).v.backward()
+    ilql_loss(**again).v.sum().backward()
     assert [name for name in floats(again) if again[name].grad is not None] == ["v_RT"]
 
 
@@ -207,7 +214,7 @@ def test_gradients_are_those_of_the_loss(case: Case) -> None:
     name = case.learns[0]
 
     def loss(x: Tensor) -> Tensor:
-        return case.loss(**{**case.given(), name: x}).total
+        return case.loss(**{**case.given(), name: x}).total.sum()
 
     assert torch.autograd.gradcheck(loss, (case.given()[name].clone().requires_grad_(),), eps=1e-6, atol=1e-6)
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sonde.train.parquet import read_parquet, write_parquet
 
 import sonde
 from sonde import StoreError, UserError

@@ -94,7 +94,7 @@ def test_a_server_plays_with_the_weights_of_every_step(
     assert [f.name for f in (tmp_path / "served").iterdir()] == ["step-2"], "folders do not pile up"
 
 
-@pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning")
+@pytest.mark.filterwarnings("ignore::sonde.train.online.off_policy.EngineWarning")
 def test_other_arithmetic_is_measured_and_weighed(tmp_path: Path, folder: Path) -> None:
     """A server whose log-probabilities are .3 too high: tokens are e^-.3 times as likely here as it says."""
     ratio = math.exp(-0.3)

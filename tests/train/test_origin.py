@@ -186,7 +186,7 @@ def test_the_trainer_alone_keeps_to_its_folder_too(tmp_path: Path) -> None:
 def held_elsewhere(folder: Path) -> Iterator[None]:
     """The folder, held by another process."""
     script = (
-        "import sys; from pathlib import Path; from sonde.train.folder import locked\n"
+        "import sys; from pathlib import Path; from sonde.train.training_folder import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Learning from tokens drawn at other temperatures: the table of `algos/grpo.py`, and temperatures from a completion to
-the logits that are divided by them."""
+"""Learning from tokens drawn at other temperatures: the table of `objectives/grpo.py`, and temperatures from a
+completion to the logits that are divided by them."""
 
 from __future__ import annotations
 

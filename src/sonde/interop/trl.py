@@ -7,11 +7,12 @@
 **`Play` is a `rollout_func`.** Episodes are played by our engine with the trainer's own weights: every token that was
 sampled, its log-probability, and a mask of what the agent said. A prompt is a task's name (`"maze 12"`); its group
 meets one world, derived from seed, step and place, and new worlds come with new steps. Rewards and their mixes are
-those of `train.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
-every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
+those of `train.online.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO`
+gives every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
 
 **With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
-trainer's weights, or the adapter where there is one (`train.player`); what it sampled comes back token for token.
+trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); what it sampled comes back token
+for token.
 
 Rewarders that ask a model ask the trainer's, as it is now. The other way to train, in which TRL generates and the game
 is a tool, is `trl_tool.py`. TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 keeps it from saying so.

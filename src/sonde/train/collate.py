@@ -2,14 +2,14 @@
 
 Padded: one row per line, left-aligned, with an attention mask. Packed: as many rows end to end in a line as fit beside
 the longest, with position ids that restart at 0 with every row; given these and no attention mask, transformers (5.23,
-with sdpa or eager attention) keeps rows apart. Flash attention reads position ids only in a batch of one line, so it also
-gets the row boundaries (`cu_seq_lens`); other kernels are refused (`checks.py`). Lines are no longer than the longest row
-because sdpa and eager attention compute all pairs of a line. Objectives see the same (R, T) tensors either way and know
-nothing of packing. Agent tokens and padding are marked by fields of the rows, never by token ids.
+with sdpa or eager attention) keeps rows apart. Flash attention reads position ids only in a batch of one line, so it
+also gets the row boundaries (`cu_seq_lens`); other kernels are refused (`checks.py`). Lines are no longer than the
+longest row because sdpa and eager attention compute all pairs of a line. Objectives see the same (R, T) tensors either
+way and know nothing of packing. Agent tokens and padding are marked by fields of the rows, never by token ids.
 
 `Order` shuffles the items anew every epoch from the seed and cuts them into optimizer steps. `divide` cuts a step into
-forward passes so that rows of similar length meet: items are sorted by their longest row and filled in from the longest.
-This never changes which items an optimizer step holds.
+forward passes so that rows of similar length meet: items are sorted by their longest row and filled in from the
+longest. This never changes which items an optimizer step holds.
 
 Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
 """

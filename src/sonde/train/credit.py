@@ -6,8 +6,8 @@
 
 An `Estimator` maps the rewards per turn of all trajectories, grouped by world, to advantages per turn in the same
 arrangement. `GroupRelative` credits whole trajectories; for credit per turn use `ReturnToGo`. `TurnWise` is the
-estimator of ΔBelief-RL. `GAE` needs a critic: it returns the rewards unchanged, and advantages and returns of the agent's
-tokens follow from the value head once the episodes are played (`online.advantages`).
+estimator of ΔBelief-RL. `GAE` needs a critic: it returns the rewards unchanged, and advantages and returns of the
+agent's tokens follow from the value head once the episodes are played (`online.advantages`).
 
 **GAE.** With rewards r, values V of the state before each token, V' of the state before the next one (`final` after the
 last: 0 where the episode is over), a discount g and lambda l,
@@ -17,25 +17,25 @@ last: 0 where the episode is over), a discount g and lambda l,
     advantage A_t = d_t + g l A_{t+1}
     return    A_t + V_t, before advantages are whitened             the target of V
 
-With `level="turn"` a turn is one decision: its reward is the sum over its tokens, its value that before its first token,
-and all its tokens share advantage and return. With the values of the policy both levels give its gradient, and with
-lambda 1 they do so whatever the values (rows `gae` below). A critic over tokens has to learn values in the middle of
-words; one over turns has fewer to learn, and cannot say which word of a turn was good.
+With `level="turn"` a turn is one decision: its reward is the sum over its tokens, its value that before its first
+token, and all its tokens share advantage and return. With the values of the policy both levels give its gradient, and
+with lambda 1 they do so whatever the values (rows `gae` below). A critic over tokens has to learn values in the middle
+of words; one over turns has fewer to learn, and cannot say which word of a turn was good.
 
 Sources: returns and GAE, Schulman et al. (2016); GRPO, DeepSeekMath (arXiv 2402.03300), equation 3 with the standard
 deviation of n - 1; no scaling, Dr. GRPO (arXiv 2503.20783); leave-one-out baseline, RLOO (arXiv 2402.14740); groups
 without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F. GAE over
 action tokens, across what the environment says, whitened over everything played: LMRL-Gym (Abdulhai et al. 2023),
-appendix E and its code. The KL penalty and its controller: Ziegler et al. (2019); after a rollout of n episodes with mean
-divergence D, kl *= 1 + clip(D / target - 1, -.2, .2) n / horizon. Departure: there D is a sum over an answer; here it is
-per agent token, since games differ in length.
+appendix E and its code. The KL penalty and its controller: Ziegler et al. (2019); after a rollout of n episodes with
+mean divergence D, kl *= 1 + clip(D / target - 1, -.2, .2) n / horizon. Departure: there D is a sum over an answer; here
+it is per agent token, since games differ in length.
 
 **Bias**, enumerated in `tests/train/test_credit_bias.py` on two problems of two decisions each, for groups of 4. In the
 first problem stopping at once earns 1, stopping after one step 0, and not stopping 3. In the second, an agent that asks
 earns part of what it learns at once and pays for every turn; one question is worth its turn, two are not. The gradients
-are (0.026, 0.190) and (0.018, -0.010). For each problem the table gives the expected estimate, its angle to the gradient
-in degrees, and the price it puts on a turn: the c for which it has the direction of the gradient of return + c turns (-:
-it opposes all of these). Equation 3: the outcome of the game is part of the reward of every turn.
+are (0.026, 0.190) and (0.018, -0.010). For each problem the table gives the expected estimate, its angle to the
+gradient in degrees, and the price it puts on a turn: the c for which it has the direction of the gradient of return + c
+turns (-: it opposes all of these). Equation 3: the outcome of the game is part of the reward of every turn.
 
 | estimator | settings | two decisions | angle | pays | asking | angle | pays |
 |---|---|---|---|---|---|---|---|
@@ -53,23 +53,23 @@ it opposes all of these). Equation 3: the outcome of the game is part of the rew
 | gae | values of the policy | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
 | gae | values 0 | (0.015, 0.190) | 3 | -0.057 | (0.012, -0.012) | 13 | -0.014 |
 
-- A baseline made only of the other trajectories is independent of what the trajectory did, so it cannot turn the gradient,
-  however the others end: `ReturnToGo`, and trajectory-level credit with leave-one-out. On both problems `ReturnToGo`
-  varies least of those compared; in general that depends on the problem. With a trajectory's own reward in the mean, the
-  estimate is (n - 1) / n as long.
-- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few trajectories are left to compare.
-- `TurnWise` subtracts the mean of every turn, so what all turns cost or earn has no effect: a price of c per turn leaves the
-  estimate unchanged, which amounts to paying -c for each turn. This is how turn-wise credit comes to favour long games where
-  turns cost, and short ones where they earn. In addition, a turn answers for no later one (as earned, it points away from
-  asking) unless equation 3 makes it answer for the outcome; and later turns count less, as fewer trajectories reach them.
-  Without a scale it is then near the gradient, and with the zeros of the published padding nearer in one problem and further
-  in the other; with a scale it charges for turns in both.
+- A baseline made only of the other trajectories is independent of what the trajectory did, so it cannot turn the
+  gradient, however the others end: `ReturnToGo`, and trajectory-level credit with leave-one-out. On both problems
+  `ReturnToGo` varies least of those compared; in general that depends on the problem. With a trajectory's own reward in
+  the mean, the estimate is (n - 1) / n as long.
+- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few trajectories are left to
+  compare.
+- `TurnWise` subtracts the mean of every turn, so what all turns cost or earn has no effect: a price of c per turn
+  leaves the estimate unchanged, which amounts to paying -c for each turn. This is how turn-wise credit comes to favour
+  long games where turns cost, and short ones where they earn. In addition, a turn answers for no later one (as earned,
+  it points away from asking) unless equation 3 makes it answer for the outcome; and later turns count less, as fewer
+  trajectories reach them. Without a scale it is then near the gradient, and with the zeros of the published padding
+  nearer in one problem and further in the other; with a scale it charges for turns in both.
 - `Progress` and `gae` are as good as the values behind their differences.
 
-**Rounding.** Equal sums computed in another order may differ. A sum of n numbers x is off by at most (n - 1) u sum |x|, with
-u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), so two sums that should be equal
-differ by at most twice that; smaller differences count as none.
-"""
+**Rounding.** Equal sums computed in another order may differ. A sum of n numbers x is off by at most (n - 1) u sum |x|,
+with u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), so two sums that should be
+equal differ by at most twice that; smaller differences count as none."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 **Recorded ids.** The completions of a seat form a chain (`core.types.Completion`): each prompt consists of the first
 `shared` tokens of the previous call plus new ones. A call whose prompt contains the previous call in full, prompt and
-completion, continues the same row. Any other call (a template that drops earlier reasoning, a rendered history, a window
-of turns, a sub-call with its own conversation) starts a new row, whose earlier tokens are context only; it is counted as
-`forked`. Every sampled token is therefore an agent token of exactly one row. An answer cut by the token limit has no end
-token; the one that the template appends is not the agent's.
+completion, continues the same row. Any other call (a template that drops earlier reasoning, a rendered history, a
+window of turns, a sub-call with its own conversation) starts a new row, whose earlier tokens are context only; it is
+counted as `forked`. Every sampled token is therefore an agent token of exactly one row. An answer cut by the token
+limit has no end token; the one that the template appends is not the agent's.
 
 **No recorded ids** (a program, a person, an endpoint, another model). `as_sampled` replays the episode act by act. At
 each act the prompt is the one `policy` would build for that view, and the text is encoded and terminated as the model
@@ -165,7 +165,7 @@ class _Maker:
         if acts and bare == len(acts):
             raise UserError(
                 f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
-                "that records them, or what sonde.train.tokenise.as_sampled makes of others"
+                "that records them, or what sonde.train.data.as_sampled makes of others"
             )
         drafts = _drafts_of(t, self._seat, self._split, self._names)
         report = RowReport(trajectories=1, without_ids=bare)

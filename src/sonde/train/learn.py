@@ -4,10 +4,9 @@
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
 Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
-objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the rules
-of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and
-3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
-"""
+objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
+rules of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections
+3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5."""
 
 from __future__ import annotations
 
@@ -239,7 +238,7 @@ def learn_online(
 ) -> TrainResult:
     """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
     (`objective.bc` of ppo), shown to the model as it sees its own; `server` (`models:vllm`, `models:sglang`) plays with
-    the weights that it is given (`train.player`); the rest is as in `learn`."""
+    the weights that it is given (`train.online.rollout_backend`); the rest is as in `learn`."""
     need("training", *NEEDED)
     from .model_io import load_model
     from .online.trainer import OnlineTrainer

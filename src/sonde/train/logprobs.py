@@ -1,18 +1,17 @@
 """Log-probabilities of the agent's tokens: with gradients under the policy, and stored ones under a reference policy.
 
-**Policy.** The LM head is computed only where the next token is the agent's: the mask of these positions goes through the
-model's own forward (`logits_to_keep`), so the hooks of DDP and FSDP and the layers of an adapter all take part. The result
-has shape (agent tokens, V), however many rows there are. The log-softmax is in float32; logits of lower precision are
-widened block by block, in the backward pass too, so that no float32 copy of all of them exists. Where the tensors give the
-temperature at which each token was drawn, its logits are divided by it first. This needs a model whose `logits_to_keep`
-takes a mask: all decoders of transformers 5.23.
+**Policy.** The LM head is computed only where the next token is the agent's: the mask of these positions goes through
+the model's own forward (`logits_to_keep`), so the hooks of DDP and FSDP and the layers of an adapter all take part. The
+result has shape (agent tokens, V), however many rows there are. The log-softmax is in float32; logits of lower
+precision are widened block by block, in the backward pass too, so that no float32 copy of all of them exists. Where the
+tensors give the temperature at which each token was drawn, its logits are divided by it first. This needs a model whose
+`logits_to_keep` takes a mask: all decoders of transformers 5.23.
 
 **Reference.** The reference is the model at the start of the run, another model (the one that began the round), or the
-model with its adapter disabled, which is the same for a fresh adapter. Its log-probabilities are computed once and written
-to the run's folder with a digest of the tokens they belong to: a resumed run reads them back instead of computing them
-with weights that have moved on. Source: PAPRIKA (Tajwar et al. 2025), appendix C, computes them once per pair; how they
-are stored is ours.
-"""
+model with its adapter disabled, which is the same for a fresh adapter. Its log-probabilities are computed once and
+written to the run's folder with a digest of the tokens they belong to: a resumed run reads them back instead of
+computing them with weights that have moved on. Source: PAPRIKA (Tajwar et al. 2025), appendix C, computes them once per
+pair; how they are stored is ours."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 """Load a model for training, attach a low-rank adapter (peft), and save it as a folder that `models:hf` plays.
 
-**Adapters.** LoRA (Hu et al. 2021) as peft implements it. A fresh adapter changes nothing (its second factor is zero), so
-the model with its adapter disabled is the model at the start of the run. Saving merged weights copies the model once in
-memory, in float32, so that what is trained stays as it is.
+**Adapters.** LoRA (Hu et al. 2021) as peft implements it. A fresh adapter changes nothing (its second factor is zero),
+so the model with its adapter disabled is the model at the start of the run. Saving merged weights copies the model once
+in memory, in float32, so that what is trained stays as it is.
 
-**Number formats.** Weights are trained in float32, whatever format they were stored in. By default a model is saved in the
-format of the model it was made from: bfloat16 takes half the space and plays in the arithmetic of its base, but rounds
-each weight to 8 significant bits, so a change of a weight by less than some 0.4 % may be lost.
-`settings.save_dtype="float32"` keeps every bit. Checkpoints are always in float32.
-"""
+**Number formats.** Weights are trained in float32, whatever format they were stored in. By default a model is saved in
+the format of the model it was made from: bfloat16 takes half the space and plays in the arithmetic of its base, but
+rounds each weight to 8 significant bits, so a change of a weight by less than some 0.4 % may be lost.
+`settings.save_dtype="float32"` keeps every bit. Checkpoints are always in float32."""
 
 from __future__ import annotations
 
@@ -76,7 +75,7 @@ def disable_adapter(model: Any) -> Any:
 
 def merge_adapter(model: Any) -> Any:
     """A plain model that computes what `model` does with its adapter, in float32, so that nothing is rounded but once,
-    when it is saved (`train.saved`); itself where there is none."""
+    when it is saved (`train.model_io`); itself where there is none."""
     return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
 
 
@@ -154,7 +153,7 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
-    module remembers the format that it is stored in, in which it is saved again (`train.saved`)."""
+    module remembers the format that it is stored in, in which it is saved again (`train.model_io`)."""
     need("training", *NEEDED)
     from transformers import AutoConfig, AutoModelForCausalLM
 

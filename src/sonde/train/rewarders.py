@@ -2,21 +2,22 @@
 
     online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
 
-A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn, for
-the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
+A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn,
+for the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
 (`online.episode_log`).
 
-`BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation 1),
-under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over rollouts
-(its EMA adapter, .95). `ExactGain`: what the same turn told in bits; ΔBelief estimates it where the model believes what
-it should. The winning turn carries no gain, as published; the outcome's reward accounts for it.
+`BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
+1), under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over
+rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits; ΔBelief estimates it where the model
+believes what it should. The winning turn carries no gain, as published; the outcome's reward accounts for it.
 
 **Shaping** turns gains per turn into rewards:
 
     shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
 
-A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping. Several
-shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies none.
+A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping.
+Several shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies
+none.
 
 | name | the gain x of a turn becomes |
 |---|---|
@@ -29,10 +30,9 @@ shapings are applied in order, as the paper's code combines centring with squash
 | `group_min_max` | (max(x, 0) - least) / (most - least + 1e-8), of the group on that turn, likewise at least 0 |
 | `episode_centring` | x less the mean of the game's gains |
 
-Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure: in
-the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill missing
-gains with 0, so that a sigmoid pays .5 for the winning turn.
-"""
+Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure:
+in the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill
+missing gains with 0, so that a sigmoid pays .5 for the winning turn."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """Select what to learn from: trajectories for supervised training, pairs for preference training, and a summary table.
 
-Trajectories of one task in one world are compared; fewer turns are better. *SFT*: the successes with distinct numbers of
-turns. *Pairs*: the success with the fewest turns against one drawn at random from the clearly worse trajectories, which
-are failures and successes that took many more turns; one pair per task, because more of them lowered the likelihood of
-the chosen one. Episodes that failed for outside reasons are never used, nor are those that ended with an unreadable
-answer (the paper filters them out; `negatives` can admit them).
+Trajectories of one task in one world are compared; fewer turns are better. *SFT*: the successes with distinct numbers
+of turns. *Pairs*: the success with the fewest turns against one drawn at random from the clearly worse trajectories,
+which are failures and successes that took many more turns; one pair per task, because more of them lowered the
+likelihood of the chosen one. Episodes that failed for outside reasons are never used, nor are those that ended with an
+unreadable answer (the paper filters them out; `negatives` can admit them).
 
 Departures, each undone by `as_published=True`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
 negative; the paper's code drops it, because its judge calls the end invalid. A trajectory is never paired with itself;
 that code pairs the best with itself where nothing lower exists. How many more turns count as many depends on the
 environment (`PAPRIKA`); its scripts ask for 20, so that only failures qualify. In best-arm identification every game
 takes the same number of turns; that code counts the pulls that paid instead, which prefers luck to identification. In
-minesweeper, where the first reveal decides where the mines lie, both games of a pair must begin with the same reveal; the
-paper says that its pairs should have been filtered this way.
+minesweeper, where the first reveal decides where the mines lie, both games of a pair must begin with the same reveal;
+the paper says that its pairs should have been filtered this way.
 
 `statistics` is the paper's table 4 (best of k, SFT trajectories and pairs per task group), plus tasks, trajectories,
 success rate and mean turns and tokens (ours), grouped by environment or by any tag.
@@ -97,7 +97,7 @@ def tokens(t: Trajectory) -> int:
     if not has_ids(t):
         raise UserError(
             f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
-            "what sonde.train.tokenise.as_sampled makes of it"
+            "what sonde.train.data.as_sampled makes of it"
         )
     return max(len(row) for row in rows(t))
 

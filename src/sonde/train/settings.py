@@ -78,7 +78,7 @@ class TrainSettings(Checked):
     `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
     adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
     the adapter alone; `save_dtype`: in the number format of the model that it was made of, or in float32, the one that
-    it is trained in (`train.saved`).
+    it is trained in (`train.model_io`).
     `save_steps`: steps between checkpoints (None: none are written), of which `keep` remain; `logging_steps`: steps
     that one entry of the history averages over. `report_to`: names that transformers knows, e.g. "tensorboard",
     "wandb", "trackio".

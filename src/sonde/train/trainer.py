@@ -1,21 +1,21 @@
-"""The trainer for recorded items: any objective on any causal language model of transformers, by `transformers.Trainer`.
+"""The trainer for recorded items: any objective on any causal language model of transformers, by
+`transformers.Trainer`.
 
 Trainer provides processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
-used. For it, a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples` turns this
-process's share of them into forward passes, and `training_step` runs these. Accumulation thus follows from the lengths of
-rows and may differ from step to step.
+used. For it, a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples` turns
+this process's share of them into forward passes, and `training_step` runs these. Accumulation thus follows from the
+lengths of rows and may differ from step to step.
 
-The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all of
-them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`); DDP, FSDP and DeepSpeed average
-gradients over processes, and the logged loss is averaged likewise. Every pass therefore returns `total * processes / units`,
-and sums of passes averaged over processes are right for gradients and for the log.
+The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all
+of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`); DDP, FSDP and DeepSpeed
+average gradients over processes, and the logged loss is averaged likewise. Every pass therefore returns `total *
+processes / units`, and sums of passes averaged over processes are right for gradients and for the log.
 
-Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of passes
-(one without items runs an empty pass). DeepSpeed: `accelerate launch --config_file`; leave `gradient_accumulation_steps` at
-1 and `gradient_clipping` at "auto"; with ZeRO stage 2 or more every pass reduces. Tested: DDP and FSDP2 with two gloo
-processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and DeepSpeed.
-The process's global random generators are restored after training. Source: ours.
-"""
+Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of
+passes (one without items runs an empty pass). DeepSpeed: `accelerate launch --config_file`; leave
+`gradient_accumulation_steps` at 1 and `gradient_clipping` at "auto"; with ZeRO stage 2 or more every pass reduces.
+Tested: DDP and FSDP2 with two gloo processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and
+DeepSpeed. The process's global random generators are restored after training. Source: ours."""
 
 from __future__ import annotations
 

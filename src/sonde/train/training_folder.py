@@ -4,9 +4,8 @@ command.txt    the command line, if `sonde train` ran, preceded by the commands 
 .lock          held by the process that writes here
 origin.json    provenance of the run (`provenance.py`); a resumed run must match it
 
-Trainer writes its state last, so a checkpoint without it, or with a part of it, was cut short. A checkpoint with a state
-may still hold a truncated file (a full disk, a power failure); then the previous one is used, with a warning.
-"""
+Trainer writes its state last, so a checkpoint without it, or with a part of it, was cut short. A checkpoint with a
+state may still hold a truncated file (a full disk, a power failure); then the previous one is used, with a warning."""
 
 from __future__ import annotations
 

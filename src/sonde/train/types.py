@@ -175,14 +175,14 @@ class Loss(NamedTuple):
 
 
 class Objective(Configured, ABC):
-    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.algos`.
+    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.objectives`.
 
     `learns`: from episodes that went well, pairs of a better and a worse one, episodes of any kind, the rewards in them
     (values, which decoding then uses), or its own play. `preset`: the settings that it begins with (`train.presets`).
     """
 
     kind: ClassVar[str] = "objectives"
-    words: ClassVar[str] = "an objective, such as sonde.train.algos.objective('sft')"
+    words: ClassVar[str] = "an objective, such as sonde.train.objectives.objective('sft')"
     learns: ClassVar[Learns]
     preset: ClassVar[str]
 

@@ -161,8 +161,9 @@ def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
     return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
 
 
-def alike(agent_RT: Tensor, **values: Tensor) -> None:
-    """Refuses a mask that is none, and what has other rows or tokens than it: torch would spread a column over all."""
+def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
+    """Raise unless the mask is one and all have its rows and tokens: torch would broadcast a column over all of
+    them."""
     if agent_RT.dtype != torch.bool:
         raise invalid("agent_RT", agent_RT.dtype, torch.bool)
     for name, given in values.items():
@@ -170,19 +171,6 @@ def alike(agent_RT: Tensor, **values: Tensor) -> None:
             raise invalid(
                 f"{name}: shape", tuple(given.shape), f"rows and tokens as agent_RT has, {tuple(agent_RT.shape)}"
             )
-
-
-def mean(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
-    """Over the agent's tokens; 0 where there are none."""
-    return masked(values_RT, agent_RT).sum() / agent_RT.sum().clamp(min=1)
-
-
-def said(q_RTV: Tensor, token_RT: Tensor, agent_RT: Tensor) -> tuple[Tensor, Tensor]:
-    """The value of the token that was said, and its log-probability under the softmax of all values."""
-    q_RTV = torch.where(agent_RT[..., None], wide(q_RTV), torch.zeros_like(wide(q_RTV)))
-    at_RT1 = torch.where(agent_RT, token_RT, torch.zeros_like(token_RT))[..., None]
-    value_RT = q_RTV.gather(-1, at_RT1)[..., 0]
-    return value_RT, value_RT - q_RTV.logsumexp(-1)
 
 
 def following(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:

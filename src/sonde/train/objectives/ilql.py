@@ -32,23 +32,13 @@ from sonde.models.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum
-from ._values import (
-    Limit,
-    Valued,
-    alike,
-    following,
-    in_lines,
-    masked,
-    mean,
-    metrics,
-    predicted,
-    said,
-)  # fmt: skip
-from .mc import squared
+from ._values import Limit, Valued, check_shapes, following, in_lines, masked, metrics, predicted
+from .mc import squared_error
 
 
 class ILQLTerms(NamedTuple):
-    """Means over the agent's tokens. `cql1`, `cql2` are not weighted; `total` is what is minimised."""
+    """One number per agent token, zeros elsewhere. `cql1`, `cql2` are unweighted; `total` is the loss; `target` is
+    what both Q heads are to predict."""
 
     total: Tensor
     q1: Tensor
@@ -56,6 +46,7 @@ class ILQLTerms(NamedTuple):
     v: Tensor
     cql1: Tensor
     cql2: Tensor
+    target: Tensor
 
 
 def targets(reward_RT: Tensor, v_RT: Tensor, final_R: Tensor, agent_RT: Tensor, discount: float | Tensor) -> Tensor:
@@ -66,15 +57,16 @@ def targets(reward_RT: Tensor, v_RT: Tensor, final_R: Tensor, agent_RT: Tensor, 
 def expectile_loss(v_RT: Tensor, target_RT: Tensor, tau: float, agent_RT: Tensor) -> Tensor:
     """`1/2 |tau - [u < 0]| u^2` with `u = target - v`, of each agent token; no gradient through the target."""
     above_RT = masked(target_RT, agent_RT).detach() >= masked(v_RT, agent_RT).detach()
-    error_RT = squared(v_RT, target_RT, agent_RT)
+    error_RT = squared_error(v_RT, target_RT, agent_RT)
     return torch.where(above_RT, tau * error_RT, (1 - tau) * error_RT)
 
 
 def ilql_loss(
     *,
-    q1_RTV: Tensor,
-    q2_RTV: Tensor,
-    token_RT: Tensor,
+    q1_RT: Tensor,
+    q2_RT: Tensor,
+    logp1_RT: Tensor,
+    logp2_RT: Tensor,
     v_RT: Tensor,
     final_R: Tensor,
     target_q1_RT: Tensor,
@@ -85,20 +77,20 @@ def ilql_loss(
     tau: float,
     cql: float,
 ) -> ILQLTerms:
-    """See the module. Target values are those of the tokens that were said."""
-    alike(
-        agent_RT, q1_RTV=q1_RTV, q2_RTV=q2_RTV, token_RT=token_RT, v_RT=v_RT, target_q1_RT=target_q1_RT,
-        target_q2_RT=target_q2_RT, reward_RT=reward_RT,
+    """The loss of each agent token: values under both heads, log-probabilities under the softmax of all values, values
+    under the target heads, and the values V of its state."""
+    check_shapes(
+        agent_RT, q1_RT=q1_RT, q2_RT=q2_RT, logp1_RT=logp1_RT, logp2_RT=logp2_RT, v_RT=v_RT,
+        target_q1_RT=target_q1_RT, target_q2_RT=target_q2_RT, reward_RT=reward_RT,
     )  # fmt: skip
     if final_R.shape != agent_RT.shape[:1]:
         raise invalid("final_R: shape", tuple(final_R.shape), f"one value per row, ({len(agent_RT)},)")
-    (q1_RT, logp1_RT), (q2_RT, logp2_RT) = (said(q, token_RT, agent_RT) for q in (q1_RTV, q2_RTV))
     goal_RT = targets(reward_RT, v_RT, final_R, agent_RT, discount)
     least_RT = torch.minimum(masked(target_q1_RT, agent_RT), masked(target_q2_RT, agent_RT))
-    q1, q2 = (mean(squared(q, goal_RT, agent_RT), agent_RT) for q in (q1_RT, q2_RT))
-    v = mean(expectile_loss(v_RT, least_RT, tau, agent_RT), agent_RT)
-    cql1, cql2 = mean(-logp1_RT, agent_RT), mean(-logp2_RT, agent_RT)
-    return ILQLTerms(q1 + q2 + v + cql * (cql1 + cql2), q1, q2, v, cql1, cql2)
+    q1, q2 = (squared_error(q, goal_RT, agent_RT) for q in (q1_RT, q2_RT))
+    v = expectile_loss(v_RT, least_RT, tau, agent_RT)
+    cql1, cql2 = -masked(logp1_RT, agent_RT), -masked(logp2_RT, agent_RT)
+    return ILQLTerms(q1 + q2 + v + cql * (cql1 + cql2), q1, q2, v, cql1, cql2, goal_RT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +126,13 @@ class ILQL(Valued):
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         predicted(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
         line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit, scale=self.scale)
-        value, agent = line.values, line.agent
-        goal = targets(line.reward, value["v"], line.final, agent, line.discount)
-        q1, q2 = (squared(value[name], goal, agent) for name in ("q1", "q2"))
-        v = expectile_loss(value["v"], torch.minimum(value["q1_target"], value["q2_target"]), self.tau, agent)
-        cql1, cql2 = -value["q1_logp"], -value["q2_logp"]
-        total = (q1 + q2 + v + self.cql * (cql1 + cql2)).sum() - self.bc * token_sum(logprob_RT, batch)
-        told = {"q1": q1, "q2": q2, "v": v, "cql1": cql1, "cql2": cql2, "value": value["v"], "target": goal}
-        return Loss(total, {**metrics(told, agent), "nll": token_metric(-logprob_RT, batch)})
+        value = line.values
+        terms = ilql_loss(
+            q1_RT=value["q1"], q2_RT=value["q2"], logp1_RT=value["q1_logp"], logp2_RT=value["q2_logp"],
+            v_RT=value["v"], final_R=line.final, target_q1_RT=value["q1_target"], target_q2_RT=value["q2_target"],
+            reward_RT=line.reward, agent_RT=line.agent, discount=line.discount, tau=self.tau, cql=self.cql,
+        )  # fmt: skip
+        total = terms.total.sum() - self.bc * token_sum(logprob_RT, batch)
+        logged = {"q1": terms.q1, "q2": terms.q2, "v": terms.v, "cql1": terms.cql1, "cql2": terms.cql2}
+        logged |= {"value": value["v"], "target": terms.target}
+        return Loss(total, {**metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})

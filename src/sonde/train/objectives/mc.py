@@ -26,29 +26,28 @@ from sonde.models.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum
-from ._values import Valued, alike, in_lines, masked, mean, metrics, predicted, said, to_go, wide
+from ._values import Valued, check_shapes, in_lines, masked, metrics, predicted, to_go
 
 
 class MCTerms(NamedTuple):
-    """Means over the agent's tokens. `cql` is not weighted; `total` is `q + weight * cql`."""
+    """One number per agent token, zeros elsewhere. `cql` is unweighted; `total` is `q + weight * cql`."""
 
     total: Tensor
     q: Tensor
     cql: Tensor
 
 
-def squared(value_RT: Tensor, target_RT: Tensor, agent_RT: Tensor) -> Tensor:
+def squared_error(value_RT: Tensor, target_RT: Tensor, agent_RT: Tensor) -> Tensor:
     """`1/2 (value - target)^2` of each agent token; no gradient through the target."""
     return (masked(value_RT, agent_RT) - masked(target_RT, agent_RT).detach()) ** 2 / 2
 
 
-def mc_loss(*, q_RTV: Tensor, token_RT: Tensor, return_RT: Tensor, agent_RT: Tensor, cql: float) -> MCTerms:
-    """See the module. `q_RTV[r, t]` are the values of all tokens that could stand at position t."""
-    alike(agent_RT, q_RTV=q_RTV, token_RT=token_RT, return_RT=return_RT)
-    q_RT, logp_RT = said(wide(q_RTV), token_RT, agent_RT)
-    q = mean(squared(q_RT, return_RT, agent_RT), agent_RT)
-    conservative = mean(-logp_RT, agent_RT)
-    return MCTerms(q + cql * conservative, q, conservative)
+def mc_loss(*, q_RT: Tensor, logp_RT: Tensor, return_RT: Tensor, agent_RT: Tensor, cql: float) -> MCTerms:
+    """The loss of each agent token: its value `q_RT`, and its log-probability under the softmax of all values."""
+    check_shapes(agent_RT, q_RT=q_RT, logp_RT=logp_RT, return_RT=return_RT)
+    error_RT = squared_error(q_RT, return_RT, agent_RT)
+    conservative_RT = -masked(logp_RT, agent_RT)
+    return MCTerms(error_RT + cql * conservative_RT, error_RT, conservative_RT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,8 @@ class MC(Valued):
         predicted(batch, "q1", "q1_logp")
         line = in_lines(batch, discount=self.discount, per=self.per, limit="end", scale=self.scale)
         goal = to_go(line)
-        q, conservative = squared(line.values["q1"], goal, line.agent), -line.values["q1_logp"]
-        total = (q + self.cql * conservative).sum() - self.bc * token_sum(logprob_RT, batch)
-        told = {"q": q, "cql": conservative, "value": line.values["q1"], "return": goal}
-        return Loss(total, {**metrics(told, line.agent), "nll": token_metric(-logprob_RT, batch)})
+        q, logp = line.values["q1"], line.values["q1_logp"]
+        terms = mc_loss(q_RT=q, logp_RT=logp, return_RT=goal, agent_RT=line.agent, cql=self.cql)
+        total = terms.total.sum() - self.bc * token_sum(logprob_RT, batch)
+        logged = {"q": terms.q, "cql": terms.cql, "value": q, "return": goal}
+        return Loss(total, {**metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})

@@ -11,7 +11,7 @@ predict, and the value V_old that the head gave when the episode was played,
 
 Source: PPO (Schulman et al. 2017), equation 7; LMRL-Gym (Abdulhai et al. 2023), section 5, appendix E and its code,
 which has the clipped value loss and the estimate of the divergence. Advantages and returns are those of generalised
-advantage estimation (`train.critic`); the penalty for leaving the reference is a part of the rewards. Its code's second
+advantage estimation (`train.credit`); the penalty for leaving the reference is a part of the rewards. Its code's second
 loop over a batch adds the last advantages once more to those that it would whiten (a defect; it has an effect only with
 an option that no script sets, and is not offered).
 
@@ -32,17 +32,19 @@ from sonde.models.heads import HeadSpec, Trunk
 
 from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum
-from ._values import alike, masked, mean, predicted
+from ._values import check_shapes, masked, predicted
 from .grpo import clipped_loss, log_ratio
 
 
 class PPOTerms(NamedTuple):
-    """Means over the agent's tokens. `value` is not weighted; `kl` has no gradient and is no part of `total`."""
+    """One number per agent token, zeros elsewhere (`ratio`: ones). `value` is unweighted; `kl` and `ratio` have no
+    gradient and are no part of `total`."""
 
     total: Tensor
     policy: Tensor
     value: Tensor
     kl: Tensor
+    ratio: Tensor
 
 
 def value_loss(value_RT: Tensor, old_RT: Tensor, return_RT: Tensor, value_clip: float) -> Tensor:
@@ -64,8 +66,9 @@ def ppo_loss(
     value_clip: float,
     value_weight: float,
 ) -> PPOTerms:
-    """See the module. No gradient flows through what was recorded: log-probabilities, values, advantages, returns."""
-    alike(
+    """The loss of each agent token. No gradient flows through what was recorded: log-probabilities, values, advantages
+    and returns."""
+    check_shapes(
         agent_RT, logprob_RT=logprob_RT, sampled_RT=sampled_RT, value_RT=value_RT, old_value_RT=old_value_RT,
         advantage_RT=advantage_RT, return_RT=return_RT,
     )  # fmt: skip
@@ -73,10 +76,10 @@ def ppo_loss(
         masked(x, agent_RT).detach() for x in (sampled_RT, old_value_RT, advantage_RT, return_RT)
     )
     ratio_RT = log_ratio(masked(logprob_RT, agent_RT), sampled_RT).exp()
-    policy = mean(clipped_loss(ratio_RT, advantage_RT, clip, clip), agent_RT)
-    value = mean(value_loss(masked(value_RT, agent_RT), old_RT, return_RT, value_clip), agent_RT)
-    kl = mean(divergence(ratio_RT.detach()), agent_RT)
-    return PPOTerms(policy + value_weight * value, policy, value, kl)
+    policy_RT = clipped_loss(ratio_RT, advantage_RT, clip, clip)
+    error_RT = value_loss(masked(value_RT, agent_RT), old_RT, return_RT, value_clip)
+    fixed_RT = ratio_RT.detach()
+    return PPOTerms(policy_RT + value_weight * error_RT, policy_RT, error_RT, divergence(fixed_RT), fixed_RT)
 
 
 def divergence(ratio_RT: Tensor) -> Tensor:
@@ -86,7 +89,7 @@ def divergence(ratio_RT: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PPO(Objective):
-    """PPO with a value head. Advantages, returns and old values come with the rows: `train.critic` finds them.
+    """PPO with a value head. Advantages, returns and old values come with the rows: `train.credit` finds them.
 
     `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which are then
     given to the trainer (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from
@@ -140,15 +143,14 @@ class PPO(Objective):
         return Loss(total + self.bc * imitation, {**metrics, "nll_shown": token_metric(-logprob_RT, shown)})
 
     def _of_play(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        value_RT = on_agent(predicted(batch, "v")[0], batch)
-        ratio_RT = log_ratio(on_agent(logprob_RT, batch), required(batch, "sampled")).exp()
-        advantage_RT, return_RT = required(batch, "advantage"), required(batch, "return")
-        policy_RT = clipped_loss(ratio_RT, advantage_RT, self.clip, self.clip)
-        error_RT = value_loss(value_RT, required(batch, "old_value"), return_RT, self.value_clip)
-        fixed_RT = ratio_RT.detach()
-        told = {
-            "policy": policy_RT, "value": error_RT, "kl": divergence(fixed_RT), "ratio": fixed_RT,
-            "clipped": (fixed_RT - 1).abs() > self.clip, "v": value_RT, "return": return_RT, "nll": -logprob_RT,
+        value_RT, return_RT = on_agent(predicted(batch, "v")[0], batch), required(batch, "return")
+        terms = ppo_loss(
+            logprob_RT=logprob_RT, sampled_RT=required(batch, "sampled"), value_RT=value_RT,
+            old_value_RT=required(batch, "old_value"), advantage_RT=required(batch, "advantage"), return_RT=return_RT,
+            agent_RT=batch.agent_RT, clip=self.clip, value_clip=self.value_clip, value_weight=self.value_weight,
+        )  # fmt: skip
+        logged = {
+            "policy": terms.policy, "value": terms.value, "kl": terms.kl, "ratio": terms.ratio,
+            "clipped": (terms.ratio - 1).abs() > self.clip, "v": value_RT, "return": return_RT, "nll": -logprob_RT,
         }  # fmt: skip
-        total = token_sum(policy_RT + self.value_weight * error_RT, batch)
-        return Loss(total, {name: token_metric(x, batch) for name, x in told.items()})
+        return Loss(token_sum(terms.total, batch), {name: token_metric(x, batch) for name, x in logged.items()})

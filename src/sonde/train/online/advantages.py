@@ -1,12 +1,13 @@
 """Compute token values, advantages and returns for freshly sampled episodes, and weights for demonstrations.
 
-**Critic.** Values come from the value head under the weights that played, in evaluation mode, so that in the first update of
-a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `values`. Source: ours; formulas in `train.credit`.
+**Critic.** Values come from the value head under the weights that played, in evaluation mode, so that in the first
+update of a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `values`. Source: ours; formulas in
+`train.credit`.
 
-**Demonstrations** are imitated beside on-policy learning. A step uses as many as it has episodes, drawn by seed and step alone.
-The trainer divides a loss by the units of the step, which are the tokens of its own play. To make imitation a mean over the
-demonstrations' tokens, each of these carries, as its advantage, the number of the former over that of the latter. Source:
-LMRL-Gym (Abdulhai et al. 2023), table 5, a cloning loss beside PPO in wordle; the drawing is ours.
+**Demonstrations** are imitated beside on-policy learning. A step uses as many as it has episodes, drawn by seed and
+step alone. The trainer divides a loss by the units of the step, which are the tokens of its own play. To make imitation
+a mean over the demonstrations' tokens, each of these carries, as its advantage, the number of the former over that of
+the latter. Source: LMRL-Gym (Abdulhai et al. 2023), table 5, a cloning loss beside PPO in wordle; the drawing is ours.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     groups = recredited("runs/delta_belief/episodes/twenty_questions-delta_belief", settings)
 
-Other reward weights, shapings or estimators can be tried on recorded episodes. Rewarders' measurements are read from beside
-the episodes, so nothing is played or asked again. Each process has folders of its own.
-"""
+Other reward weights, shapings or estimators can be tried on recorded episodes. Rewarders' measurements are read from
+beside the episodes, so nothing is played or asked again. Each process has folders of its own."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Play groups of episodes, k samples of a task in one world, and turn them into samples with rewards and credit.
 
-No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout and
-the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
-`derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share it.
-Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
-"""
+No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout
+and the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
+`derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share
+it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`)."""
 
 from __future__ import annotations
 

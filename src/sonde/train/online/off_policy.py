@@ -1,14 +1,15 @@
 """Off-policy diagnostics: numerical mismatch with the server, weight lag, and the probe of published weights.
 
-**Mismatch and lag.** The `ratio` of a token is pi_start / pi_sampled, where pi_start is the policy at the start of the steps
-on a rollout. A server that computes as this process does has ratio 1 and divergence 0 where nothing was played ahead.
+**Mismatch and lag.** The `ratio` of a token is pi_start / pi_sampled, where pi_start is the policy at the start of the
+steps on a rollout. A server that computes as this process does has ratio 1 and divergence 0 where nothing was played
+ahead.
 
-**Agreement.** A server may accept new weights and play with others: with tied embeddings it may keep the old output head
-(vLLM 0.32 on a CPU does), an adapter may lie on another base, a name may stand for another model. All of them answer a
-publish with "success". So both sides score the tokens of `sonde.models.imprint.probe_of`, and their log-probabilities must
-agree as far as arithmetic lets them. The tolerance comes from the first publish of a training, when the server still has the
-initial weights or nearly so: engines in float32 are 1e-5 apart, in bfloat16 some .05, quantised ones more. Source: ours.
-"""
+**Agreement.** A server may accept new weights and play with others: with tied embeddings it may keep the old output
+head (vLLM 0.32 on a CPU does), an adapter may lie on another base, a name may stand for another model. All of them
+answer a publish with "success". So both sides score the tokens of `sonde.models.imprint.probe_of`, and their
+log-probabilities must agree as far as arithmetic lets them. The tolerance comes from the first publish of a training,
+when the server still has the initial weights or nearly so: engines in float32 are 1e-5 apart, in bfloat16 some .05,
+quantised ones more. Source: ours."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from ..types import Headed, Objective
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings(Checked):
     """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
-    no settings: what they cut off cannot be learned about, and the gradient turns away (`algos/grpo.py`).
+    no settings: what they cut off cannot be learned about, and the gradient turns away (`objectives/grpo.py`).
 
     `k`: samples per task; 1 will do where credit compares none of them (`critic.GAE`, `keep`). `updates_per_rollout`:
     optimizer steps, on a part of the groups each, before the next play.

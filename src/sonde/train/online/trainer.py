@@ -1,4 +1,5 @@
-"""Online training, the on-policy loop: play groups of episodes with the current weights, then train on exactly those tokens.
+"""Online training, the on-policy loop: play groups of episodes with the current weights, then train on exactly those
+tokens.
 
     trainer = OnlineTrainer(model, GRPO(), [Game(env, env.tasks("train"), "maze")], settings, OnlineSettings(k=8),
                             tokenizer=tokenizer)
@@ -6,39 +7,38 @@
 
 `settings.batch_size` episodes make an optimizer step, so a rollout plays `batch_size * updates_per_rollout / k` tasks.
 With `updates_per_rollout` above 1, the later steps of a rollout train on episodes of slightly older weights (the ratio
-corrects for it). Several environments may be mixed: a curriculum chooses among groups of tasks, by default uniformly, with
-one group per environment.
+corrects for it). Several environments may be mixed: a curriculum chooses among groups of tasks, by default uniformly,
+with one group per environment.
 
-Trajectory-level GRPO as in StarPO (Wang et al. 2025; ΔBelief-RL, section 4.1 and appendix F) is `objectives.grpo.GRPO` with
-`credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 inside the loop (the paper uses it per round of offline
-training); its estimates persist while the model learns, so they lag behind it.
+Trajectory-level GRPO as in StarPO (Wang et al. 2025; ΔBelief-RL, section 4.1 and appendix F) is `objectives.grpo.GRPO`
+with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 inside the loop (the paper uses it per round
+of offline training); its estimates persist while the model learns, so they lag behind it.
 
-Rewarders (`train.rewarders`) measure the games after play and before credit, with the model's current, initial or averaged
-weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and `episode_log.recredited` assigns
-credit again without a model.
+Rewarders (`train.rewarders`) measure the games after play and before credit, with the model's current, initial or
+averaged weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and `episode_log.recredited`
+assigns credit again without a model.
 
-A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of a
-game: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` ones among them,
-`unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game), `flat_groups` (share of groups
-without signal), `episodes` so far, `seconds_playing` per rollout (including `seconds_measuring` for rewarders) and
-`seconds_training` (forward and backward) per step. The objective's own metrics (`ratio`, `nll`, ...) cover the samples that
-were computed; those of flat groups are skipped where they cannot matter.
+A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of
+a game: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` ones among them,
+`unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game), `flat_groups` (share of
+groups without signal), `episodes` so far, `seconds_playing` per rollout (including `seconds_measuring` for rewarders)
+and `seconds_training` (forward and backward) per step. The objective's own metrics (`ratio`, `nll`, ...) cover the
+samples that were computed; those of flat groups are skipped where they cannot matter.
 
-Processes: each plays and trains on its own groups; all choose the same tasks and share the learning potentials. A run resumed
-from a checkpoint has the same tasks, worlds and random numbers as an uninterrupted one. With `OnlineSettings.lock_step` it
-also has the same samples and the same history, to the last bit, as have two equal runs: on one kind of machine with the same
-number of threads, as far as torch's kernels are deterministic (on CPUs they are), and where programs take the other seats.
-Without it the shapes of batches depend on timing, which changes rounding: two runs of `tiny_grpo` on maze differed from the
-first step (in the eighth digit of the gradient's norm). With `settings.shard` processes share the weights too, which are
-gathered in each of them while it plays (`train.sharded`). Weights sharded otherwise (FSDP by accelerate, DeepSpeed) are
-refused.
+Processes: each plays and trains on its own groups; all choose the same tasks and share the learning potentials. A run
+resumed from a checkpoint has the same tasks, worlds and random numbers as an uninterrupted one. With
+`OnlineSettings.lock_step` it also has the same samples and the same history, to the last bit, as have two equal runs:
+on one kind of machine with the same number of threads, as far as torch's kernels are deterministic (on CPUs they are),
+and where programs take the other seats. Without it the shapes of batches depend on timing, which changes rounding: two
+runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm). With
+`settings.shard` processes share the weights too, which are gathered in each of them while it plays (`train.sharded`).
+Weights sharded otherwise (FSDP by accelerate, DeepSpeed) are refused.
 
 With `server` (`models:vllm`, `models:sglang`) a server plays the episodes: before a rollout it gets the current weights
 (`rollout_backend`), a probe verifies that it uses them, and every completion names their version. `engine_ratio` and
-`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `lag` counts how many steps
-old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays the next
-rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process.
-"""
+`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `lag` counts how many
+steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays
+the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ from .weight_snapshots import Versions
 
 class OnlineTrainer(SondeTrainer):
     """See the module. `policies` play the other seats (by default, whom the environment names). `shown` are episodes
-    that are imitated beside, where the objective weighs them (`algos.ppo`). `server` plays in this process's place."""
+    that are imitated beside, where the objective weighs them (`objectives.ppo`). `server` plays in this process's
+    place."""
 
     def __init__(
         self,
