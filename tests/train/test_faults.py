@@ -20,11 +20,10 @@ from sonde.store import StoreWarning
 from sonde.train.model_io import save
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import train_offline
 from sonde.train.training_folder import damaged, last_checkpoint
 
 from ..full_disk import files_of_at_most
-from .tiny import mixed, tiny_model
+from .tiny import mixed, tiny_model, train_offline
 
 
 def settings(folder: Path, **changes: Any) -> TrainSettings:

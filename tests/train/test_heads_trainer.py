@@ -22,10 +22,10 @@ from sonde.train.logprobs import token_values
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.mc import MC
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
+from sonde.train.trainer import SondeTrainer, TrainResult
 from sonde.train.types import Item, Objective, units
 
-from .tiny import END, mixed, tiny_model, tiny_tokenizer
+from .tiny import END, mixed, tiny_model, tiny_tokenizer, train_offline
 
 
 def items(n: int = 8) -> list[Item]:

@@ -21,10 +21,9 @@ from sonde.train.collate import collate, silent
 from sonde.train.logprobs import chosen, said_logprobs, token_logprobs
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import train_offline
 from sonde.train.types import Row, rows_of
 
-from .tiny import END, mixed, sample, samples, tiny_model
+from .tiny import END, mixed, sample, samples, tiny_model, train_offline
 
 
 def plain(model: Any, row: Row) -> list[float]:

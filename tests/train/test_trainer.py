@@ -28,10 +28,10 @@ from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
+from sonde.train.trainer import SondeTrainer, TrainResult
 from sonde.train.types import Item, Objective, rows_of, units
 
-from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer
+from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer, train_offline
 
 OBJECTIVES: list[tuple[Objective, Sequence[Item]]] = [
     (SFT(), mixed(8)),

@@ -386,21 +386,6 @@ class SondeTrainer(ShardedTrainer):
         return sum(p.numel() for p in self.model.parameters())
 
 
-def train_offline(
-    model: Any,
-    objective: Objective,
-    items: Sequence[Item],
-    settings: TrainSettings,
-    tokenizer: Any = None,
-    *,
-    resume: bool | str | Path = False,
-    callbacks: Sequence[TrainerCallback] = (),
-    compared: Compared | None = None,
-) -> TrainResult:
-    """Train `model` in place on fixed items, and save it."""
-    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
-
-
 def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
     """Trainer's own arguments. One batch is one optimizer step (see the module), so it accumulates nothing itself."""
     return TrainingArguments(

@@ -27,7 +27,7 @@ Where top-p or min-p cut the distribution, rows are refused: the policy that pla
 log ratio is held within [-20, 20], so that no exponential overflows. The angle, in degrees, between the gradient of the
 expected return of whoever drew the tokens and the expected step along logits as they are, or divided by the temperature
 (medians over 40 enumerated trees of three decisions among four tokens, standard normal logits and returns,
-`tests/train/test_temperature.py`):
+`tests/train/objectives/test_temperature.py`):
 
 | temperature | min-p | as they are | divided |
 |---|---|---|---|

@@ -24,7 +24,7 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
 from sonde.train.types import Item, Row, Sample, rows_of
 
-from .tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
+from ..tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
 
 TOLD = ("go to 3 , 4", "wall wall free", "no", "the tally of red is 2 wins of 5")
 

@@ -32,7 +32,7 @@ from sonde.train.sharded import gathered
 
 def neighbour(name: str) -> Any:
     """A module beside this file, which is no package when it is run as a script."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

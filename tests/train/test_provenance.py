@@ -32,12 +32,12 @@ from sonde.train.objectives.sft import SFT
 from sonde.train.provenance import items_digest, model_digest
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import SondeTrainer, train_offline
+from sonde.train.trainer import SondeTrainer
 from sonde.train.training import Learning, Training
 from sonde.train.training_folder import locked
 
 from .asking import WORDS, Asking
-from .tiny import pairs, samples, tiny_model, tiny_tokenizer
+from .tiny import pairs, samples, tiny_model, tiny_tokenizer, train_offline
 
 ENV = Asking()
 

@@ -29,8 +29,8 @@ from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
-from .asking import WORDS, Asking
-from .tiny import TEMPLATE, tiny_model, tiny_tokenizer
+from ..asking import WORDS, Asking
+from ..tiny import TEMPLATE, tiny_model, tiny_tokenizer
 
 LOUD = "{% if loud %}ask {% endif %}" + TEMPLATE
 SHOWN: dict[str, Any] = {"system": "won lost", "keep_thinking": True}

@@ -27,7 +27,7 @@ from torch import Tensor
 from sonde.train.objectives import objective
 from sonde.train.types import Batch, Objective, units
 
-from .tiny import tiny_model, tiny_tokenizer, write
+from ..tiny import tiny_model, tiny_tokenizer, write
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),

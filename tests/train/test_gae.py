@@ -24,8 +24,8 @@ from sonde.models.heads import HeadSpec
 from sonde.train.online.advantages import Critic, appraised, divergences
 from sonde.train.types import Sample
 
-from .test_earned import FORKED, played, row
 from .test_heads import plain, random_heads
+from .test_token_rewards import FORKED, played, row
 from .tiny import END, samples, tiny_model
 
 floats = st.floats(-3, 3)

@@ -15,7 +15,7 @@ import torch
 from sonde.train.objectives.grpo import GRPO, clipped_loss, k3, log_ratio
 from sonde.train.types import units
 
-from .batches import batch, doubles
+from ..batches import batch, doubles
 
 # Ratios and advantages of six tokens. Sample 0: (1.5, +1) and (.5, +1) in row 0, (.5, -1) in row 1; sample 1: (1.5, -1)
 # and (4, -1); sample 2: (1, +2). What is marked 8 and 9 is the environment's.

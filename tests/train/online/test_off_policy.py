@@ -20,9 +20,9 @@ from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.off_policy import drift, lag
 from sonde.train.types import Row
 
-from .batches import batch, doubles
-from .test_temperature import DEPTH, NODES, PATHS, TREES, Tree, tree
-from .tiny import sample
+from ..batches import batch, doubles
+from ..objectives.test_temperature import DEPTH, NODES, PATHS, TREES, Tree, tree
+from ..tiny import sample
 
 # --- numbers by hand -------------------------------------------------------------------------------------------------
 # Four tokens. pi / pi_start: 1.5, 1, 1, .5; pi_start / pi_sampled: .5, 1, 4, 3; advantages 1, -1, 1, -1.

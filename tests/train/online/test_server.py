@@ -27,11 +27,11 @@ from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
-from ..models.engines import Double, SglangDouble, VllmDouble
-from .asking import WORDS, Asking
-from .processes import run_both
-from .server_ranks import train
-from .tiny import tiny_model, tiny_tokenizer
+from ...models.engines import Double, SglangDouble, VllmDouble
+from ..asking import WORDS, Asking
+from ..processes import run_both
+from ..server_ranks import train
+from ..tiny import tiny_model, tiny_tokenizer
 
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})
@@ -323,7 +323,7 @@ def test_two_processes_share_a_server(tmp_path: Path, folder: Path) -> None:
         one = train(tmp_path / "one", double.url)
     with VllmDouble(str(folder)) as double:
         (tmp_path / "url").write_text(double.url)
-        run_both(Path(__file__).with_name("server_ranks.py"), tmp_path)
+        run_both(Path(__file__).parents[1] / "server_ranks.py", tmp_path)
         loaded = [body["lora_name"] for path, body in double.requests if path == "v1/load_lora_adapter"]
         assert [name.rpartition("-")[0] for name in loaded] == ["step-0"], "it played both rollouts"
     ranks = [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]

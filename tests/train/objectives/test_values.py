@@ -23,7 +23,7 @@ from sonde.train.objectives.mc import mc_loss
 from sonde.train.objectives.ppo import PPO, ppo_loss
 from sonde.train.types import Batch, units
 
-from .batches import doubles
+from ..batches import doubles
 
 Given = dict[str, Any]
 
@@ -66,7 +66,8 @@ def test_mc_by_hand() -> None:
 
 def ilql(**changes: Any) -> Given:
     return {
-        "q1_RT": Q_RT, "q2_RT": Q_RT + 1, "logp1_RT": LOGP_RT, "logp2_RT": LOGP_RT, "v_RT": doubles([[7, 1, 7, 2], [7, -1, 7, 7]]),
+        "q1_RT": Q_RT, "q2_RT": Q_RT + 1, "logp1_RT": LOGP_RT, "logp2_RT": LOGP_RT,
+        "v_RT": doubles([[7, 1, 7, 2], [7, -1, 7, 7]]),
         "final_R": torch.tensor([0.0, 4.0], dtype=torch.float64), "agent_RT": AGENT, "discount": 0.5, "tau": 0.8,
         "target_q1_RT": doubles([[7, 3, 7, 1], [7, -1, 7, 7]]), "cql": 0.25,
         "target_q2_RT": doubles([[7, 2, 7, 5], [7, 0, 7, 7]]), "reward_RT": doubles([[7, -1, 7, 1], [7, -1, 7, 7]]),

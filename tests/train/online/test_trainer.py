@@ -33,8 +33,8 @@ from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import last_checkpoint
 
-from .asking import WORDS, Asking, State
-from .tiny import tiny_model, tiny_tokenizer, where
+from ..asking import WORDS, Asking, State
+from ..tiny import tiny_model, tiny_tokenizer, where
 
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})

@@ -17,7 +17,7 @@ from sonde.train.objectives.rpo import RPO
 from sonde.train.objectives.simpo import SimPO, simpo_loss
 from sonde.train.types import units
 
-from .batches import batch, doubles
+from ..batches import batch, doubles
 
 # One pair. Chosen: two rows with tokens -1, -2 and -.5, reference -1.5, -2.5 and -1.5, so its ratio is .5 + .5 + 1 = 2.
 # Rejected: one token -3, reference -2, ratio -1. What is marked 7 and 9 is the environment's.

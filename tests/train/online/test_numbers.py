@@ -24,9 +24,9 @@ from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.types import rows_of
 
-from .asking import WORDS
-from .test_online import ENV, HURRY, trainer
-from .tiny import tiny_model, tiny_tokenizer
+from ..asking import WORDS
+from ..tiny import tiny_model, tiny_tokenizer
+from .test_trainer import ENV, HURRY, trainer
 
 
 def game(task: Task, *texts: str, error: str = "", sample: int = 0) -> Trajectory:

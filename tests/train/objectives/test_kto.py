@@ -13,7 +13,7 @@ import torch
 
 from sonde.train.objectives.kto import KTO, kto_loss, reference_point
 
-from .batches import batch, doubles
+from ..batches import batch, doubles
 
 # Log ratios 2 (good, in two rows: .5 + 1.5), -1 (bad), .5 (good): their mean is .5.
 AGENT = [[0, 1], [0, 1], [0, 1], [0, 1]]

@@ -16,7 +16,7 @@ from sonde.train.objectives.rwr import RWR, centred_weights, exponential_weights
 from sonde.train.objectives.sft import SFT, sample_nll, token_nll
 from sonde.train.types import units
 
-from .batches import batch, doubles
+from ..batches import batch, doubles
 
 # Sample 0 says .5 and 1.5 (row 0) and 1 (row 1), sample 1 says 2, sample 2 says 3. What is 9 is not the agent's.
 AGENT = [[0, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 1]]

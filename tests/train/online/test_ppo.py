@@ -32,11 +32,11 @@ from sonde.train.selection import ShareRule
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.training import Learning
 
-from .asking import WORDS
-from .test_heads_trainer import StopAt
-from .test_learn import Knower
-from .test_online import ENV, HURRY, trainer, without_clocks
-from .tiny import tiny_model, tiny_tokenizer
+from ..asking import WORDS
+from ..test_heads_trainer import StopAt
+from ..test_learn import Knower
+from ..tiny import tiny_model, tiny_tokenizer
+from .test_trainer import ENV, HURRY, trainer, without_clocks
 
 CRITIC = OnlineSettings(k=1, credit=GAE(discount=0.95, lam=0.95), rewards=HURRY, lock_step=True)
 

@@ -20,7 +20,7 @@ import torch
 from sonde.train.objectives._sums import sample_means, sample_sums, sample_tokens, spread
 from sonde.train.types import Batch, Loss, Objective, units
 
-from .batches import Made, made, together
+from ..batches import Made, made, together
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     *((name, {"bc": 0.5} if name in ("mc", "ilql") else {}) for name in sonde.names("objectives")),

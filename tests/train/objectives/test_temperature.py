@@ -26,12 +26,11 @@ from sonde.train.objectives import grpo
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import train_offline
 from sonde.train.types import Row
 
-from .batches import batch
-from .tiny import END, sample, tiny_model
-from .trajectories import act, call, trajectory
+from ..batches import batch
+from ..tiny import END, sample, tiny_model, train_offline
+from ..trajectories import act, call, trajectory
 
 # --- the table -------------------------------------------------------------------------------------------------------
 # Trees of three decisions among four tokens; logits and returns are standard normal. Every episode is counted with its
