@@ -48,7 +48,12 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.credit"),
             *("sonde.train.online.groups", "sonde.train.credit", "sonde.train.rewarders", "sonde.train.rewarders"),
-            *("sonde.train.online.episode_log", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets"),
+            *(
+                "sonde.train.online.episode_log",
+                "sonde.train.curriculum",
+                "sonde.train.settings",
+                "sonde.train.presets",
+            ),
             *("sonde.train.learn", "sonde.train.online", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.train.paprika", "sonde.datasets.tasks"),
         ),
