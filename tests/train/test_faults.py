@@ -78,7 +78,9 @@ def test_objects_of_others_in_a_checkpoint_are_one_line(
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "checkpoint-3")
     torch.save({"x": Foreign()}, tmp_path / "checkpoint-2" / file)
-    with pytest.raises(StoreError, match=r"^train: resume: .*checkpoint-2 holds what no checkpoint does.*$"):
+    with pytest.raises(
+        StoreError, match=r"^train: resume: .*checkpoint-2 contains foreign objects and is not loaded.*$"
+    ):
         train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path), resume=True)
     assert "this ran" not in capfd.readouterr().out
 

@@ -102,7 +102,7 @@ def _check_tokens(items: Sequence[Item], model: Any) -> None:
         )
     empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in members(item))
     if empty:
-        raise UserError(f"train: {empty} samples hold no token of the agent; allowed: at least one in each")
+        raise UserError(f"train: {empty} samples contain no agent token; allowed: at least one in each")
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:

@@ -199,8 +199,8 @@ def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
     if bad := int((~np.isfinite(values_N)).sum()):
         raise UserError(
             f"collate: temperatures: {bad} of {int(agent_N.sum())} agent tokens were chosen greedily, cut by top-p or "
-            "min-p, or drawn at a temperature that is not known; allowed, where the objective compares with the "
-            "probabilities at sampling: plain draws (top_p 1, min_p 0) at a known temperature above 0"
+            "min-p, or drawn at an unknown temperature; allowed, for objectives that use the probabilities at "
+            "sampling: plain draws (top_p 1, min_p 0) at a known temperature above 0"
         )
     return values_N
 

@@ -164,7 +164,7 @@ class _Maker:
         if acts and bare == len(acts):
             raise UserError(
                 f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
-                "that records them, or what sonde.train.data.as_sampled makes of others"
+                "that records them, or trajectories converted by sonde.train.data.as_sampled"
             )
         drafts = _drafts_of(t, self._seat, self._split, self._names)
         report = RowReport(trajectories=1, without_ids=bare)

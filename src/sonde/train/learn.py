@@ -84,12 +84,12 @@ def prepare(
         raise unknown("objective", objective, learning_from(*POLICIES, "values"))
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
-        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
+        raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
     data = _prepared(learns, list(played), chat, learning, max_tokens)
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: nothing to learn from among what was played: {counted}")
+        raise UserError(f"train {objective}: no training items in the episodes: {counted}")
     return data
 
 

@@ -184,7 +184,9 @@ def kept_reference(file: Path, referee: Referee, items: Sequence[Item], *, resum
     """Compute reference log-probabilities and save them in `file`; in a resumed run, read those of the start of the
     run."""
     if resumed and not file.exists():
-        raise UserError(f"train: resume: {file} is missing: weights that were trained cannot say what they said before")
+        raise UserError(
+            f"train: resume: {file} is missing: it cannot be recomputed with weights that were trained since"
+        )
     if resumed:
         return read_reference(file, items)
     done = referee(items)

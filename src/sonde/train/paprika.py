@@ -153,13 +153,13 @@ class Paprika(Checked):
         for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
             for name in own:
                 if name in getattr(self, part):
-                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which every stage goes by")
+                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which all stages use")
 
     def _check_players(self) -> None:
         if AGENT in self.seats:
             raise UserError(f"paprika: seats.{AGENT}: allowed: seats of others, the trained model takes this one")
         if self.player and self.rounds > 1:
-            raise invalid("paprika: rounds", self.rounds, "1 with a player, which would not play what a round trained")
+            raise invalid("paprika: rounds", self.rounds, "1 with a player, which cannot play the trained model")
 
     def _check_numbers(self) -> None:
         if self.curriculum is not None and self.curriculum not in BANDITS:
@@ -365,7 +365,7 @@ def _claim(config: Paprika, folder: Path) -> None:
             raise UserError(f"paprika: {folder} was begun with another configuration: {found}")
         return
     if folder.is_dir() and any(folder.iterdir()):
-        raise UserError(f"paprika: {folder} has files in it but was not begun by this command")
+        raise UserError(f"paprika: {folder} contains files of something else")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(wanted, indent=2))
 

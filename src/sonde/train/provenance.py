@@ -77,7 +77,7 @@ def check_origin(folder: Path, origin: Mapping[str, Json]) -> None:
         before = json.loads(file.read_text("utf-8"))
         changed = [name for name in origin if before.get(name) != origin[name]]
     except (ValueError, AttributeError) as e:
-        raise UserError(f"train: resume: {file}: not what a training came from ({e}); allowed: {REMEDIES}") from e
+        raise UserError(f"train: resume: {file}: not a provenance record ({e}); allowed: {REMEDIES}") from e
     if changed:
         name = changed[0]
         what = _MISMATCH.get(name) or f"{name} {before.get(name)}"

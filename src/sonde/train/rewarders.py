@@ -296,7 +296,7 @@ class BeliefGain(Rewarder):
 
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         if player is None:
-            raise UserError("belief: player: got none, allowed: the model whose beliefs are asked for")
+            raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
         found = run_sync(_elicited(player, env, trajectories, self.how))
         return Measured(found, believed.setting(player.model, self.how, shown))
@@ -308,7 +308,7 @@ class BeliefGain(Rewarder):
         notes = believed.read(folder)
         missing = [t.id for t in trajectories if t.id not in notes.beliefs]
         if missing:
-            raise UserError(f"belief: {folder} keeps no beliefs of {len(missing)} of {len(trajectories)} episodes")
+            raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
         return Measured(notes.beliefs, notes.setting)
 
     def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
@@ -323,7 +323,7 @@ class BeliefGain(Rewarder):
         if self.among is None:
             return belief.target
         if belief.candidates is None:
-            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were kept without candidates")
+            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were stored without candidates")
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 

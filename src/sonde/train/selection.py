@@ -97,7 +97,7 @@ def tokens(t: Trajectory) -> int:
     if not has_ids(t):
         raise UserError(
             f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
-            "what sonde.train.data.as_sampled makes of it"
+            "the trajectory converted by sonde.train.data.as_sampled"
         )
     return max(len(row) for row in rows(t))
 

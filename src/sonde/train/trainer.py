@@ -214,7 +214,7 @@ class SondeTrainer(ShardedTrainer):
         if resume is False:
             check_free(self.folder)
         if not isinstance(resume, bool) and not is_complete(Path(resume)):
-            raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
+            raise invalid("train: resume", str(resume), "a complete checkpoint folder, true or false")
         if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
             raise StoreError(f"train: resume: {fault}")
         chosen = last_checkpoint(self.folder) if isinstance(resume, bool) else resume
@@ -294,7 +294,9 @@ class SondeTrainer(ShardedTrainer):
             with nullcontext() if last else self.accelerator.no_sync(model):
                 total += super().training_step(model, tensors, num_items_in_batch)
         if not torch.isfinite(total):
-            raise UserError(f"train: step {self.state.global_step + 1}: the loss is {total.item()}, no finite number")
+            raise UserError(
+                f"train: step {self.state.global_step + 1}: the loss is {total.item()}, not a finite number"
+            )
         return total
 
     def compute_loss(
@@ -335,9 +337,7 @@ class SondeTrainer(ShardedTrainer):
                 if name in ("loss", "grad_norm") and not math.isfinite(float(value))
             }
             if bad:
-                raise UserError(
-                    f"train: step {self.state.global_step}: {bad}; no finite number; lower lr, or look at the data"
-                )
+                raise UserError(f"train: step {self.state.global_step}: {bad} not finite; lower lr, or check the data")
         super().log(logs, start_time)
         if self.is_world_process_zero() and "loss" in logs:
             self._write_history()

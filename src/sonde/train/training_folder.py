@@ -86,7 +86,7 @@ def discard_training(folder: Path) -> None:
     with locked(folder):
         if not any((folder / name).is_file() for name in (*_MARKS, DATA)):
             if any(not path.name.startswith(".") for path in folder.iterdir()):
-                raise UserError(f"train: folder: {folder} has files in it but is not the folder of a training")
+                raise UserError(f"train: folder: {folder} contains files but is not the folder of a training")
             return
         left = [*_left(folder), folder / DATA, *folder.glob(f"{EPISODES}*")]
         for path in sorted(left, key=lambda path: path.name in _MARKS):
@@ -131,7 +131,7 @@ def restoring(checkpoint: Path | str | None) -> Iterator[None]:
         yield
     except UnpicklingError as e:
         why = next(iter(str(e).splitlines()), "")
-        raise StoreError(f"train: resume: {checkpoint} holds what no checkpoint does, and is not read ({why})") from e
+        raise StoreError(f"train: resume: {checkpoint} contains foreign objects and is not loaded ({why})") from e
 
 
 def is_complete(checkpoint: Path) -> bool:

@@ -114,7 +114,7 @@ class PPO(Objective):
         not_negative("ppo: value_weight", self.value_weight)
         not_negative("ppo: bc", self.bc)
         if self.trunk == "frozen":
-            raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is what is trained")
+            raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is trained")
         _ = self.heads
 
     @property

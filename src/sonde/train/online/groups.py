@@ -195,7 +195,7 @@ def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserEr
     errors = [t.error for group in played for t in group if t.error]
     return UserError(
         f"online: step {step}: no episode has tokens to learn from ({len(errors)} of "
-        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others are beyond max_tokens'})"
+        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others exceed max_tokens'})"
     )
 
 

@@ -101,9 +101,9 @@ class Agreement:
         if not apart <= bound:
             raise UserError(
                 f"online: server: after {version!r} was published, its log-probabilities of a fixed probe are "
-                f"{apart:.2g} nats per token from those here, allowed: {bound:.2g}: it does not play with the weights "
-                "that are trained; is its model the one that is trained? vLLM on a CPU keeps the old output head of a "
-                "model with tied embeddings: train an adapter (settings.lora), or a model whose head is stored apart"
+                f"{apart:.2g} nats per token from those here, allowed: {bound:.2g}: it does not play with the "
+                "trained weights; is its model the one in training? vLLM on a CPU keeps the old output head of a model "
+                "with tied embeddings: train an adapter (settings.lora), or a model with a separate head"
             )
         if self.first is None:
             self.first = apart

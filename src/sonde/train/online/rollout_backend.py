@@ -174,12 +174,14 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer
     """The server, if it can play for training, with the trained model's tokenizer and template."""
     if server is None:
         if online.overlap:
-            raise invalid("online: overlap", True, "false without a server: the model that is trained cannot play too")
+            raise invalid(
+                "online: overlap", True, "false without a server: the model in training cannot play at the same time"
+            )
         return None
     if not server.measures(Sampling(temperature=online.temperature)):
         raise invalid(
             "online: temperature", online.temperature,
-            'that of the log-probabilities which the server gives: 1, or any with logprobs_mode "processed_logprobs" '
+            'the temperature of the server\'s log-probabilities: 1, or any with logprobs_mode "processed_logprobs" '
             "here and --logprobs-mode processed_logprobs there",
         )  # fmt: skip
     return server.speaking(tokenizer, online.template)

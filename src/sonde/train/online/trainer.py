@@ -110,8 +110,8 @@ class OnlineTrainer(SondeTrainer):
     ) -> None:
         self.shown = tuple(shown)
         if bool(self.shown) != objective.imitates:
-            allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
-            raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
+            allowed = "some with an objective that imitates (ppo with bc > 0), else none"
+            raise invalid("online: demonstrations", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = as_served(online or OnlineSettings(), server), tuple(games), policies
         check_sizes(settings, self.online)
         check_objective(objective, self.online)

@@ -78,6 +78,8 @@ class Versions:
         if average is None:
             return
         if not (folder / FILE).is_file():
-            raise UserError(f"train: resume: {folder / FILE} is missing: the average of weights cannot be had again")
+            raise UserError(
+                f"train: resume: {folder / FILE} is missing: the moving average of weights cannot be recomputed"
+            )
         for name, p in load_file(folder / FILE).items():
             average[name].copy_(part_of(p, average[name]))
