@@ -191,7 +191,7 @@ def decoding(o: argparse.Namespace, arm: str, rows: int, until: float) -> Found:
 
 def grpo(o: argparse.Namespace) -> list[Found]:
     """The second of two steps: 64 episodes of mazes, 5 turns each."""
-    from sonde.train.gather import Game
+    from sonde.train.collect import Game
     from sonde.train.learn import learn_online
     from sonde.train.presets import preset
 

@@ -138,12 +138,14 @@ def sampling(device: str, attention: str) -> Found:
     """Log-probabilities with which episodes were played, against those that the trainer computes."""
     import torch
 
-    from sonde.train.collate import collate, rows_of
+    from sonde.train.collate import collate
+    from sonde.train.collect import Game
     from sonde.train.data import samples
-    from sonde.train.gather import Game
-    from sonde.train.groups import Chosen, OnlineSettings, play_groups
     from sonde.train.logprobs import token_logprobs
-    from sonde.train.player import around, seated
+    from sonde.train.online.groups import Chosen, play_groups
+    from sonde.train.online.rollout_backend import around, seated
+    from sonde.train.online.settings import OnlineSettings
+    from sonde.train.types import rows_of
 
     model, tokenizer = loaded(TINY, device, attention=attention)
     online = OnlineSettings(k=4, temperature=0.7, max_new_tokens=8)

@@ -29,9 +29,10 @@ from sonde.core import AGENT, Env, Trajectory
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import evaluate
 from sonde.runs.rollout import Plan, collect
-from sonde.train.gather import Game
+from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
-from sonde.train.presets import Training, preset
+from sonde.train.presets import describe_preset, preset
+from sonde.train.training import Training
 
 DATA = Path(__file__).parents[1] / "docs" / "algorithms" / "learning.json"
 BASE, CONTEXT = "sonde-tiny-best_arm", "render"
@@ -113,7 +114,7 @@ def curve(name: str, played: Sequence[Trajectory], folder: Path) -> dict[str, Js
     tests = [tested(BASE), *(tested(str(place), valued) for place in places.values())]
     return {
         "steps": [0, *places], "success": [won for won, _ in tests], "read": [read for _, read in tests],
-        "settings": how.told(), "cpu_seconds": round(seconds),
+        "settings": describe_preset(how), "cpu_seconds": round(seconds),
     }  # fmt: skip
 
 

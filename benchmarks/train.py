@@ -107,8 +107,8 @@ def bare(items: Sequence[Sample], steps: int, *, bf16: bool = False) -> None:
 
 
 def sonde(items: Sequence[Any], steps: int, *, objective: str = "sft", **changes: Any) -> None:
-    from sonde.train.algos.dpo import DPO
-    from sonde.train.algos.sft import SFT
+    from sonde.train.objectives.dpo import DPO
+    from sonde.train.objectives.sft import SFT
     from sonde.train.settings import TrainSettings
     from sonde.train.trainer import SondeTrainer
 

@@ -24,10 +24,11 @@ import sonde
 from sonde.core import Task
 from sonde.interop.trl import CreditedGRPO, Play
 from sonde.models.files.shipped import shipped
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
-from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, play_groups
-from sonde.train.player import around, seated
+from sonde.train.online.groups import Chosen, play_groups
+from sonde.train.online.rollout_backend import around, seated
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 
 GAMES, K, BATCH = 200, 8, 64

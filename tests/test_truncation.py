@@ -26,13 +26,13 @@ from sonde.core import (
 from sonde.evaluation import regret
 from sonde.evaluation.evaluate import evaluate
 from sonde.runs.rollout import Plan, collect, record
+from sonde.train.collect import Game
 from sonde.train.curriculum import turns_needed
 from sonde.train.data import samples
-from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited
+from sonde.train.online.groups import Chosen, credited
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix, named_rewards
-from sonde.train.selection import PairRule, pairs
-from sonde.train.statistics import statistics
+from sonde.train.selection import PairRule, pairs, statistics
 from tests.cases import each
 
 from .train.trajectories import call

@@ -27,13 +27,14 @@ from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
 from sonde.evaluation.per_turn import CALLED, called
 from sonde.models.files.weights import weights_of
 from sonde.runs.rollout import Plan, collect
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
-from sonde.train.folder import MODEL
-from sonde.train.gather import Game
 from sonde.train.learn import learn_online
-from sonde.train.presets import Training, preset
+from sonde.train.presets import preset
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
+from sonde.train.training import Training
+from sonde.train.training_folder import MODEL
 
 FOLDER = Path("runs/delta_belief")
 BASE = "sonde-tiny-twenty_questions"

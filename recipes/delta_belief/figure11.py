@@ -14,8 +14,8 @@ from functools import partial
 import common
 from common import END, PENALTIES, delta_belief, with_online
 
-from sonde.train.presets import Training
 from sonde.train.rewards import RewardMix
+from sonde.train.training import Training
 
 WHOLE = "delta_belief"
 TURNS = {"belief": 0.1, **PENALTIES}

@@ -3,7 +3,7 @@
     python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json]
 
 The loss of `delta_belief` with `kl` times the divergence from the base model added, estimated token by token
-(`train.algos.grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
+(`train.objectives.grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 
 import common
 
-from sonde.train.presets import Training
+from sonde.train.training import Training
 
 WITHOUT = "delta_belief"
 

@@ -15,7 +15,7 @@ from functools import partial
 import common
 from common import ARMS, Lab, delta_belief, weighted
 
-from sonde.train.presets import Training
+from sonde.train.training import Training
 
 SHAPINGS = ("tanh", "sigmoid", "min_max", "group_min_max", "group_centring", "episode_centring")
 BEST = "delta_belief"

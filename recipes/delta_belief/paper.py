@@ -29,11 +29,12 @@ from sonde.beliefs.elicitation import ask
 from sonde.core import Episode
 from sonde.core.types import Json
 from sonde.runs.rollout import collect
+from sonde.train.collect import Game
 from sonde.train.credit import TurnWise
-from sonde.train.gather import Game
 from sonde.train.learn import learn_online
-from sonde.train.presets import Training, preset
+from sonde.train.presets import describe_preset, preset
 from sonde.train.rewarders import BeliefGain
+from sonde.train.training import Training
 
 ENV = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
 USER = {
@@ -144,7 +145,7 @@ def main() -> None:
         print(json.dumps(found))
         return
     for row in found:
-        print(f"{row['config']}: {CONFIGS[str(row['config'])].training.told()}")
+        print(f"{row['config']}: {describe_preset(CONFIGS[str(row['config'])].training)}")
         print("    " + ", ".join(f"{name} {value:,}" for name, value in row["cost"].items()))  # type: ignore[union-attr]
 
 

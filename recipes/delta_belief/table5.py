@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import common
 
-from sonde.train.presets import Training, preset
+from sonde.train.presets import preset
+from sonde.train.training import Training
 
 AGGREGATIONS = ("seq-mean-token-mean", "token-mean")
 

@@ -24,10 +24,11 @@ from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
 from sonde.runs.rollout import Plan, collect
 from sonde.runs.store import Run
-from sonde.train.gather import Game
+from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
-from sonde.train.presets import Training, preset
+from sonde.train.presets import preset
 from sonde.train.rewards import RewardMix
+from sonde.train.training import Training
 
 
 def timed(job: Callable[[], Row]) -> Row:

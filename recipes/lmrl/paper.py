@@ -3,9 +3,10 @@
     python recipes/lmrl/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
     python recipes/lmrl/paper.py --only maze-ilql --out runs/lmrl/paper
 
-A name is TASK-METHOD. Numbers are those of table 5 (`sonde.train.lmrl`), which prints no number of epochs: one here.
-All but `bc` and `filtered_bc` begin with the model that `TASK-bc` left in the same folder, as in the paper; datasets
-are played there on first use (`docs/datasets.md` says how long that takes). None has been run: no GPU was at hand.
+A name is TASK-METHOD. Numbers are those of table 5 (`sonde.train.presets.lmrl`), which prints no number of epochs: one
+here. All but `bc` and `filtered_bc` begin with the model that `TASK-bc` left in the same folder, as in the paper;
+datasets are played there on first use (`docs/datasets.md` says how long that takes). None has been run: no GPU was at
+hand.
 
 The cost is estimated from some episodes of the behaviour policy: operations on all tokens, 6 per weight and token to
 train and 2 to play, and on the agent's tokens those of the value heads, which are as large as GPT-2 small itself. An
@@ -27,11 +28,12 @@ from sonde.core import AGENT, Episode, UserError, build
 from sonde.core.types import Json
 from sonde.models.local.heads import HeadSpec
 from sonde.runs.rollout import Plan, collect
-from sonde.train.algos import objective
-from sonde.train.gather import Game
+from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
-from sonde.train.lmrl import BETA, MODELS
-from sonde.train.presets import Training, preset
+from sonde.train.objectives import objective
+from sonde.train.presets import preset
+from sonde.train.presets.lmrl import BETA, MODELS
+from sonde.train.training import Training
 
 METHODS = ("bc", "filtered_bc", "mc", "ilql", "ppo", "online_filtered_bc")
 COLUMNS: Mapping[str, str] = {

@@ -2,10 +2,10 @@
 
     python recipes/paprika/groups.py [--quick] [--json] [--seeds N] [--workers N]
 
-The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. The model plays 120 training
-tasks of every map 3 times each, once per seed. For every map G three models learn from parts of that play, by SFT and
-then RPO: *leave-one-out* from the other three maps, *single* from G alone, *full* from all four. Each is tested on 100
-held-out pairs of G, twice each at temperature 1, untruncated, and once at temperature 0.
+The paper's figure 3 (and 13), with the four largest maps of `maze` as groups of tasks. For every map G, one pipeline
+(SFT, then RPO) learns from the other three (*leave-one-out*) and one from G alone (*single*); one learns from all four
+(*full*). Each map gives 120 training tasks, 3 samples each. Tests: 100 held-out pairs of G, twice each at temperature
+1, untruncated, and once at temperature 0.
 
 Departures: the paper's groups are ten games, ours four maps of one game, which the model has all seen before (it was
 trained from scratch to wander them). Leave-one-out sees three times as many episodes as single, full four times, as in
@@ -14,34 +14,30 @@ the paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import charts
 from common import (
-    AT,
+    GREEDY,
     MAZE,
+    SAMPLED,
     Budget,
-    Part,
+    Parser,
     Subject,
-    Tested,
-    arguments,
-    budget,
-    gain,
-    offline,
-    over_seeds,
-    play,
+    Table,
+    choose_budget,
+    choose_subject,
+    configure,
+    estimate_gain,
+    estimate_success,
+    map_seeds,
+    play_greedily,
     publish,
-    subject_of,
-    success_over_seeds,
-    test_tasks,
-    tested_at_both,
-    train_tasks,
-    win_rate,
+    resume_pipeline,
 )
 
-from sonde.core import Trajectory
+from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.metrics import Estimate
 
 MAPS = ("comb", "double_t", "ladder", "spiral")
@@ -49,42 +45,37 @@ FULL = Budget(tasks=120, k=3, tests=100, test_k=2, seeds=3)
 QUICK = Budget(tasks=6, k=12, tests=12, test_k=2, seeds=1)
 KINDS = ("leave-one-out", "single", "full")
 
-
-class Result(NamedTuple):
-    """What one seed gave: tests by map, kind of training and temperature; the share of each map's play that was won."""
-
-    tests: dict[str, dict[str, dict[str, Tested]]]
-    won: dict[str, float]
+Tests = dict[str, dict[str, dict[str, Evaluation]]]
+"""By temperature, map and kind of training (and the base model)."""
 
 
-def one_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequence[str]) -> Result:
-    """Play every map, train on its part and test."""
-    here = folder / f"seed-{seed}"
-    played = {
-        name: play(subject, subject.model, train_tasks(subject, b.tasks, seed, [name]), b.k, seed) for name in maps
-    }
-    full = train(subject, [t for part in played.values() for t in part], here / "full", seed)
-    tests: dict[str, dict[str, dict[str, Tested]]] = {}
+def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequence[str]) -> Tests:
+    """Train every kind for every map, and test each on its map."""
+    here, tests = (
+        folder / "groups" / f"seed-{seed}",
+        Tests({at: {name: {} for name in maps} for at in (SAMPLED, GREEDY)}),
+    )
+
+    def train(kind: str, name: str, learned: Sequence[str], tested: Sequence[str]) -> None:
+        envs, held_out = (tuple(choose_map(subject, m) for m in part) for part in (learned, set(tested) - set(learned)))
+        outcome = resume_pipeline(configure(subject, b, seed, envs=envs, held_out=held_out), here / name)
+        for place, map_name in enumerate([*learned, *(m for m in tested if m not in learned)]):
+            if map_name not in tested:
+                continue
+            for label, stage in (("base", outcome.stages[0]), (kind, outcome.stages[-1])):
+                env = subject.make_env(grid=map_name)
+                tests[SAMPLED][map_name][label] = stage.evaluations[place]
+                tests[GREEDY][map_name][label] = play_greedily(subject, stage.model, env, b.tests, label)
+
+    train("full", "full", maps, maps)
     for name in maps:
-        others = [t for other, part in played.items() if other != name for t in part]
-        models = {
-            "leave-one-out": train(subject, others, here / f"without-{name}", seed),
-            "single": train(subject, played[name], here / f"only-{name}", seed),
-            "full": full,
-        }
-        tests[name] = {kind: test(subject, model, b, name, kind) for kind, model in models.items()}
-    return Result(tests, {name: win_rate(part) for name, part in played.items()})
+        train("leave-one-out", f"without-{name}", [other for other in maps if other != name], [name])
+        train("single", f"only-{name}", [name], [name])
+    return tests
 
 
-def test(subject: Subject, model: str, b: Budget, name: str, label: str) -> dict[str, Tested]:
-    """On the held-out pairs of one map, at both temperatures."""
-    return tested_at_both(subject, model, test_tasks(subject, b.tests, [name]), b.test_k, label)
-
-
-def train(subject: Subject, played: Sequence[Trajectory], folder: Path, seed: int) -> str:
-    """SFT, then RPO from there, on the same episodes."""
-    sft = offline(subject, subject.model, "sft", played, folder / "sft", seed)
-    return offline(subject, sft, "rpo", played, folder / "rpo", seed)
+def choose_map(subject: Subject, name: str) -> Mapping[str, Any]:
+    return {**subject.env, "grid": name}
 
 
 class Row(NamedTuple):
@@ -95,68 +86,49 @@ class Row(NamedTuple):
     gains: dict[str, Estimate]
 
 
-def row(name: str, at: str, results: Sequence[Result], base: Tested) -> Row:
-    found = {kind: [r.tests[name][kind][at] for r in results] for kind in KINDS}
-    return Row(
-        name,
-        {kind: success_over_seeds(tests) for kind, tests in {"base": [base], **found}.items()},
-        {kind: gain(tests, [base] * len(tests)) for kind, tests in found.items()},
-    )
+def make_row(name: str, at: str, results: Sequence[Tests]) -> Row:
+    tests = {kind: [r[at][name][kind] for r in results] for kind in ("base", *KINDS)}
+    gains = {kind: estimate_gain(tests[kind], tests["base"]) for kind in KINDS}
+    return Row(name, {kind: estimate_success(found) for kind, found in tests.items()}, gains)
 
 
-def verdict(rows: Sequence[Row]) -> dict[str, Any]:
-    """What the paper counts: on how many groups each beats base, and full beats single."""
-    n = len(rows)
-    better = {kind: sum(r.gains[kind].mean > 0 for r in rows) for kind in KINDS}
-    surely = {kind: sum(r.gains[kind].low > 0 for r in rows) for kind in KINDS}
-    full = sum(r.success["full"].mean > r.success["single"].mean for r in rows)
-    matches = sum(r.success["leave-one-out"].mean >= r.success["single"].mean for r in rows)
+def count_better(rows: Sequence[Row]) -> dict[str, Any]:
+    """What the paper counts: on how many groups each kind beats base, and full beats single."""
     return {
-        "groups": n, "better_than_base": better, "interval_above_0": surely, "full_above_single": full,
-        "leave_one_out_matches_single": matches,
-    }  # fmt: skip
+        "groups": len(rows),
+        "better_than_base": {kind: sum(r.gains[kind].mean > 0 for r in rows) for kind in KINDS},
+        "interval_above_0": {kind: sum(r.gains[kind].low > 0 for r in rows) for kind in KINDS},
+        "full_above_single": sum(r.success["full"].mean > r.success["single"].mean for r in rows),
+        "leave_one_out_matches_single": sum(r.success["leave-one-out"].mean >= r.success["single"].mean for r in rows),
+    }
 
 
-def report(at: str, results: Sequence[Result], rows: Sequence[Row]) -> list[Part]:
+def report(at: str, n_seeds: int, rows: Sequence[Row]) -> list[Table]:
     """The tables of one temperature."""
-    kinds = ("base", *KINDS)
-    n = len(results)
-    won = {r.name: sum(result.won[r.name] for result in results) / n for r in rows}
-    said = verdict(rows)
-    counts = [
-        [kind, f"{said['better_than_base'][kind]} of {len(rows)}", f"{said['interval_above_0'][kind]} of {len(rows)}"]
-        for kind in KINDS
-    ]
+    kinds, counts, n = ("base", *KINDS), count_better(rows), len(rows)
+    columns = ("better_than_base", "interval_above_0")
     return [
-        Part(f"success on held-out pairs of a map, {at}, {n} seeds", ["map", "won in play", *kinds],
-             [[r.name, won[r.name], *(r.success[kind].mean for kind in kinds)] for r in rows]),
-        Part(f"minus base, {at}, 95 % interval over seeds and tasks", ["map", *KINDS],
-             [[r.name, *(str(r.gains[kind]) for kind in KINDS)] for r in rows]),
-        Part(f"maps on which it is better than base, {at}", ["", "mean", "interval above 0"], counts),
-        Part(f"between kinds, {at}", ["", "maps"], [
-            ["full above single", f"{said['full_above_single']} of {len(rows)}"],
-            ["leave-one-out at least single", f"{said['leave_one_out_matches_single']} of {len(rows)}"],
+        Table(f"success on held-out pairs of a map, {at}, {n_seeds} seeds", ["map", *kinds],
+              [[r.name, *(r.success[kind].mean for kind in kinds)] for r in rows]),
+        Table(f"minus base, {at}, 95 % interval over seeds and tasks", ["map", *KINDS],
+              [[r.name, *(str(r.gains[kind]) for kind in KINDS)] for r in rows]),
+        Table(f"maps on which it is better than base, {at}", ["", "mean", "interval above 0"],
+              [[kind, *(f"{counts[column][kind]} of {n}" for column in columns)] for kind in KINDS]),
+        Table(f"between kinds, {at}", ["", "maps"], [
+            ["full above single", f"{counts['full_above_single']} of {n}"],
+            ["leave-one-out at least single", f"{counts['leave_one_out_matches_single']} of {n}"],
         ]),
     ]  # fmt: skip
 
 
 def main() -> None:
-    args = arguments(__doc__).parse_args()
-    b, maps = budget(args, FULL, QUICK), MAPS[:2] if args.quick else MAPS
-    subject = subject_of(args, MAZE)
-    results = over_seeds(one_seed, b.seeds, args.workers, subject, b, args.out / "groups", maps)
-    base = {name: test(subject, subject.model, b, name, "base") for name in maps}
-    rows = {at: [row(name, at, results, base[name][at]) for name in maps] for at in AT}
-    series = {kind: [r.success[kind] for r in rows["temperature 1"]] for kind in ("base", *KINDS)}
-    plot = charts.bars(args.out / "groups" / "groups.png", maps, series)
-    found = {
-        "rows": {at: [r._asdict() for r in found] for at, found in rows.items()},
-        "verdict": {at: verdict(found) for at, found in rows.items()},
-        "won": [r.won for r in results],
-        "seeds": b.seeds,
-    }
-    parts = [part for at in AT for part in report(at, results, rows[at])]
-    publish(args, "groups", parts, found, plot)
+    args = Parser(__doc__).parse_args()
+    b, maps = choose_budget(args, FULL, QUICK), MAPS[:2] if args.quick else MAPS
+    results = map_seeds(run_seed, b.seeds, args.workers, choose_subject(args, MAZE), b, args.out, maps)
+    rows = {at: [make_row(name, at, results) for name in maps] for at in (SAMPLED, GREEDY)}
+    tables = [table for at, found in rows.items() for table in report(at, len(results), found)]
+    numbers = {at: {"rows": [r._asdict() for r in found], **count_better(found)} for at, found in rows.items()}
+    publish(args, "groups", tables, {**numbers, "seeds": b.seeds})
 
 
 if __name__ == "__main__":

@@ -23,20 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import charts
-from common import (
-    MAZE,
-    TRAINED,
-    Budget,
-    Part,
-    Subject,
-    arguments,
-    budget,
-    publish,
-    subject_of,
-    trained_models,
-    without_bars,
-)
+from common import MAZE, Budget, Parser, Subject, Table, choose_budget, choose_subject, publish
+from sizes import TRAINED, find_models
 
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, Task, Trajectory, UserError, View, make
 from sonde.envs.maze.grid import MOVES
@@ -44,11 +32,11 @@ from sonde.envs.maze.solver import MazeSolver
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.chat.chat import Chat
 from sonde.models.files.fetch import fetch
+from sonde.models.files.saving import no_bars
 from sonde.runs.rollout import Plan, collect
-from sonde.train.data import rows
-from sonde.train.learn import load_model
-from sonde.train.reference import Referee
-from sonde.train.tokenise import as_sampled
+from sonde.train.data import as_sampled, rows
+from sonde.train.logprobs import Referee
+from sonde.train.model_io import load_model
 from sonde.train.types import Row, Sample
 
 SLIPS = (1.0, 0.6, 0.2)
@@ -79,7 +67,7 @@ class Walker(ProgramPolicy):
 # --- likelihood ------------------------------------------------------------------------------------------------------
 
 
-def told(row: Row) -> Row:
+def mark_environment(row: Row) -> Row:
     """The same tokens, with those marked that the environment said after the agent first spoke. What it said before
     cannot be predicted: where the walk begins, and the goal."""
     begun = row.agent.index(1)
@@ -87,13 +75,13 @@ def told(row: Row) -> Row:
     return replace(row, agent=marks, turns=array("i", [0 if mark else -1 for mark in marks]), logprobs=None)
 
 
-def passage(ids: Sequence[int], start: int) -> Row:
+def mark_text(ids: Sequence[int], start: int) -> Row:
     """A text of its own: everything is marked but the token that starts it."""
     n = len(ids)
     return Row(ids=array("i", [start, *ids]), agent=b"\0" + b"\1" * n, turns=array("i", [-1] + [0] * n))
 
 
-def nats(module: Any, pad_id: int, given: Sequence[Row]) -> Nats:
+def measure_nats(module: Any, pad_id: int, given: Sequence[Row]) -> Nats:
     """The mean negative log-likelihood of each row's marked tokens."""
     samples = [
         Sample(rows=(row,), trajectory=str(i), group="", task="", env="", kind="", score=0.0, rewards=(), tags={})
@@ -111,36 +99,36 @@ def _mean_nats(row: Row) -> float:
 # --- (a) the world of the maze models --------------------------------------------------------------------------------
 
 
-def walks(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
+def play_walks(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
     """A walk of every walker on every task."""
-    game = subject.game
+    game = subject.make_env()
     return [t for slip in SLIPS for t in collect(game, {AGENT: Walker(slip=slip)}, tasks, Plan())]
 
 
-def world(subject: Subject, model: str, walked: Sequence[Trajectory]) -> Nats:
+def predict_world(subject: Subject, model: str, walked: Sequence[Trajectory]) -> Nats:
     """How well a model predicts what the environment says."""
     module, tokenizer = load_model(model)
     chat = Chat(tokenizer, label=model, template={})
     shown = make("agents:llm", model=make("models:hf", model=model), context=subject.context)
-    found = [told(row) for t in walked if len(t.turns) > 1 for row in rows(as_sampled(t, shown, chat))]
-    return nats(module, tokenizer.pad_token_id, found)
+    found = [mark_environment(row) for t in walked if len(t.turns) > 1 for row in rows(as_sampled(t, shown, chat))]
+    return measure_nats(module, tokenizer.pad_token_id, found)
 
 
 # --- (b) plain English for SmolLM2 -----------------------------------------------------------------------------------
 
 
-def english(model: str, passages: Sequence[str]) -> Nats:
+def predict_english(model: str, passages: Sequence[str]) -> Nats:
     """How well a model predicts the passages."""
     module, tokenizer = load_model(model)
     start = tokenizer.convert_tokens_to_ids(BETWEEN)
-    given = [passage(tokenizer.encode(text, add_special_tokens=False), start) for text in passages]
-    return nats(module, tokenizer.pad_token_id, given)
+    given = [mark_text(tokenizer.encode(text, add_special_tokens=False), start) for text in passages]
+    return measure_nats(module, tokenizer.pad_token_id, given)
 
 
 # --- report ----------------------------------------------------------------------------------------------------------
 
 
-class Kept(NamedTuple):
+class Retention(NamedTuple):
     """A model before and after training: nats per token, and the change with its interval over seeds and texts."""
 
     name: str
@@ -150,34 +138,41 @@ class Kept(NamedTuple):
     change: Estimate
 
 
-def kept(name: str, before: Nats, after: Sequence[Nats]) -> Kept:
+def compare_nats(name: str, before: Nats, after: Sequence[Nats]) -> Retention:
     change = difference_over_seeds(after, [before] * len(after))
     start = sum(map(sum, before)) / len(before)
-    return Kept(name, len(before), start, start + change.mean, change)
+    return Retention(name, len(before), start, start + change.mean, change)
 
 
-def maze_part(args: Any, b: Budget) -> list[Kept]:
+def compare_maze_models(args: Any, b: Budget) -> list[Retention]:
     """The models of every training seed. Raises `UserError` where they are missing."""
-    subject = subject_of(args, MAZE)
-    models: list[Mapping[str, str]] = [trained_models(args.out, subject, seed) for seed in range(b.seeds)]
-    walked = walks(subject, subject.game.tasks("test")[: b.tests])
-    before = world(subject, subject.model, walked)
-    return [kept(f"maze, {name}", before, [world(subject, m[name], walked) for m in models]) for name in TRAINED]
+    subject = choose_subject(args, MAZE)
+    models: list[Mapping[str, str]] = [find_models(args.out, subject, seed) for seed in range(b.seeds)]
+    walked = play_walks(subject, subject.make_env().tasks("test")[: b.tests])
+    before = predict_world(subject, subject.model, walked)
+    return [
+        compare_nats(f"maze, {name}", before, [predict_world(subject, m[name], walked) for m in models])
+        for name in TRAINED
+    ]
 
 
-def smollm2_part(model: Path) -> list[Kept]:
+def compare_smollm2(model: Path) -> list[Retention]:
     """SmolLM2, if `smollm2.py` has trained it."""
     if not (model / "config.json").is_file():
         return []
     passages = TEXT.read_text("utf-8").splitlines()
-    return [kept("SmolLM2, SFT", english(str(fetch("smollm2")), passages), [english(str(model), passages)])]
+    return [
+        compare_nats(
+            "SmolLM2, SFT", predict_english(str(fetch("smollm2")), passages), [predict_english(str(model), passages)]
+        )
+    ]
 
 
-def report(found: Sequence[Kept], skipped: str) -> list[Part]:
+def report(found: Sequence[Retention], skipped: str) -> list[Table]:
     """The table."""
     heads = ["", "texts", "before", "after", "change", "perplexity, after / before"]
     cells = [[k.name, k.texts, k.before, k.after, _signed(k.change), math.exp(k.change.mean)] for k in found]
-    return [Part(f"nats per token of what was not trained on{skipped}", heads, cells)]
+    return [Table(f"nats per token of what was not trained on{skipped}", heads, cells)]
 
 
 def _signed(e: Estimate) -> str:
@@ -185,25 +180,16 @@ def _signed(e: Estimate) -> str:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = Parser(__doc__)
     args = parser.parse_args()
-    without_bars()
     model = args.out / "smollm2" / "sft" / "model"
     try:
-        found = maze_part(args, budget(args, FULL, QUICK)) + smollm2_part(model)
+        with no_bars():
+            found = compare_maze_models(args, choose_budget(args, FULL, QUICK)) + compare_smollm2(model)
     except UserError as e:
         parser.error(str(e))
     skipped = "" if len(found) > len(TRAINED) else f" (SmolLM2 is left out: no {model}; run smollm2.py first)"
-    labels, series = [k.name.replace(", ", "\n") for k in found], {"after": [perplexity(k.change) for k in found]}
-    plot = charts.bars(
-        args.out / "retention" / "retention.png", labels, series, ylabel="change in perplexity (%)", key=False
-    )
-    publish(args, "retention", report(found, skipped), {"rows": [k._asdict() for k in found]}, plot)
-
-
-def perplexity(change: Estimate) -> Estimate:
-    """A change in nats per token as the share by which perplexity changes."""
-    return Estimate(math.expm1(change.mean), math.expm1(change.low), math.expm1(change.high), change.n)
+    publish(args, "retention", report(found, skipped), {"rows": [k._asdict() for k in found]})
 
 
 if __name__ == "__main__":

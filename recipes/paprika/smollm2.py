@@ -22,19 +22,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import charts
-from common import BEST_ARM, Part, arguments, cpu_seconds, publish, wins, without_bars
+from common import BEST_ARM, Parser, Table, cpu_seconds, publish, tabulate_wins
 
 from sonde.core import AGENT, Task, Trajectory, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.metrics import Estimate, difference, rate
 from sonde.models.files.fetch import fetch
+from sonde.models.files.saving import no_bars
 from sonde.models.hf import native_dtype
 from sonde.runs.rollout import Plan, collect
-from sonde.train.learn import Learning, learn
-from sonde.train.presets import Training
+from sonde.train.learn import learn
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.training import Learning, Training
 
 NAME = "smollm2"
 REPLY = 16
@@ -56,7 +56,7 @@ FULL, QUICK = Size(24, 2, 48), Size(4, 2, 6)
 EXAMPLES = 2
 
 
-class Shown(NamedTuple):
+class Result(NamedTuple):
     """How a model did: success, episodes in which every reply could be read, the share of turns that could be, and what
     share of these named each machine."""
 
@@ -66,12 +66,7 @@ class Shown(NamedTuple):
     named: dict[str, float]
 
 
-def trained(out: Path) -> Path:
-    """Where the trained model is."""
-    return out / NAME / "sft" / "model"
-
-
-def player(model: str, *, examples: int, temperature: float) -> Any:
+def make_agent(model: str, *, examples: int, temperature: float) -> Any:
     """The model in the agent's seat."""
     backend = make("models:hf", model=model, dtype=native_dtype(), max_batch=32)
     return make(
@@ -80,22 +75,25 @@ def player(model: str, *, examples: int, temperature: float) -> Any:
     )  # fmt: skip
 
 
-def test(model: str, tasks: Sequence[Task], label: str) -> dict[float, Shown]:
+def test_model(model: str, tasks: Sequence[Task], label: str) -> dict[float, Result]:
     """One game of each task at each temperature, without an example."""
-    return {at: shown(collect(BEST_ARM.game, {AGENT: player(model, examples=0, temperature=at)}, tasks, Plan()),
-                      f"{label}, T={at:g}") for at in AT}  # fmt: skip
+    env, results = BEST_ARM.make_env(), dict[float, Result]()
+    for at in AT:
+        agent = make_agent(model, examples=0, temperature=at)
+        results[at] = summarise(collect(env, {AGENT: agent}, tasks, Plan()), f"{label}, T={at:g}")
+    return results
 
 
-def shown(played: Sequence[Trajectory], label: str) -> Shown:
+def summarise(played: Sequence[Trajectory], label: str) -> Result:
     e = evaluate(played, label=label, gains=False)
     turns = [[turn.info.get("result") not in UNREAD for turn in t.turns] for t in played]
     fine = rate([[float(all(read))] for read in turns])
     arms = Counter(turn.info["arm"] for t in played for turn in t.turns if turn.info.get("result") not in UNREAD)
     named = {arm: n / arms.total() for arm, n in sorted(arms.items())}
-    return Shown(e, fine, sum(map(sum, turns)) / sum(map(len, turns)), named)
+    return Result(e, fine, sum(map(sum, turns)) / sum(map(len, turns)), named)
 
 
-def training(folder: Path) -> Training:
+def configure(folder: Path) -> Training:
     settings = TrainSettings(
         folder=str(folder), lr=1e-3, epochs=1.0, batch_size=1, micro_batch=1,
         bf16=native_dtype() == "bfloat16",
@@ -105,9 +103,9 @@ def training(folder: Path) -> Training:
     return Training(objective="sft", settings=settings, learning=rules)
 
 
-def experiment(size: Size, out: Path) -> dict[str, Any]:
+def run_experiment(size: Size, out: Path) -> dict[str, Any]:
     """Everything, in order; the CPU seconds of each part."""
-    source, game = str(fetch("smollm2")), BEST_ARM.game
+    source, game = str(fetch("smollm2")), BEST_ARM.make_env()
     tasks, tests = game.tasks("train")[: size.tasks], game.tasks("test")[: size.tests]
     cpu: dict[str, float] = {}
 
@@ -117,33 +115,34 @@ def experiment(size: Size, out: Path) -> dict[str, Any]:
         cpu[name] = round(cpu_seconds() - begun, 1)
         return result
 
-    before = timed("test before", test, source, tests, "SmolLM2, zero-shot")
-    few_shot = player(source, examples=EXAMPLES, temperature=1.5)
+    before = timed("test before", test_model, source, tests, "SmolLM2, zero-shot")
+    few_shot = make_agent(source, examples=EXAMPLES, temperature=1.5)
     played = timed("play with examples", collect, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1))
-    without_bars()
-    found = timed("SFT", learn, source, training(out / NAME / "sft"), played)
-    after = timed("test after", test, str(found.model), tests, "after SFT, zero-shot")
-    random = shown(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
+    found = timed("SFT", learn, source, configure(out / NAME / "sft"), played)
+    after = timed("test after", test_model, str(found.model), tests, "after SFT, zero-shot")
+    random = summarise(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {
         "random": random,
         "before": before,
         "after": after,
-        "play": shown(played, "SmolLM2 with examples, training tasks"),
+        "play": summarise(played, "SmolLM2 with examples, training tasks"),
         "steps": found.steps,
         "loss": [found.history[0]["loss"], found.history[-1]["loss"]],
         "cpu": cpu,
-        "gain": {at: difference(wins(after[at].evaluation), wins(before[at].evaluation)) for at in AT},
+        "gain": {
+            at: difference(tabulate_wins(after[at].evaluation), tabulate_wins(before[at].evaluation)) for at in AT
+        },
     }
 
 
-def row(s: Shown) -> list[Any]:
+def row(s: Result) -> list[Any]:
     named = ", ".join(f"{arm} {share:.2f}" for arm, share in s.named.items())
     return [s.evaluation.label, str(s.evaluation.metrics["success"]), str(s.fine), s.turns_read, named]
 
 
-def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
+def report(found: dict[str, Any]) -> tuple[list[Table], dict[str, Any]]:
     """The tables, and the same as numbers."""
-    shows: list[Shown] = [found["random"], *found["before"].values(), *found["after"].values(), found["play"]]
+    shows: list[Result] = [found["random"], *found["before"].values(), *found["after"].values(), found["play"]]
     heads = ["", "success", "episodes read", "turns read", "machines named"]
     played = found["play"].evaluation.rows
     learned = [["training games that were won", f"{sum(r.win for r in played)} of {len(played)}"],
@@ -151,9 +150,9 @@ def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
                ["loss, first and last step", " ".join(f"{x:.4f}" for x in found["loss"])],
                *([f"success after minus before, by task, T={at:g}", str(found["gain"][at])] for at in AT)]  # fmt: skip
     parts = [
-        Part("SmolLM2-135M-Instruct in best_arm, preset small", heads, [row(s) for s in shows]),
-        Part("SFT on its own won games", ["", ""], learned),
-        Part("CPU seconds", ["", "s"], [[name, s] for name, s in found["cpu"].items()]),
+        Table("SmolLM2-135M-Instruct in best_arm, preset small", heads, [row(s) for s in shows]),
+        Table("SFT on its own won games", ["", ""], learned),
+        Table("CPU seconds", ["", "s"], [[name, s] for name, s in found["cpu"].items()]),
     ]
     table = [
         {"condition": s.evaluation.label, "episodes": len(s.evaluation.rows), "episodes_read": s.fine,
@@ -164,22 +163,12 @@ def report(found: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     return parts, {"table": table, **{key: found[key] for key in ("steps", "loss", "cpu", "gain")}}
 
 
-def draw(found: dict[str, Any], folder: Path) -> Path:
-    tests = {"random": found["random"], "before": found["before"][AT[0]], "after SFT": found["after"][AT[0]]}
-    series = {name: [_known(s.evaluation.metrics["success"]), s.fine] for name, s in tests.items()}
-    return charts.bars(folder / NAME / f"{NAME}.png", ["success", "could be read"], series, ylabel="episodes (%)")
-
-
-def _known(e: Estimate | None) -> Estimate:
-    assert e is not None
-    return e
-
-
 def main() -> None:
-    args = arguments(__doc__).parse_args()
-    found = experiment(QUICK if args.quick else FULL, args.out)
-    parts, numbers = report(found)
-    publish(args, NAME, parts, numbers, draw(found, args.out))
+    args = Parser(__doc__).parse_args()
+    with no_bars():
+        found = run_experiment(QUICK if args.quick else FULL, args.out)
+    tables, numbers = report(found)
+    publish(args, NAME, tables, numbers)
 
 
 if __name__ == "__main__":

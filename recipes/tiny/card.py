@@ -21,7 +21,7 @@ import gate
 from games import Game, Lesson
 from gate import Measured
 
-from sonde.train.folder import COMMAND
+from sonde.train.training_folder import COMMAND
 
 PACKAGE = Path(__file__).parents[2] / "src" / "sonde" / "models" / "tiny"
 

@@ -25,7 +25,7 @@ from games import Game
 from learn import Trained
 
 from sonde.core import Rng
-from sonde.train.folder import COMMAND
+from sonde.train.training_folder import COMMAND
 
 
 def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:

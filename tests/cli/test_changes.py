@@ -14,10 +14,11 @@ from sonde.core import UserError
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB
 from sonde.train.paprika import Paprika
-from sonde.train.presets import PRESETS, Training
+from sonde.train.presets import PRESETS, list_overrides
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
+from sonde.train.training import Training
 
 DELTA = PRESETS["delta_belief"]
 
@@ -40,7 +41,7 @@ def test_one_number_of_an_adapter_is_changed_and_the_rest_of_the_preset_stays() 
         found = asked(said)
         assert found.settings == replace(DELTA.settings, lora=LoraSettings(r=8, alpha=64.0))
         assert replace(found, settings=DELTA.settings) == DELTA
-        assert found.overridden() == ["settings.lora.r 8 (64)"]
+        assert list_overrides(found) == ["settings.lora.r 8 (64)"]
     assert asked("settings.lora=null").settings.lora is None
     tiny = PRESETS["tiny_grpo"]
     assert tiny.settings.lora is None

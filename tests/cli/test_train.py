@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from sonde.cli.app import app
 from sonde.core import SondeError, names
 from sonde.runs.store import Run
-from sonde.train import algos
+from sonde.train import objectives
 
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
@@ -72,7 +72,7 @@ OWN = f'''"""{HALF}"""
 
 from dataclasses import dataclass
 
-from sonde.train.algos.sft import SFT
+from sonde.train.objectives.sft import SFT
 from sonde.train.types import Loss
 
 
@@ -96,11 +96,11 @@ def test_an_objective_is_one_file(name: str, tmp_path: Path, monkeypatch: pytest
     """In the folder of the others or anywhere: it is listed, checked, trained with and told of."""
     (tmp_path / "half.py").write_text(OWN)
     if name == "half":
-        monkeypatch.setattr(algos, "__path__", [*algos.__path__, str(tmp_path)])
-        monkeypatch.delitem(sys.modules, "sonde.train.algos.half", raising=False)
+        monkeypatch.setattr(objectives, "__path__", [*objectives.__path__, str(tmp_path)])
+        monkeypatch.delitem(sys.modules, "sonde.train.objectives.half", raising=False)
         names.cache_clear()
         assert HALF.rstrip(".") in run("list", "objectives").replace("\n", " ")
-        assert algos.learning_from("samples") == ("half", "kto", "rwr")
+        assert objectives.learning_from("samples") == ("half", "kto", "rwr")
     else:
         monkeypatch.syspath_prepend(str(tmp_path))
     try:

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.models.files.shipped import SHIPPED
-from sonde.train.folder import HISTORY
+from sonde.train.training_folder import HISTORY
 
 from ..models.engines import VllmDouble
 from .test_train import invoke, mistake

@@ -25,9 +25,9 @@ from sonde.runs.rollout import Plan, collect, record
 from sonde.runs.run import RunConfig, prepare
 from sonde.runs.store import Run, RunWriter, TrajectoryDataset
 from sonde.runs.store.export import export
-from sonde.train.algos import objective
 from sonde.train.curriculum import Curriculum
-from sonde.train.groups import OnlineSettings
+from sonde.train.objectives import objective
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings

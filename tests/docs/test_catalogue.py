@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.train import algos
+from sonde.train import objectives
 
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN: dict[str, Any] = runpy.run_path(str(DOCS / "written.py"))
@@ -61,15 +61,22 @@ def test_objectives_are_up_to_date() -> None:
 @pytest.mark.thorough
 def test_a_new_objective_gets_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file is enough: the page is of its docstrings and settings."""
-    lines = ['"""Likelihood, once more.', "", "Source: nobody.", '"""', "from sonde.train.algos.sft import SFT", ""]
+    lines = [
+        '"""Likelihood, once more.',
+        "",
+        "Source: nobody.",
+        '"""',
+        "from sonde.train.objectives.sft import SFT",
+        "",
+    ]
     (tmp_path / "anew.py").write_text("\n".join([*lines, "class Anew(SFT):", '    """As it was."""', ""]))
-    monkeypatch.setattr(algos, "__path__", [*algos.__path__, str(tmp_path)])
+    monkeypatch.setattr(objectives, "__path__", [*objectives.__path__, str(tmp_path)])
     sonde.names.cache_clear()
     try:
         written = runpy.run_path(str(DOCS / "build_algorithms.py"))["pages"]()
     finally:
         sonde.names.cache_clear()
-        sys.modules.pop("sonde.train.algos.anew", None)
+        sys.modules.pop("sonde.train.objectives.anew", None)
     assert "| [anew](anew.md) | As it was. | good episodes |" in written["index.md"]
     assert written["anew.md"].startswith("# anew\n") and "Source: nobody." in written["anew.md"]
     assert "mean" in written["anew.md"].partition("## Settings")[2] and "## Curve" not in written["anew.md"]

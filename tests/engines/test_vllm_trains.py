@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("peft")
 
 from sonde import UserError
-from sonde.train.agreement import EngineWarning
-from sonde.train.folder import HISTORY
+from sonde.train.online.off_policy import EngineWarning
+from sonde.train.training_folder import HISTORY
 
 from ..cli.invoke import failure
 from ..cli.invoke import run as run_command
@@ -23,7 +23,7 @@ from .test_vllm_plays import changed_model
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::sonde.train.agreement.EngineWarning"),
+    pytest.mark.filterwarnings("ignore::sonde.train.online.off_policy.EngineWarning"),
     # The server hangs up after five idle seconds; the request that meets this is made again.
     pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning"),
 ]

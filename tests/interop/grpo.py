@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from sonde.interop.trl import CreditedGRPO, Play
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 
 from ..train.asking import WORDS, Asking

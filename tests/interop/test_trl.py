@@ -15,12 +15,11 @@ import torch
 import sonde
 from sonde.core import Action, Episode, Policy, UserError, View, WorldError
 from sonde.interop.trl import Play
-from sonde.train.algos import objective
-from sonde.train.credit import ReturnToGo
-from sonde.train.critic import GAE
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
-from sonde.train.player import around, seated
+from sonde.train.collect import Game
+from sonde.train.credit import GAE, ReturnToGo
+from sonde.train.objectives import objective
+from sonde.train.online.rollout_backend import around, seated
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.types import Batch, units

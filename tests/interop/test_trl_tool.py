@@ -18,9 +18,9 @@ from sonde.interop.trl import CreditedGRPO, Play
 from sonde.interop.trl_tool import environment, rows
 from sonde.models.files.shipped import shipped
 from sonde.testing import check_interop
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
+from sonde.train.online.settings import OnlineSettings
 
 from . import hosts, pages
 from .grpo import HURRY, WARNINGS, K, config, playing

@@ -1,4 +1,4 @@
-"""What each process of the distributed tests does; by hand, `torchrun --nproc-per-node 2 ranks.py FOLDER`."""
+"""The work of each process in the distributed tests; by hand, `torchrun --nproc-per-node 2 ranks.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch.distributed.tensor import DTensor
 
-from sonde.train.algos.dpo import DPO
-from sonde.train.algos.grpo import GRPO
-from sonde.train.algos.ilql import ILQL
-from sonde.train.algos.mc import MC
-from sonde.train.algos.sft import SFT
+from sonde.train.objectives.dpo import DPO
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.objectives.ilql import ILQL
+from sonde.train.objectives.mc import MC
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.sharded import gathered
 from sonde.train.trainer import SondeTrainer

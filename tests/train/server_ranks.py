@@ -1,4 +1,4 @@
-"""What each process does in the test of two that train on one server; its address is in the folder, in `url`."""
+"""The work of each process where two train with one server; the file `url` in the folder holds its address."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 import sonde
-from sonde.train.algos.grpo import GRPO
-from sonde.train.gather import Game
-from sonde.train.groups import OnlineSettings
-from sonde.train.online import OnlineTrainer
+from sonde.train.collect import Game
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.sharded import gathered

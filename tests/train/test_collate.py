@@ -1,4 +1,4 @@
-"""Items to tensors: every number lands on its own token, padded or packed, and nothing is told by a token's id."""
+"""Items to tensors: every number lands on its own token, padded or packed, and token ids decide nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from sonde import UserError
-from sonde.train.collate import batch_of, collate, cost, divide, lines, rows_of
-from sonde.train.types import Need, units
+from sonde.train.collate import batch_of, collate, cost, divide, lines
+from sonde.train.types import Need, rows_of, units
 
 from .tiny import END, bare, mixed, pairs, sample, samples
 

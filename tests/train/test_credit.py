@@ -1,4 +1,4 @@
-"""Credit: every number by hand."""
+"""Credit against values computed by hand."""
 
 import math
 from array import array
@@ -23,11 +23,11 @@ from sonde.train.credit import (
     group_advantages,
     has_signal,
     returns,
+    rounding_of_returns,
     turnwise,
     with_advantages,
 )
 from sonde.train.rewards import RewardMix
-from sonde.train.rounding import rounding_of_returns
 from sonde.train.types import Row, Sample
 
 # --- returns ---------------------------------------------------------------------------------------------------------

@@ -1,10 +1,8 @@
-"""Training sets in other forms: Parquet without loss, rows that TRL's own collators mask as we do, conversations."""
+"""Exchange formats: rows that TRL's own collators mask as we do, and conversations."""
 
 from __future__ import annotations
 
-import json
 import math
-import random
 import sys
 from array import array
 from collections.abc import Sequence
@@ -13,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sonde
-from sonde import StoreError, UserError
+from sonde import UserError
 from sonde.agents.llm import LLM
-from sonde.core import AGENT, Frozen, Trajectory
+from sonde.core import AGENT, Trajectory
 from sonde.models.fake import END, Fake
 from sonde.runs.rollout import Plan, collect
 from sonde.train.data import samples as sonde_samples
@@ -32,10 +28,9 @@ from sonde.train.formats import (
     sft_rows,
     to_dataset,
 )
-from sonde.train.parquet import read_parquet, write_parquet
 from sonde.train.types import Pair, Row, Sample
 
-from .test_tokenise import chat
+from .test_as_sampled import chat
 from .tiny import bare, pairs, sample, samples
 
 NAN = math.nan
@@ -51,116 +46,6 @@ def whole(s: Sample) -> object:
     fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference", "proximal", "returns", "values")
     rows = [(*(numbers(getattr(row, f)) for f in fields), row.agent, row.versions) for row in s.rows]
     return (rows, s.trajectory, s.group, s.task, s.env, s.kind, s.cut, repr(s.score), repr(s.rewards), dict(s.tags))
-
-
-# --- Parquet ---------------------------------------------------------------------------------------------------------
-
-FLOATS = st.floats(allow_nan=True, width=32)
-NAMES = st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
-
-
-@st.composite
-def row_(draw: st.DrawFn) -> Row:
-    n = draw(st.integers(0, 4))
-    ints, floats = (
-        st.lists(st.integers(-(2**31), 2**31 - 1), min_size=n, max_size=n),
-        st.none() | st.lists(FLOATS, min_size=n, max_size=n),
-    )
-    made = [draw(floats) for _ in range(6)]
-    logprobs, advantages, reference, proximal, returns, values = (None if v is None else array("f", v) for v in made)
-    return Row(
-        ids=array("i", draw(ints)),
-        agent=draw(st.binary(min_size=n, max_size=n)),
-        turns=array("i", draw(ints)),
-        logprobs=logprobs,
-        weights=draw(st.none() | ints.map(lambda v: array("i", v))),
-        versions=tuple(draw(st.lists(NAMES, max_size=2))),
-        advantages=advantages,
-        reference=reference,
-        proximal=proximal,
-        returns=returns,
-        values=values,
-    )
-
-
-@st.composite
-def sample_(draw: st.DrawFn) -> Sample:
-    return Sample(
-        rows=tuple(draw(st.lists(row_(), max_size=3))),
-        trajectory=draw(NAMES),
-        group=draw(NAMES),
-        task=draw(NAMES),
-        env=draw(NAMES),
-        kind=draw(st.sampled_from(["win", "loss"])),
-        score=draw(st.floats()),
-        rewards=tuple(draw(st.lists(st.floats(), max_size=3))),
-        tags=Frozen(draw(st.dictionaries(NAMES, NAMES, max_size=2))),
-        cut=draw(st.booleans()),
-    )
-
-
-@settings(max_examples=40)
-@given(items=st.lists(sample_(), min_size=1, max_size=5))
-def test_samples_come_back_from_parquet_exactly(tmp_path_factory: pytest.TempPathFactory, items: list[Sample]) -> None:
-    pytest.importorskip("pyarrow")
-    path = tmp_path_factory.mktemp("set") / "samples.parquet"
-    write_parquet(path, items)
-    again = read_parquet(path)
-    assert [whole(s) for s in again if isinstance(s, Sample)] == [whole(s) for s in items]
-
-
-def test_no_flipped_bit_of_parquet_passes_for_data(tmp_path: Path) -> None:
-    items, path, rng, noticed = samples(12), tmp_path / "set.parquet", random.Random(0), 0
-    write_parquet(path, items)
-    data, expected = path.read_bytes(), [whole(s) for s in items]
-    for _ in range(300):
-        flipped = bytearray(data)
-        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        path.write_bytes(flipped)
-        try:
-            assert [whole(s) for s in read_parquet(path) if isinstance(s, Sample)] == expected
-        except StoreError as e:
-            assert str(path) in str(e)
-            noticed += 1
-    assert noticed > 100
-
-
-@pytest.mark.parametrize("n", [1, 3, 300])
-def test_pairs_come_back_from_parquet_exactly(tmp_path: Path, n: int) -> None:
-    pytest.importorskip("pyarrow")
-    items = pairs(n, rows=2)
-    write_parquet(tmp_path / "pairs.parquet", items)
-    again = read_parquet(tmp_path / "pairs.parquet")
-    assert [tuple(map(whole, p)) for p in again if isinstance(p, Pair)] == [tuple(map(whole, p)) for p in items]
-
-
-def test_floats_of_64_bits_keep_their_values(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    given_ = sample(0)
-    exact = replace(given_.rows[0], advantages=array("d", [0.1] * len(given_.rows[0])), logprobs=None)
-    write_parquet(tmp_path / "s.parquet", [replace(given_, rows=(exact,))])
-    (again,) = read_parquet(tmp_path / "s.parquet")
-    assert isinstance(again, Sample)
-    assert again.rows[0].advantages == exact.advantages and again.rows[0].logprobs is None
-
-
-def test_files_that_are_no_training_set_are_refused(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    (tmp_path / "text").write_text("no")
-    parquet.write_table(pa.table({"a": [1]}), tmp_path / "other")
-    newer = pa.table({"a": [1]}).replace_schema_metadata({"sonde": json.dumps({"schema": 9, "kind": "pairs"})})
-    parquet.write_table(newer, tmp_path / "newer")
-    for name, message in {
-        "text": "not readable",
-        "other": "no training set",
-        "newer": "got schema 9, allowed: 4",
-    }.items():
-        with pytest.raises(StoreError, match=message):
-            read_parquet(tmp_path / name)
-    for items in ([], [sample(0), *pairs(1)]):
-        with pytest.raises(UserError, match="items: got"):
-            write_parquet(tmp_path / "none", items)
 
 
 # --- TRL -------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Heads on a model: what they say of which token, how they follow, how they are kept, and what they leave alone."""
+"""Value heads on a model: their predictions, target copies, saving, and what they leave unchanged."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from torch import Tensor
 from sonde import UserError
 from sonde.models.local import heads as heads_module
 from sonde.models.local.heads import NAME, Heads, HeadSpec, perturbed, put_on, read, sizes
-from sonde.train.collate import collate, rows_of
+from sonde.train.collate import collate
 from sonde.train.logprobs import token_logprobs, token_values
-from sonde.train.lora import attach
+from sonde.train.model_io import attach_adapter
 from sonde.train.settings import LoraSettings
+from sonde.train.types import rows_of
 
 from .tiny import END, mixed, tiny_model
 
@@ -145,7 +146,7 @@ def test_least_is_the_smaller_of_the_slow_copies() -> None:
 def test_a_model_is_saved_without_them_and_they_beside_it(adapter: bool, tmp_path: Path) -> None:
     model = tiny_model()
     if adapter:
-        model = attach(model, LoraSettings(r=2), seed=0)
+        model = attach_adapter(model, LoraSettings(r=2), seed=0)
     before = set(model.state_dict())
     heads = random_heads(model)
     assert set(model.state_dict()) == before

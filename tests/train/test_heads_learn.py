@@ -1,4 +1,4 @@
-"""Values learned from recorded episodes, and what a model does with them: the whole way, from episodes to play."""
+"""Values learned from recorded episodes improve play, end to end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
-from sonde.train.learn import Learning, learn, load_model, prepare
-from sonde.train.presets import Training
-from sonde.train.selection import ShareRule
+from sonde.train.learn import learn, prepare
+from sonde.train.model_io import load_model
+from sonde.train.selection import ShareRule, score
 from sonde.train.settings import TrainSettings
-from sonde.train.trials import score
+from sonde.train.training import Learning, Training
 
 from .crossing import WORDS, Crossing, Shown
 from .tiny import knowing

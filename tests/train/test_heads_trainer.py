@@ -1,4 +1,4 @@
-"""Heads in the one trainer: the loss of a step whatever its passes, slow copies, resuming, adapters, what is saved."""
+"""Heads in the trainer: the loss is independent of passes; target heads, resuming, adapters, saving."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
 from sonde.models.local.heads import NAME, put_on, read
-from sonde.train.algos.ilql import ILQL
-from sonde.train.algos.mc import MC
 from sonde.train.collate import batch_of, collate
 from sonde.train.logprobs import token_values
+from sonde.train.objectives.ilql import ILQL
+from sonde.train.objectives.mc import MC
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
+from sonde.train.trainer import SondeTrainer, TrainResult
 from sonde.train.types import Item, Objective, units
 
-from .tiny import END, mixed, tiny_model, tiny_tokenizer
+from .tiny import END, mixed, tiny_model, tiny_tokenizer, train_offline
 
 
 def items(n: int = 8) -> list[Item]:

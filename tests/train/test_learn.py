@@ -1,4 +1,4 @@
-"""From names to trained models, and PAPRIKA's pipeline: every stage runs, resumes, and is refused where it must be."""
+"""Training by name, and PAPRIKA's pipeline: every stage runs, resumes, and is refused where it must be."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
 from sonde.runs.store import Run
+from sonde.train.collect import Game, Picks, gather, trajectories
 from sonde.train.curriculum import UCB, Curriculum
-from sonde.train.gather import Game, Picks, gather, trajectories
-from sonde.train.learn import DATA, Learning, learn, learn_online, load_model, prepare
+from sonde.train.learn import DATA, learn, learn_online, prepare
+from sonde.train.model_io import load_model
 from sonde.train.paprika import Paprika, run
-from sonde.train.presets import Training
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
+from sonde.train.training import Learning, Training
 
 from .asking import WORDS, Asking
 from .tiny import knowing, tiny_tokenizer
@@ -121,7 +122,7 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
 
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
-    with pytest.raises(UserError, match="train sft: nothing to learn from among what was played: tasks "):
+    with pytest.raises(UserError, match="train sft: no training items in the episodes: tasks "):
         prepare("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
@@ -215,7 +216,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run(pipeline(model, stages=("sft",), k=12), tmp_path / "p")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
-    with pytest.raises(UserError, match="was not begun by this command"):
+    with pytest.raises(UserError, match="contains files of something else"):
         run(pipeline(model), tmp_path / "other")
 
 

@@ -1,4 +1,4 @@
-"""Log-probabilities of the agent's tokens: those of one plain forward pass, however rows are laid out."""
+"""Log-probabilities of agent tokens equal those of one plain forward pass, however rows are laid out."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import UserError
-from sonde.train.algos.sft import SFT
-from sonde.train.collate import collate, rows_of, silent
+from sonde.train.collate import collate, silent
 from sonde.train.logprobs import chosen, said_logprobs, token_logprobs
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import train_offline
-from sonde.train.types import Row
+from sonde.train.types import Row, rows_of
 
-from .tiny import END, mixed, sample, samples, tiny_model
+from .tiny import END, mixed, sample, samples, tiny_model, train_offline
 
 
 def plain(model: Any, row: Row) -> list[float]:

@@ -1,4 +1,4 @@
-"""Presets are whole: what is published is what is trained, and what differs from it is told."""
+"""Presets are complete: published settings are trained, and overrides are listed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from sonde import UserError
 from sonde.core import AGENT, Episode
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect
-from sonde.train.algos import objective
-from sonde.train.algos.grpo import GRPO
+from sonde.train.collect import Game
 from sonde.train.credit import GroupRelative, TurnWise
-from sonde.train.gather import Game
-from sonde.train.learn import DATA, Learning, learn_online, load_model, prepare
+from sonde.train.learn import DATA, learn_online, prepare
+from sonde.train.model_io import load_model
+from sonde.train.objectives import objective
+from sonde.train.objectives.grpo import GRPO
 from sonde.train.paprika import TINY, Paprika
-from sonde.train.presets import PRESETS, Training, preset
+from sonde.train.presets import PRESETS, describe_preset, list_overrides, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix, named_rewards
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.training import Learning, Training
 
 from .asking import WORDS, Asking
 from .test_learn import Knower
@@ -48,7 +50,7 @@ def test_every_preset_is_complete(name: str) -> None:
     """Its objective can be made, a run of it can start and be resumed, and nothing of it is overridden."""
     known = PRESETS[name]
     assert objective(known.objective, **known.options).name == known.objective
-    assert known.preset == name and known.source and known.overridden() == [] and known.told() == name
+    assert known.preset == name and known.source and list_overrides(known) == [] and describe_preset(known) == name
     assert known.settings.save_steps is not None
     if known.plays:
         assert known.settings.max_steps is not None
@@ -133,7 +135,7 @@ def test_a_preset_is_applied_whole_and_changes_are_told(model: str, tmp_path: Pa
     """16 games of each of two tasks in both updates, the published rewards, all three clips; smaller, and told so."""
     known = preset("starpo", folder=str(tmp_path), batch_size=16, max_steps=2, save_steps=2, lora=None, bf16=False)
     small = replace(known, online=replace(known.online, updates_per_rollout=2))
-    told = small.overridden()
+    told = list_overrides(small)
     assert told[:2] == ["settings.max_steps 2 (180)", "settings.batch_size 16 (1280)"]
     assert "online.updates_per_rollout 2 (3)" in told and not any("save_steps" in line for line in told)
     history = learn_online(model, small, [Game(ENV, ENV.tasks("train"), "asking")]).history
@@ -147,14 +149,14 @@ def test_a_preset_is_applied_whole_and_changes_are_told(model: str, tmp_path: Pa
 def test_another_objective_has_its_own_options() -> None:
     other = preset("paprika_rpo").of("dpo")
     assert other.options == {} and other.settings == preset("paprika_rpo").settings
-    assert other.overridden() == ["objective dpo (rpo)"]
+    assert list_overrides(other) == ["objective dpo (rpo)"]
     assert other.of("dpo") is other
-    assert Training(objective="sft", settings=TrainSettings()).overridden() == []
+    assert list_overrides(Training(objective="sft", settings=TrainSettings())) == []
 
 
 def test_the_pipeline_applies_presets_whole() -> None:
     config = Paprika(model="m", envs=({"name": "maze"},), presets=TINY, changes={"rpo": {"lr": 1e-4}}, seed=3)
     rpo = config.training("rpo")
     assert rpo.options == {"beta": 0.1, "alpha": 1.0} and rpo.learning.seed == rpo.settings.seed == 3
-    assert config.training("sft").overridden() == [] and rpo.overridden() == ["settings.lr 0.0001 (2e-05)"]
+    assert list_overrides(config.training("sft")) == [] and list_overrides(rpo) == ["settings.lr 0.0001 (2e-05)"]
     assert config.to_json()["settings"]["rpo"]["options"] == {"beta": 0.1, "alpha": 1.0}

@@ -1,4 +1,4 @@
-"""Rewards of the environment's filter and of a model's own belief: by hand, in the loop, and credited again."""
+"""Rewards from the environment's filter and from a model's belief: by hand, in the loop, and credited again."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from sonde.beliefs.elicitation import Elicited
 from sonde.core import Episode, Message, Probe, Trajectory, UserError, run_sync
 from sonde.models.hf import HF
 from sonde.runs.store import Run
-from sonde.train.algos.grpo import GRPO
+from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
-from sonde.train.gather import Game
-from sonde.train.groups import Chosen, OnlineSettings, credited, play_groups
-from sonde.train.online import OnlineTrainer
-from sonde.train.recredit import recredited
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.online.episode_log import recredited
+from sonde.train.online.groups import Chosen, credited, play_groups
+from sonde.train.online.settings import OnlineSettings
+from sonde.train.online.trainer import OnlineTrainer
+from sonde.train.online.weight_snapshots import Versions
 from sonde.train.rewarders import BeliefGain, ExactGain, Measured
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.versions import Versions
 
 from .asking import WORDS, Asking
 from .tiny import tiny_model, tiny_tokenizer
@@ -93,7 +94,7 @@ def test_gains_among_candidates_by_hand() -> None:
     assert among.tolist() == pytest.approx([0.0, rises, -rises, 0.0])
     raw = BeliefGain(shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
     assert raw.tolist() == pytest.approx([1.0, math.log(4), 1.0 - math.log(4), 0.0])
-    with pytest.raises(UserError, match="among: got 'all', but the beliefs were kept without candidates"):
+    with pytest.raises(UserError, match="among: got 'all', but the beliefs were stored without candidates"):
         BeliefGain(among="all").rewards({"g": [game]}, Measured({game.id: beliefs(-3.0, -2.5, -2.5, -4.0)}))
 
 
@@ -264,7 +265,7 @@ def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     for t in run:
         assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
-    with pytest.raises(UserError, match="asking keeps no beliefs of 1 of 1 episodes"):
+    with pytest.raises(UserError, match="asking has no beliefs for 1 of 1 episodes"):
         BeliefGain().again(folder, ENV, [played("ask")])
 
 
@@ -332,7 +333,7 @@ def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
     other.load(tmp_path)
     with other.under("average"):
         assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
-    with pytest.raises(UserError, match="the average of weights cannot be had again"):
+    with pytest.raises(UserError, match="the moving average of weights cannot be recomputed"):
         other.load(tmp_path / "nowhere")
 
 

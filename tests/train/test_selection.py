@@ -1,4 +1,4 @@
-"""What is learnt from: rules by hand, with and without the paper's defects, and the statistics of table 4."""
+"""Selection of training episodes: rules by hand, with and without the paper's defects, and table 4."""
 
 from __future__ import annotations
 
@@ -15,9 +15,23 @@ from sonde import UserError
 from sonde.core import AGENT, Act, Action, Frozen, Outcome, Trajectory
 from sonde.runs.rollout import Plan, collect
 from sonde.train.data import pair_samples
-from sonde.train.selection import Counts, PairRule, SFTRule, ShareRule, best_share, pairs, sft_set, top_share
-from sonde.train.statistics import HEADINGS, statistics
-from sonde.train.trials import PAPRIKA, Limits, cost, first_reveal, limits
+from sonde.train.selection import (
+    HEADINGS,
+    PAPRIKA,
+    Counts,
+    Limits,
+    PairRule,
+    SFTRule,
+    ShareRule,
+    best_share,
+    cost,
+    first_reveal,
+    limits,
+    pairs,
+    sft_set,
+    statistics,
+    top_share,
+)
 
 from .trajectories import ERROR, FORMAT, LOSS, TIMEOUT, WIN, act, played, trajectory, with_tokens
 

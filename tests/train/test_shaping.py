@@ -1,4 +1,4 @@
-"""Shapings of gains: every number by hand, and what holds for all of them."""
+"""Shapings of gains against values computed by hand, and their common properties."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.train.shaping import SHAPINGS, shaped
+from sonde.train.rewarders import SHAPINGS, shaped
 
 NAN = math.nan
 GAINS = {"g": [np.array([2.0, -3.0, NAN]), np.array([-1.0, 1.0]), np.array([0.5])], "h": [np.array([NAN])]}

@@ -1,4 +1,4 @@
-"""The trainer: the loss of a step whatever its passes, resuming, references, what is saved, and what is refused."""
+"""The trainer: the loss is independent of passes; resuming, references, saving, refusals."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
-from sonde.train.algos.dpo import DPO
-from sonde.train.algos.grpo import GRPO
-from sonde.train.algos.sft import SFT
-from sonde.train.collate import batch_of, collate, rows_of
-from sonde.train.logprobs import token_logprobs
-from sonde.train.lora import attach, merged
-from sonde.train.reference import Referee
+from sonde.train.collate import batch_of, collate
+from sonde.train.logprobs import Referee, token_logprobs
+from sonde.train.model_io import attach_adapter, merge_adapter
+from sonde.train.objectives.dpo import DPO
+from sonde.train.objectives.grpo import GRPO
+from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult, train_offline
-from sonde.train.types import Item, Objective, units
+from sonde.train.trainer import SondeTrainer, TrainResult
+from sonde.train.types import Item, Objective, rows_of, units
 
-from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer
+from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer, train_offline
 
 OBJECTIVES: list[tuple[Objective, Sequence[Item]]] = [
     (SFT(), mixed(8)),
@@ -208,7 +207,7 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
         train_offline(tiny_model(), DPO(), pairs(4), replace(given, lr=0.5), resume=True)
     with pytest.raises(UserError, match="was begun with other training data"):
         train_offline(tiny_model(), DPO(), pairs(5)[1:], given, resume=True)
-    with pytest.raises(UserError, match=r"resume: got '.*nowhere', allowed: a checkpoint folder"):
+    with pytest.raises(UserError, match=r"resume: got '.*nowhere', allowed: a complete checkpoint folder"):
         train_offline(tiny_model(), DPO(), pairs(4), given, resume=tmp_path / "nowhere")
     (tmp_path / "reference.npz").unlink()
     with pytest.raises(UserError, match=r"reference\.npz is missing"):
@@ -242,7 +241,7 @@ def replace_references(pair: Any) -> Any:
 
 
 def test_a_fresh_adapter_that_is_off_is_the_start(tmp_path: Path) -> None:
-    model = attach(tiny_model(), LoraSettings(r=4), seed=0)
+    model = attach_adapter(tiny_model(), LoraSettings(r=4), seed=0)
     items = pairs(3)
     on, off = (Referee(model=model, pad_id=END, off=off)(items) for off in (False, True))
     base = Referee(model=tiny_model(), pad_id=END)(items)
@@ -291,7 +290,7 @@ def test_an_adapter_leaves_the_model_alone_and_can_be_merged(tmp_path: Path) -> 
             torch.testing.assert_close(token_logprobs(trainer.model, tensors), token_logprobs(start, tensors))
         for again in (
             AutoModelForCausalLM.from_pretrained(result.model),
-            merged(trainer.model),
+            merge_adapter(trainer.model),
             PeftModel.from_pretrained(tiny_model(), tmp_path / "adapter"),
         ):
             torch.testing.assert_close(token_logprobs(again, tensors), trained, atol=1e-5, rtol=0)
@@ -336,7 +335,7 @@ def mute() -> Item:
         (SFT(), samples(4, turns=4), {"max_tokens": 10}, r"4 of 4 items have rows beyond max_tokens \(10 tokens"),
         (SFT(), [sample(0, turns=400)], {}, "beyond the model's context"),
         (SFT(), [foreign()], {}, "token id 99 is not in the model's vocabulary of 59"),
-        (SFT(), [sample(1), mute()], {}, "1 samples hold no token of the agent"),
+        (SFT(), [sample(1), mute()], {}, "1 samples contain no agent token"),
         (GRPO(), [sample(0), bare(sample(1))], {}, "needs `advantages`, which 1 rows do not carry"),
         (GRPO(), [spoiled("advantages", float("nan"))], {}, "advantages: .* no finite number"),
         (GRPO(), [spoiled("logprobs", float("nan"))], {}, "at sampling: .* no finite number"),

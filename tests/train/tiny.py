@@ -141,3 +141,19 @@ def knowing(words: Sequence[str] | str, folder: Path) -> str:
     tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+def train_offline(
+    model: Any,
+    objective: Any,
+    items: Sequence[Any],
+    settings: Any,
+    tokenizer: Any = None,
+    *,
+    resume: bool | str | Path = False,
+    callbacks: Sequence[Any] = (),
+) -> Any:
+    """Train `model` in place on fixed items, and save it."""
+    from sonde.train.trainer import SondeTrainer
+
+    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks).train(resume)

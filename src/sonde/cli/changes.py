@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 from sonde.core import UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.runs.run import assigned
-from sonde.train.algos import found
-from sonde.train.critic import ESTIMATORS
+from sonde.train.credit import ESTIMATORS
 from sonde.train.curriculum import BANDITS
-from sonde.train.presets import Training
+from sonde.train.objectives import found
 from sonde.train.rewarders import REWARDERS, Rewarder
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
+from sonde.train.training import Training
 
 PARTS = ("settings", "objective", "online", "rule", "seats")
 

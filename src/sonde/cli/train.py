@@ -19,13 +19,14 @@ from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import override, read_config
 from sonde.runs.store import Run
-from sonde.train.algos import found
-from sonde.train.folder import COMMAND, made_by
-from sonde.train.gather import Game, trajectories
-from sonde.train.learn import NEEDED, learn, learn_online
+from sonde.train.collect import Game, trajectories
+from sonde.train.learn import learn, learn_online
+from sonde.train.objectives import found
 from sonde.train.paprika import PAPER, TINY, Outcome, Paprika, judged
 from sonde.train.paprika import run as run_paprika
-from sonde.train.presets import PRESETS, Training
+from sonde.train.presets import PRESETS, describe_preset
+from sonde.train.training import NEEDED, Training
+from sonde.train.training_folder import COMMAND, made_by
 from sonde.viewer.training_history import HISTORY
 
 from . import tables
@@ -112,7 +113,7 @@ def train(
         },
     )
     chosen = _training(name, objective, folder, changes, context, encode)
-    stderr.print(f"settings: {chosen.told()}", highlight=False)
+    stderr.print(f"settings: {describe_preset(chosen)}", highlight=False)
     if online:
         seats = with_changes(model_seats(user, judge, user_url, None), changes["seats"], "seats")
         games = [_game(judged(_named(name, preset), seats), n_tasks) for name in sources]
@@ -204,7 +205,7 @@ def paprika(
         values = override(values, assignment)
     asked = Paprika.from_json(values)
     for stage in asked.stages:
-        stderr.print(f"{stage}: {asked.training(stage).told()}", highlight=False, markup=False)
+        stderr.print(f"{stage}: {describe_preset(asked.training(stage))}", highlight=False, markup=False)
     outcome = run_paprika(asked, folder, watch=_watch)
     if report is not None:
         from sonde.viewer import write_report
@@ -234,7 +235,7 @@ def trained(outcome: Outcome) -> list[Path]:
 @contextmanager
 def _watched(objective: str) -> Iterator[list[Any]]:
     """The callbacks of a training that is shown while it runs."""
-    from sonde.train.watch import Watch
+    from sonde.train.callbacks import Watch
 
     with training(objective) as show:
         yield [Watch(show)]

@@ -26,7 +26,7 @@ HOW: Mapping[str, bool] = {"identity": False}
 """Field metadata for settings that say how something is reached, not what it is."""
 KINDS: Mapping[str, str] = {
     "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
-    "objectives": "sonde.train.algos",
+    "objectives": "sonde.train.objectives",
 }  # fmt: skip
 """The kinds of objects that can be made by name, and the packages whose file names are their names. The folder of an
 environment may register more (`REGISTERED` in its `__init__`): its solver, its simulated user."""

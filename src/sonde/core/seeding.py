@@ -23,11 +23,11 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "bootstrap", ...)` | resampling in `metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |
-| `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.groups`) |
+| `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.online.groups`) |
 | `(seed, "train", "order")`, then the epoch | the order of items (`train.trainer`) |
-| `(seed, "train", "lora")` | the first weights of an adapter (`train.lora`) |
+| `(seed, "train", "lora")` | the first weights of an adapter (`train.model_io`) |
 | `(seed, "dataset", "eval")` | the world seed of the second part of a dataset (`datasets`) |
-| `(seed, "train", "shown")`, then the step | the demonstrations of a step (`train.shown`) |
+| `(seed, "train", "shown")`, then the step | the demonstrations of a step (`train.online.advantages`) |
 | `(seed, "train", "heads")` | the first weights of heads (`train.trainer`) |
 | `(seed, "tiny", ...)` | data and first weights of the models that come with sonde (`recipes/tiny`) |
 | `(seed, "check", env, rule, ...)` | tasks and replies of the contract checks (`sonde.testing`) |

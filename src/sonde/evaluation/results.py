@@ -35,7 +35,7 @@ from sonde._util.json_types import read_as
 from sonde.core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
 from sonde.core.types import Json
 from sonde.runs.run import Prepared
-from sonde.train.folder import made_by
+from sonde.train.training_folder import made_by
 
 from . import metrics
 from . import scale as reference

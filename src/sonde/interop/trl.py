@@ -7,11 +7,12 @@
 **`Play` is a `rollout_func`.** Episodes are played by our engine with the trainer's own weights: every token that was
 sampled, its log-probability, and a mask of what the agent said. A prompt is a task's name (`"maze 12"`); its group
 meets one world, derived from seed, step and place, and new worlds come with new steps. Rewards and their mixes are
-those of `train.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
-every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
+those of `train.online.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO`
+gives every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
 
 **With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
-trainer's weights, or the adapter where there is one (`train.player`); what it sampled comes back token for token.
+trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); what it sampled comes back token
+for token.
 
 Rewarders that ask a model ask the trainer's, as it is now. The other way to train, in which TRL generates and the game
 is a tool, is `trl_tool.py`. TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 keeps it from saying so.
@@ -31,13 +32,12 @@ from sonde._util.extras import lacking
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
 from sonde.models.remote.token_client import TokenEndpoint
-from sonde.train.agreement import Agreement
-from sonde.train.critic import GAE
-from sonde.train.drift import VERSION
+from sonde.train.collect import Game
 from sonde.train.formats import to_dataset
-from sonde.train.gather import Game
-from sonde.train.groups import Brought, Chosen, OnlineSettings, credited, measured, play_groups
-from sonde.train.player import Here, Player, There, around, as_served, check_server
+from sonde.train.online.groups import Brought, Chosen, credited, measured, play_groups
+from sonde.train.online.off_policy import VERSION, Agreement
+from sonde.train.online.rollout_backend import Here, Player, There, around, as_served, check_server
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
@@ -155,7 +155,7 @@ def _check(online: OnlineSettings) -> None:
     for name in ALONE:
         if getattr(online, name) != getattr(usual, name):
             raise invalid(f"play: {name}", getattr(online, name), f"{getattr(usual, name)!r}; train.online has others")
-    if isinstance(online.credit, GAE):
+    if online.critic is not None:
         raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
     for rewarder in online.rewarders:
         if rewarder.asks not in (None, "current"):

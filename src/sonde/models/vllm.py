@@ -12,7 +12,8 @@ that is cut off carries none. Those of greedy draws are at temperature 1 in eith
 Adapters are loaded by `/v1/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, in the environment
 `VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`); whole weights by `/collective_rpc` with `reload_weights`, between `/pause` and
 `/resume`, whereupon the prefix cache is emptied (`VLLM_SERVER_DEV_MODE=1`). On a CPU, vLLM 0.32 keeps the old output
-head where a model's embeddings are tied; a training that publishes such weights finds that out (`train.agreement`).
+head where a model's embeddings are tied; a training that publishes such weights finds that out
+(`train.online.off_policy`).
 
 Which weights it holds it says at `/weight_info` (`VLLM_SERVER_DEV_MODE=1`). Replies of 0.32 do not name them.
 

@@ -1,23 +1,41 @@
-"""Credit: from rewards per turn to an advantage per token. Pure functions; numpy only.
+"""Credit assignment: rewards per turn to advantages per token. Pure functions, numpy only.
 
     rewards = {group: [mix(named_rewards(t)) for t in trajectories] for group, trajectories in groups.items()}
     advantages = ReturnToGo()(rewards)                        # per group, trajectory and turn
     sample = with_advantages(sample, advantages[sample.group][i])
 
-Every way of giving credit is an `Estimator`: a function of the rewards per turn of all trajectories, grouped by world,
-that returns an advantage per turn in the same arrangement. `GroupRelative` judges whole trajectories; per turn, take
-`ReturnToGo`. `TurnWise` is what ΔBelief-RL does.
+An `Estimator` maps the rewards per turn of all trajectories, grouped by world, to advantages per turn in the same
+arrangement. `GroupRelative` credits whole trajectories; for credit per turn use `ReturnToGo`. `TurnWise` is the
+estimator of ΔBelief-RL. `GAE` needs a critic: it returns the rewards unchanged, and advantages and returns of the
+agent's tokens follow from the value head once the episodes are played (`online.advantages`).
+
+**GAE.** With rewards r, values V of the state before each token, V' of the state before the next one (`final` after the
+last: 0 where the episode is over), a discount g and lambda l,
+
+    reward    r_t - kl (log pi_sampled(t) - log pi_ref(t))          penalty for leaving the reference, if kl is set
+    error     d_t = r_t + g V' - V
+    advantage A_t = d_t + g l A_{t+1}
+    return    A_t + V_t, before advantages are whitened             the target of V
+
+With `level="turn"` a turn is one decision: its reward is the sum over its tokens, its value that before its first
+token, and all its tokens share advantage and return. With the values of the policy both levels give its gradient, and
+with lambda 1 they do so whatever the values (rows `gae` below). A critic over tokens has to learn values in the middle
+of words; one over turns has fewer to learn, and cannot say which word of a turn was good.
 
 Sources: returns and GAE, Schulman et al. (2016); GRPO, DeepSeekMath (arXiv 2402.03300), equation 3 with the standard
 deviation of n - 1; no scaling, Dr. GRPO (arXiv 2503.20783); leave-one-out baseline, RLOO (arXiv 2402.14740); groups
-without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F.
+without signal, DAPO (arXiv 2503.14476), section 3.2; turn-wise GRPO, ΔBelief-RL, equation 4 and appendix F. GAE over
+action tokens, across what the environment says, whitened over everything played: LMRL-Gym (Abdulhai et al. 2023),
+appendix E and its code. The KL penalty and its controller: Ziegler et al. (2019); after a rollout of n episodes with
+mean divergence D, kl *= 1 + clip(D / target - 1, -.2, .2) n / horizon. Departure: there D is a sum over an answer; here
+it is per agent token, since games differ in length.
 
 **Bias**, enumerated in `tests/train/test_credit_bias.py` on two problems of two decisions each, for groups of 4. In the
-first, stopping at once earns 1, stopping then 0, and not stopping 3; in the second, whoever asks earns a part of what
-they learn at once and pays for every turn, and one question is worth its turn but not two. The gradients are (0.026,
-0.190) and (0.018, -0.010). For each problem: the expected estimate, its angle to the gradient in degrees, and what it
-pays for a turn, that is the c for which it has the direction of the gradient of return + c turns (-: it is opposed to
-all of these). Equation 3: the outcome of the game is in the reward of every turn.
+first problem stopping at once earns 1, stopping after one step 0, and not stopping 3. In the second, an agent that asks
+earns part of what it learns at once and pays for every turn; one question is worth its turn, two are not. The gradients
+are (0.026, 0.190) and (0.018, -0.010). For each problem the table gives the expected estimate, its angle to the
+gradient in degrees, and the price it puts on a turn: the c for which it has the direction of the gradient of return + c
+turns (-: it opposes all of these). Equation 3: the outcome of the game is part of the reward of every turn.
 
 | estimator | settings | two decisions | angle | pays | asking | angle | pays |
 |---|---|---|---|---|---|---|---|
@@ -35,26 +53,31 @@ all of these). Equation 3: the outcome of the game is in the reward of every tur
 | gae | values of the policy | (0.026, 0.190) | 0 | 0 | (0.018, -0.010) | 0 | 0 |
 | gae | values 0 | (0.015, 0.190) | 3 | -0.057 | (0.012, -0.012) | 13 | -0.014 |
 
-- A baseline made of the others alone is independent of what the trajectory did, so it cannot turn the gradient, however
-  the others end: `ReturnToGo`, and trajectory-level credit that leaves one out. On both problems `ReturnToGo` varies
-  least of those compared; which does depends on the problem. With a trajectory's own reward in the mean, the estimate
-  is (n - 1) / n as long.
-- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few are left to compare with.
-- `TurnWise` takes the mean of every turn away, so what all turns cost or earn is not felt: a price of c per turn, put
-  on the turns, leaves the estimate as it is, which is to pay -c for each of them. That is how turn-wise credit comes
-  to favour long games where turns cost, and short ones where they earn. Beyond it: a turn answers for no later one
-  (as earned, it points away from asking) unless equation 3 has it answer for the outcome; and later turns count less,
-  as fewer reach them. Without a scale it is then near the gradient, and with the zeros of the published padding nearer
-  in one problem and further in the other; with a scale it charges for turns in both.
+- A baseline made only of the other trajectories is independent of what the trajectory did, so it cannot turn the
+  gradient, however the others end: `ReturnToGo`, and trajectory-level credit with leave-one-out. On both problems
+  `ReturnToGo` varies least of those compared; in general that depends on the problem. With a trajectory's own reward in
+  the mean, the estimate is (n - 1) / n as long.
+- Dividing by a standard deviation turns the gradient, most of all turn by turn, where few trajectories are left to
+  compare.
+- `TurnWise` subtracts the mean of every turn, so what all turns cost or earn has no effect: a price of c per turn
+  leaves the estimate unchanged, which amounts to paying -c for each turn. This is how turn-wise credit comes to favour
+  long games where turns cost, and short ones where they earn. In addition, a turn answers for no later one (as earned,
+  it points away from asking) unless equation 3 makes it answer for the outcome; and later turns count less, as fewer
+  trajectories reach them. Without a scale it is then near the gradient, and with the zeros of the published padding
+  nearer in one problem and further in the other; with a scale it charges for turns in both.
 - `Progress` and `gae` are as good as the values behind their differences.
+
+**Rounding.** Equal sums computed in another order may differ. A sum of n numbers x is off by at most (n - 1) u sum |x|,
+with u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), so two sums that should be
+equal differ by at most twice that; smaller differences count as none.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +85,6 @@ from numpy.typing import NDArray
 from sonde._util.argument_checks import Checked
 from sonde.core import UserError, invalid
 
-from .rounding import rounding_of_returns, rounding_of_scores
 from .types import Floats, Sample
 
 Values = NDArray[np.float64]
@@ -151,10 +173,10 @@ def group_advantages(
     baseline: Baseline = "mean",
     eps: float = EPS,
 ) -> dict[K, Values]:
-    """What each score is above the others of its group.
+    """How far each score lies above the others of its group.
 
     The `mean` baseline is over the whole group, `leave_one_out` over the others; `std` divides by the standard
-    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, one in which all scores are equal.
+    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, one whose scores are all equal.
     Departure: ΔBelief-RL's code takes baseline 0 and deviation 1 for a group of one, so that its raw score is used.
 
     >>> group_advantages({"g": [1.0, 0.0, 0.0]}, scale="none", baseline="leave_one_out")["g"].tolist()
@@ -194,9 +216,9 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
 
 
 def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether scores tell the members of a group apart: two of them differ by more than rounding may have made of equal
-    ones (`rounding_of_scores`; estimators have the rewards, and go by `rounding_of_returns`). What a group teaches is
-    decided by its advantages, which need not come from one score per member (`groups.moves`).
+    """Whether the scores of a group differ: two of them are further apart than rounding can make equal ones
+    (`rounding_of_scores`; estimators have the rewards and use `rounding_of_returns`). Whether a group teaches anything
+    depends on its advantages, which need not come from one score per member (`online.groups`).
 
     >>> has_signal([0.1 + 0.2, 0.3]), has_signal([0.3, 0.3 + 1e-9])
     (False, True)
@@ -215,7 +237,7 @@ Grouped = Mapping[str, Sequence[Values]]
 
 @runtime_checkable
 class Estimator(Protocol):
-    """A way of giving credit: from rewards per turn to advantages per turn, in the same arrangement."""
+    """Credit assignment: from rewards per turn to advantages per turn, in the same arrangement."""
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]: ...
 
@@ -258,11 +280,11 @@ def turnwise(
     as_published: bool = False,
     eps: float = EPS,
 ) -> dict[K, list[Values]]:
-    """ΔBelief-RL, equation 4: what each turn's own reward is above those that the group earned on the same turn.
+    """ΔBelief-RL, equation 4: how far each turn's own reward lies above the rewards of the group on the same turn.
 
-    Only trajectories that reach a turn count there; where one is alone, or all are equal but for rounding, it gets 0.
-    `as_published`, as in the paper's code: all of the group count on every turn, those that have ended as 0, and the
-    reward of a group of one stays as it is (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
+    Only trajectories that reach a turn count there; where one is alone, or all are equal up to rounding, it gets 0.
+    `as_published`, as in the paper's code: the whole group counts on every turn, ended trajectories as 0, and the
+    reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
     `eps`.
 
     >>> [a.tolist() for a in turnwise({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
@@ -291,7 +313,7 @@ def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list
 @dataclass(frozen=True, kw_only=True)
 class TurnWise(Checked):
     """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise`. A turn answers for its own reward and no later one, so
-    what a turn makes possible has to be in its reward: the paper adds the whole outcome to every turn (equation 3)."""
+    its reward must contain what it makes possible: the paper adds the whole outcome to every turn (equation 3)."""
 
     called = "credit"
 
@@ -309,10 +331,10 @@ class TurnWise(Checked):
 
 @dataclass(frozen=True)
 class ReturnToGo(Checked):
-    """What a trajectory earned from a turn on, above what the others of its group earned from that turn on; one that
-    had ended by then stands with its last reward. The choice for credit per turn: the baseline is made of other
-    trajectories alone, so the expected estimate is the policy gradient itself, whatever stops them and when; see the
-    module. A group of one gives 0.
+    """The return from a turn on, above the others' returns from that turn on; a trajectory that has ended counts with
+    its last reward. The default choice for credit per turn: the baseline is made only of other trajectories, so the
+    expected estimate is the policy gradient itself, whatever stops them and when; see the module. A group of one gives
+    0.
 
     >>> [a.tolist() for a in ReturnToGo()({"g": [np.array([1.0, 5.0]), np.array([3.0])]})["g"]]
     [[3.0, 2.0], [-3.0]]
@@ -337,7 +359,7 @@ def _to_go(rewards: list[Values]) -> list[Values]:
 class Progress(Checked):
     """Every turn gets its own reward and nothing else. Where rewards are differences of a potential (`truth_gain`, raw
     `belief`), advantages sum to its last value less its first. Unbiased where the potential is the value of the policy
-    itself; with any other, turns answer for nothing that comes later."""
+    itself; with any other potential, turns answer for nothing that comes later."""
 
     called = "credit"
 
@@ -349,8 +371,8 @@ def belief_rewards(
     rewards: Sequence[float] | Values, gains: Sequence[float] | Values, *, end: float, won: bool, weight: float = 0.1
 ) -> Values:
     """ΔBelief-RL, equation 3, for one game: rewards[t] + end + weight max(gains[t], 0). `rewards` are the turns' own
-    (penalties), `end` that of the whole game, on every turn. The last gain is 0 where the game was won: nobody is asked
-    for a belief after that, so it may be NaN.
+    (penalties), `end` that of the whole game, added to every turn. The last gain is 0 in a won game: no belief is asked
+    after it, so it may be NaN.
 
     >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
     [1.7, 0.5, 1.5]
@@ -370,8 +392,8 @@ def belief_rewards(
 
 
 def broadcast(sample: Sample, values: float | Sequence[float] | Values) -> tuple[Floats, ...]:
-    """One array per row of `sample`: on the agent's tokens the value of their turn, elsewhere 0. A single number is
-    the value of every turn."""
+    """One array per row of `sample`: the value of the turn on agent tokens, 0 elsewhere. A single number is the value
+    of every turn."""
     per_turn = np.full(sample.turns, values) if isinstance(values, float | int) else np.asarray(values, np.float64)
     if per_turn.shape != (sample.turns,):
         raise invalid("credit: values", per_turn.shape, f"one number per turn of the sample: ({sample.turns},)")
@@ -386,3 +408,112 @@ def with_advantages(sample: Sample, values: float | Sequence[float] | Values) ->
     per_row = broadcast(sample, values)
     rows = tuple(replace(row, advantages=a) for row, a in zip(sample.rows, per_row, strict=True))
     return replace(sample, rows=rows)
+
+
+# --- rounding --------------------------------------------------------------------------------------------------------
+
+
+TERMS = 1024
+"""The number of rewards that a score is assumed to sum, where only the score is known."""
+PARTS = 16
+"""The number of weighted rewards that the reward of one turn is assumed to sum."""
+_UNIT = 2.0**-53
+
+
+def rounding_of_scores(scores: NDArray[np.float64]) -> float:
+    """For sums of `TERMS` numbers of one sign: 2.3e-13 of the largest.
+
+    >>> 0.0 < abs((0.1 + 0.2) - 0.3) < rounding_of_scores(np.array([0.3])) < 1e-13
+    True
+    """
+    return 2 * TERMS * _UNIT * float(np.max(np.abs(scores), initial=0.0))
+
+
+def rounding_of_returns(rewards: Sequence[NDArray[np.float64]]) -> float:
+    """For the returns of trajectories with these rewards per turn, discounted or not, from any turn on. Rewards may
+    cancel each other; the `PARTS` numbers that make up the reward of a single turn may not."""
+    turns = max(map(len, rewards), default=0)
+    return 2 * (turns + PARTS) * _UNIT * max((float(np.abs(row).sum()) for row in rewards), default=0.0)
+
+
+# --- by a critic -----------------------------------------------------------------------------------------------------
+
+
+class Credit(NamedTuple):
+    """Advantages and returns of one episode's agent tokens, in order."""
+
+    advantages: Values
+    returns: Values
+
+
+@dataclass(frozen=True, kw_only=True)
+class GAE(Checked):
+    """Generalised advantage estimation with a critic; see the module. `discount` is `per` agent token, as published, or
+    per turn (1 within one).
+
+    `whiten`: advantages of a rollout get mean 0 and variance 1. `kl`: weight of the penalty, its initial value with a
+    `kl_target`. `limit`: what follows where a limit on turns ended an episode, the value of its last state
+    ("bootstrap") or nothing ("end").
+    """
+
+    called = "credit"
+
+    discount: float = 0.99
+    lam: float = 0.95
+    level: Literal["token", "turn"] = "token"
+    per: Literal["token", "turn"] = "token"
+    whiten: bool = True
+    kl: float = 0.0
+    kl_target: float | None = None
+    kl_horizon: int = 10_000
+    limit: Literal["bootstrap", "end"] = "end"
+
+    def __post_init__(self) -> None:
+        for name in ("discount", "lam"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise invalid(f"credit: {name}", getattr(self, name), "0 to 1")
+        if not 0 <= self.kl < np.inf:
+            raise invalid("credit: kl", self.kl, "a finite number >= 0")
+        if self.kl_target is not None and not (self.kl_target > 0 and self.kl > 0):
+            raise invalid("credit: kl_target", self.kl_target, "above 0, where kl is above 0 to begin with")
+        if self.kl_horizon < 1:
+            raise invalid("credit: kl_horizon", self.kl_horizon, "1 or more")
+
+    def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
+        """The rewards unchanged: a critic turns them into advantages once it has seen the episodes."""
+        return {group: [np.asarray(row, np.float64) for row in rows] for group, rows in rewards.items()}
+
+    def of(self, rewards: Values, values: Values, turns: NDArray[np.int64], final: float) -> Credit:
+        """Advantages, not whitened, and returns. All arrays have one entry per agent token in order."""
+        if self.level == "turn":
+            begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
+            found = gae(
+                np.add.reduceat(rewards, begins), values[begins], discount=self.discount, lam=self.lam, bootstrap=final
+            )
+            lengths = np.diff(np.append(begins, len(rewards)))
+            return Credit(np.repeat(found, lengths), np.repeat(found + values[begins], lengths))
+        step = np.full(len(rewards), self.discount)
+        if self.per == "turn":
+            step[:-1][turns[1:] == turns[:-1]] = 1.0
+        errors = rewards + step * np.append(values[1:], final) - values
+        advantages, following = np.empty_like(errors), 0.0
+        for t in reversed(range(len(errors))):
+            advantages[t] = following = errors[t] + step[t] * self.lam * following
+        return Credit(advantages, advantages + values)
+
+    def weight_after(self, weight: float, divergence: float, episodes: int) -> float:
+        """The weight of the penalty after a rollout with this divergence per token."""
+        if self.kl_target is None:
+            return weight
+        error = min(max(divergence / self.kl_target - 1, -0.2), 0.2)
+        return weight * (1 + error * episodes / self.kl_horizon)
+
+
+ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
+    "group_relative": GroupRelative,
+    "return_to_go": ReturnToGo,
+    "turn_wise": TurnWise,
+    "progress": Progress,
+    "gae": GAE,
+}
+"""Names for settings."""

@@ -1,15 +1,22 @@
-"""From trajectories to rows of tokens: what was sampled is what is trained, token for token; no text is encoded here.
+"""Trajectories to rows of token ids. What was sampled is trained token for token.
 
-The calls of a seat are a chain (`core.types.Completion`): each prompt is the first `shared` tokens of the call before
-it and something new. A call whose prompt is the whole of that call, prompt and completion, goes on in the same row.
-Any other one (a template that drops what was thought, a rendered history, a window of turns, a sub-call with a
-conversation of its own) begins a new row, whose earlier tokens are context only, and is counted as `forked`. So every
-sampled token is an agent token of exactly one row. An answer that the token limit cut has no end token; the one that
-the template puts after it is not the agent's.
+**Recorded ids.** The completions of a seat form a chain (`core.types.Completion`): each prompt consists of the first
+`shared` tokens of the previous call plus new ones. A call whose prompt contains the previous call in full, prompt and
+completion, continues the same row. Any other call (a template that drops earlier reasoning, a rendered history, a
+window of turns, a sub-call with its own conversation) starts a new row, whose earlier tokens are context only; it is
+counted as `forked`. Every sampled token is therefore an agent token of exactly one row. An answer cut by the token
+limit has no end token; the one that the template appends is not the agent's.
 
-Source: the trap this avoids, training on text encoded again, is PAPRIKA's (its code finds the agent's spans by search
-and skips those it misses) and many frameworks'. Limits on length: PAPRIKA (arXiv 2502.17543), appendix C, 12,000 tokens
-for SFT and 8,192 for RPO. One question per sample: Delta-Belief-RL, appendix E.2.
+**No recorded ids** (a program, a person, an endpoint, another model). `as_sampled` replays the episode act by act. At
+each act the prompt is the one `policy` would build for that view, and the text is encoded and terminated as the model
+would have sampled it; later prompts contain these very ids. This is the path of live sampling (`agents.llm`,
+`models.chat`), so a trajectory recorded by a live model keeps its ids wherever the model produced the tokens that the
+tokenizer gives its text. There are no log-probabilities then; objectives that need them refuse such rows.
+
+Sources: training on re-encoded text is a trap in PAPRIKA's code (it searches for the agent's spans and skips those it
+misses) and in many frameworks; this module avoids it. Length limits: PAPRIKA (arXiv 2502.17543), appendix C, 12,000
+tokens for SFT and 8,192 for RPO. Training on a teacher's play: PAPRIKA, section 3.2. One question per sample:
+Delta-Belief-RL, appendix E.2. `as_sampled`: ours.
 """
 
 from __future__ import annotations
@@ -17,25 +24,41 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
-from sonde.core import AGENT, Act, Completion, Trajectory, UserError, invalid, unknown
+from sonde.agents.llm import LLM
+from sonde.core import (
+    AGENT,
+    Act,
+    Action,
+    Completion,
+    Episode,
+    Message,
+    Trajectory,
+    Usage,
+    UserError,
+    build_recorded,
+    invalid,
+    unknown,
+)
+from sonde.models.chat.chat import Chat
+from sonde.models.chat.reasoning import split_completion
 
 from .types import Floats, Pair, Row, Sample
 
 SFT_TOKENS = 12_000
 RPO_TOKENS = 8_192
-"""PAPRIKA's limits on the length of a trajectory."""
+"""PAPRIKA's length limits of trajectories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowReport:
-    """What became of some trajectories. Reports add up.
+    """Counts of how trajectories became rows. Reports can be added.
 
-    `errors` failed or never ended, and are left out; so are the `too_long`, with all their rows (or turns, where each
-    is a sample), and the `silent`, in which the seat said nothing that is trained. `without_ids` counts acts (a
-    program's, say) among others that have ids. `forked` rows began because a prompt did not extend the one before.
-    `tokens` counts those of all rows, `agent_tokens` those that the agent chose.
+    Left out: `errors` (failed or never ended), `too_long` (with all their rows, or turns, where each is a sample) and
+    `silent` (the seat said nothing that is trained). `without_ids` counts acts without ids (a program's, say) among
+    others with ids. `forked` rows began because a prompt did not extend the previous one. `tokens` counts all tokens,
+    `agent_tokens` those of the agent.
     """
 
     trajectories: int = 0
@@ -63,13 +86,13 @@ def samples(
     by_turn: bool = False,
     names: Collection[str] | None = None,
 ) -> tuple[list[Sample], RowReport]:
-    """One sample per trajectory, in order, and what was left out.
+    """One sample per trajectory, in order, and a report of what was left out.
 
-    A sample's score is the sum of the seat's rewards; a win that a judge took back is a loss. A trajectory with a row
-    of more than `max_tokens` is left out whole. With `by_turn` every completion is a sample with a row of its own, in
-    which all that came before is context, and is left out alone where it is too long. Agents of several sub-calls:
-    every completion of the seat is trained, replies that could not be read included; `names` keeps those of these names
-    that could be read (`Completion.name`; `""` is that of agents with one call), the others remain context.
+    A sample's score is the sum of the seat's rewards; a win that a judge revoked is a loss. A trajectory with a row of
+    more than `max_tokens` is left out entirely. With `by_turn` every completion is a sample with its own row, in which
+    everything earlier is context; only completions that are too long are then left out. For agents with several
+    sub-calls every completion of the seat is trained, unreadable replies included; `names` keeps only readable ones
+    with these names (`Completion.name`; `""` for agents with one call), and the others remain context.
     """
     maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
     found = [sample for t in trajectories for sample in maker.make(t)]
@@ -85,8 +108,8 @@ def pair_samples(
     max_tokens: int | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[list[Pair], RowReport]:
-    """The same for pairs of a chosen and a rejected trajectory; a pair of which one is left out is left out. Every
-    trajectory is made, and counted, once."""
+    """One pair of samples per pair of a chosen and a rejected trajectory, where neither is left out. Every trajectory
+    is converted, and counted, once."""
     maker = _Maker(seat, max_tokens, False, None if names is None else frozenset(names))
     made: dict[int, list[Sample]] = {}
     found: list[Pair] = []
@@ -100,17 +123,17 @@ def pair_samples(
 
 
 def rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
-    """The rows of one trajectory, however it ended."""
+    """The rows of one trajectory, whatever its outcome."""
     return tuple(draft.row() for draft in _drafts_of(trajectory, seat, False, None))
 
 
 def chained(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
-    """The rows of completions that follow each other, each with the index of its turn."""
+    """The rows of consecutive completions, each given with the index of its turn."""
     return tuple(draft.row() for draft in _drafts(((turn, (c,)) for turn, c in calls), False, None))
 
 
 def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
-    """Whether any act of the seat carries the ids that were sampled."""
+    """Whether any act of the seat carries sampled token ids."""
     return any(c.ids for _, act in _acts(trajectory, seat) for c in act.action.completions)
 
 
@@ -118,7 +141,7 @@ def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
 
 
 class _Maker:
-    """Makes samples one by one and keeps the count."""
+    """Converts trajectories one by one and counts."""
 
     def __init__(self, seat: str, max_tokens: int | None, split: bool, names: frozenset[str] | None) -> None:
         if max_tokens is not None and max_tokens < 1:
@@ -126,7 +149,7 @@ class _Maker:
         self._seat, self._max_tokens, self._split, self._names = seat, max_tokens, split, names
         self.report = RowReport()
         self.seen: set[str] = set()
-        """Names of completions met."""
+        """Names of the completions seen."""
 
     def make(self, trajectory: Trajectory) -> list[Sample]:
         made, report = self._made(trajectory)
@@ -142,7 +165,7 @@ class _Maker:
         if acts and bare == len(acts):
             raise UserError(
                 f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
-                "that records them, or what sonde.train.tokenise.as_sampled makes of others"
+                "that records them, or trajectories converted by sonde.train.data.as_sampled"
             )
         drafts = _drafts_of(t, self._seat, self._split, self._names)
         report = RowReport(trajectories=1, without_ids=bare)
@@ -177,13 +200,13 @@ class _Maker:
 
 
 def _kind(t: Trajectory) -> str:
-    """How it ended. A win that a judge took back is a loss."""
+    """The kind of the outcome. A win that a judge revoked is a loss."""
     assert t.outcome is not None
     return "loss" if t.outcome.kind == "win" and not t.outcome.success else t.outcome.kind
 
 
 def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
-    """The seat's reward per turn. What other seats' acts before the first turn earned counts for the first."""
+    """The seat's reward per turn. Rewards from acts before the first turn count for the first."""
     rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
     early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
     if rewards and early:
@@ -195,7 +218,7 @@ def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
 
 
 def _acts(t: Trajectory, seat: str) -> Iterator[tuple[int, Act]]:
-    """The acts of a seat with the index of their turn; what is said before the first turn belongs to it."""
+    """The acts of a seat with the index of their turn; acts before the first turn belong to it."""
     yield from ((0, act) for act in t.opening if act.seat == seat)
     for turn in t.turns:
         yield from ((turn.index, act) for act in turn.acts if act.seat == seat)
@@ -211,7 +234,7 @@ def _drafts_of(t: Trajectory, seat: str, split: bool, names: frozenset[str] | No
 def _drafts(
     acts: Iterable[tuple[int, Sequence[Completion]]], split: bool, names: frozenset[str] | None
 ) -> list[_Draft]:
-    """The rows that hold tokens to train on."""
+    """The rows that hold trained tokens."""
     chain, drafts, models = Chain(), list[_Draft](), set[str]()
     for turn, completions in acts:
         for n, c in enumerate(completions):
@@ -233,7 +256,7 @@ def _drafts(
 
 
 class Chain:
-    """The tokens of a seat's latest call, prompt and completion, rebuilt along its completions."""
+    """The tokens of a seat's latest call, prompt and completion, rebuilt from its completions."""
 
     def __init__(self) -> None:
         self.ids = array("i")
@@ -241,7 +264,7 @@ class Chain:
         self._name = ""
 
     def follow(self, c: Completion, *, first: bool = True) -> bool:
-        """Take in the next call, `first` of its act or not; whether its prompt extends the call before, all of it."""
+        """Add the next call, `first` of its act or not. Returns whether its prompt extends the entire previous call."""
         self._check(c, first)
         extends = 0 < c.shared == len(self.ids)
         del self.ids[c.shared :]
@@ -266,7 +289,7 @@ class Chain:
 
 
 class _Draft:
-    """A row that grows."""
+    """A row under construction."""
 
     def __init__(self, context: array[int], *, forked: bool) -> None:
         self.forked = forked
@@ -284,7 +307,7 @@ class _Draft:
         return len(self.ids)
 
     def hear(self, ids: array[int]) -> None:
-        """Tokens that the agent did not choose, or not in this row."""
+        """Add context: tokens that the agent did not choose, or not in this row."""
         n = len(ids)
         self.ids += ids
         self.agent += bytes(n)
@@ -294,7 +317,7 @@ class _Draft:
         self._weights += array("i", [-1]) * n
 
     def say(self, c: Completion, turn: int, trained: bool) -> None:
-        """The tokens of a completion."""
+        """Add the tokens of a completion."""
         if not trained:
             self.hear(c.ids)
             return
@@ -320,9 +343,62 @@ class _Draft:
 
 
 def _temperature(c: Completion) -> float:
-    """What to divide logits by for the distribution that its tokens were drawn from, if that is all there is to it."""
+    """The temperature of the draws; NaN where it does not fully describe the sampling distribution."""
     return math.nan if c.truncated or not c.temperature else c.temperature
 
 
 def _unknown(n: int) -> Floats:
     return array("f", [math.nan]) * n
+
+
+# --- trajectories without ids ----------------------------------------------------------------------------------------
+
+
+def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
+    """The trajectory with the completions that `policy` would have recorded, had its model said these texts.
+
+    `chat` is the tokenizer and template of the model to train. Where an act has a single completion that led to its
+    text (an endpoint's, say), its full text is encoded, reasoning included, cut where it was cut; otherwise the act's
+    text. Reasoning that an endpoint returned separately is dropped. A text that the tokenizer does not reproduce is an
+    error.
+    """
+    env = build_recorded(trajectory.env)
+    Episode.replay(env, trajectory)
+    ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
+    for act in trajectory.acts:
+        action = act.action
+        if act.seat == AGENT:
+            said = _said(action)
+            try:
+                completion = spoken(chat, policy.prompt(ep.view()), said.text, said.finish)
+            except UserError as e:
+                raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
+            thought = replace(completion, reasoning=split_completion(said)[0].reasoning, open_mark=said.open_mark)
+            action = Action(action.text, action.memory, (thought,))
+        ep = ep.step(action)
+    return replace(trajectory, turns=ep.turns)
+
+
+def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
+    """The completion that a model would have recorded, had it replied `text` to these messages: the ids that the
+    template puts there (`Chat.encode_reply`)."""
+    prompt = chat.prompt(messages)
+    reply = chat.encode_reply(messages, text, cut=finish == "length")
+    return Completion(
+        text=reply.text,
+        ids=reply.ids,
+        prompt_ids=prompt.ids[prompt.shared :],
+        shared=prompt.shared,
+        finish="length" if finish == "length" else "stop",
+        model=chat.label,
+        usage=Usage(len(prompt.ids), len(reply.ids)),
+    )
+
+
+def _said(action: Action) -> Completion:
+    """The model's output in this act, without reasoning that an endpoint returned separately."""
+    if len(action.completions) == 1:
+        (c,) = action.completions
+        if split_completion(c)[1] == action.text:
+            return replace(c, reasoning="")
+    return Completion(text=action.text)

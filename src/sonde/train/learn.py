@@ -1,97 +1,71 @@
-"""From a model's name to a trained model in one call: from recorded episodes, or from episodes played on the way.
+"""Train a model by name in one call: on recorded episodes (`learn`) or while it plays (`learn_online`).
 
     learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
-Supervised objectives get PAPRIKA's successes, or a share of all episodes (`Learning.share`), preference objectives its
-pairs (`selection.py`); `kto` and `rwr` need no pairs and get every episode that ended by the rules of its game; `mc`
-and `ilql` get those that broke the format too. Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3; LMRL-Gym
-(Abdulhai et al. 2023), section 5.
+Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
+objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
+rules of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections
+3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
-from sonde._util.argument_checks import Checked
 from sonde._util.extras import need
 from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.models.chat.chat import Chat
-from sonde.models.files.hub import load_tokenizer, loading, locate
-from sonde.models.files.saving import no_bars
 from sonde.models.files.weights import weights_of
 from sonde.models.hf import HF
 
-from .algos import found, learning_from
-from .algos import objective as objective_of
-from .data import RowReport, has_ids, pair_samples, samples
-from .folder import DATA, check_free, check_origin, discard_training, locked
-from .selection import Counts, PairRule, SFTRule, ShareRule, best_share, failure, pairs, sft_set
+from .data import RowReport, as_sampled, has_ids, pair_samples, samples
+from .objectives import found, learning_from
+from .objectives import objective as objective_of
+from .presets import list_overrides
+from .provenance import check_origin
+from .selection import (
+    Counts,
+    PairRule,
+    SFTRule,
+    ShareRule,
+    best_share,
+    by_world,
+    ended,
+    failure,
+    pairs,
+    sft_set,
+    success,
+)
 from .settings import TrainSettings
-from .tokenise import as_sampled
-from .trials import by_world, ended, success
+from .training import NEEDED, Learning, Training
+from .training_folder import DATA, check_free, discard_training, locked
 from .types import Item, Learns, Sample
 
 if TYPE_CHECKING:
     from sonde.models.remote.token_client import TokenEndpoint
 
-    from .gather import Game
-    from .presets import Training
+    from .collect import Game
     from .trainer import SondeTrainer, TrainResult
 
 POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
-"""What objectives learn from after which the model itself plays otherwise; `values` are for decoding
-(`models.heads`)."""
-NEEDED = ("torch", "transformers", "accelerate")
+"""What objectives learn from that change the model's own play; `values` are for decoding (`models.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning(Checked):
-    """How recorded episodes become items.
-
-    `sft` and `pairs` are the rules of selection; `share`, where it is given, is in place of `sft`. `encode`: encode the
-    texts again although token ids were recorded
-    (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
-    `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
-    `template`, the arguments of its chat template; used where texts are encoded.
-    """
-
-    called = "learning"
-
-    sft: SFTRule = field(default_factory=SFTRule)
-    pairs: PairRule = field(default_factory=PairRule)
-    share: ShareRule | None = None
-    encode: bool = False
-    by_turn: bool = False
-    context: str = "full"
-    system: str = ""
-    examples: int = 0
-    answer_only: bool = False
-    keep_thinking: bool = False
-    template: Mapping[str, Json] = EMPTY
-    seed: int = 0
-
-    def to_json(self) -> dict[str, Json]:
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        share = None if self.share is None else asdict(self.share)
-        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
-        return {**plain, **rules, "template": dict(self.template)}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Data:
-    """What there is to learn from: the items, what was selected (counts), and what the rows hold."""
+    """Training items, counts of the selection, and the report of rows."""
 
     items: tuple[Item, ...]
     counts: Mapping[str, Json]
@@ -99,23 +73,6 @@ class Data:
 
     def to_json(self) -> dict[str, Json]:
         return {"items": len(self.items), "selected": dict(self.counts), "rows": self.rows.to_json()}
-
-
-def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
-    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
-    module remembers the format that it is stored in, in which it is saved again (`train.saved`)."""
-    need("training", *NEEDED)
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    from .saved import mark, stored_dtype
-
-    source = locate(name, revision)
-    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    tokenizer = load_tokenizer(name, source, revision=revision)
-    with loading(name), no_bars():
-        stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
-        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-    return mark(model, stored), tokenizer
 
 
 def prepare(
@@ -128,19 +85,19 @@ def prepare(
         raise unknown("objective", objective, learning_from(*POLICIES, "values"))
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
-        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
+        raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
     data = _prepared(learns, list(played), chat, learning, max_tokens)
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: nothing to learn from among what was played: {counted}")
+        raise UserError(f"train {objective}: no training items in the episodes: {counted}")
     return data
 
 
 def _prepared(
     learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> Data:
-    """Only what may be selected is encoded; the counts are of everything."""
+    """Only selectable episodes are encoded; the counts cover everything."""
     if learns == "pairs":
         rule = _shorter(learning.pairs, max_tokens)
         ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
@@ -164,20 +121,20 @@ def _prepared(
 
 
 def _counted(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
-    """The counts of a selection from a part of what was played, as of all of it."""
+    """The counts of a selection from a part of the episodes, extended to all of them."""
     whole = replace(counts, trajectories=len(played), tasks=len(by_world(played)))
     return {**replace(whole, failed=sum(not ended(t) for t in played)).to_json()}
 
 
 def _shorter(rule: Rule, max_tokens: int | None) -> Rule:
-    """The rule that leaves out first what is too long to be trained on, as the paper does: of a task's trajectories the
-    best that is short enough is learned from, and not none where the best is too long."""
+    """The rule with the trainer's length limit. As in the paper, too long trajectories are left out first: the best one
+    that is short enough is selected, rather than none where the best is too long."""
     limits = [limit for limit in (rule.max_tokens, max_tokens) if limit is not None]
     return replace(rule, max_tokens=min(limits, default=None))
 
 
 def _ended(t: Trajectory) -> bool:
-    """By the rules of its game: neither the world nor the format broke it off."""
+    """Whether the rules of the game ended it, rather than a failure or an unreadable answer."""
     return t.outcome is not None and t.outcome.kind not in ("error", "format")
 
 
@@ -192,7 +149,7 @@ def _with_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning
 
 
 def _check_tokens(t: Trajectory, chat: Chat) -> None:
-    """Whether the ids of its completions are this tokenizer's."""
+    """Check that the ids of its completions are this tokenizer's."""
     for c in (c for act in t.acts for c in act.action.completions if c.ids):
         if not chat.holds_text(c):
             raise UserError(
@@ -213,13 +170,14 @@ def learn(
 ) -> TrainResult:
     """Train `model` on recorded episodes and save it in `training.settings.folder`.
 
-    `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
-    `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again. It has to be
-    of the same model, data and settings. `fresh` removes what an earlier training left in the folder. A folder that
-    holds one is refused otherwise, and so is one that another training is writing to.
+    `reference` names the model that preference objectives compare with; None is `model` itself in its initial state.
+    With `resume` an interrupted run, which must have the same model, data and settings, continues from its last
+    checkpoint, or restarts if it has none. `fresh` removes an earlier training from the folder. A folder that holds a
+    training is refused otherwise, and so is one that another training is writing to.
     """
     need("training", *NEEDED)
-    from .reference import Compared
+    from .logprobs import Compared
+    from .model_io import load_model
     from .trainer import SondeTrainer
 
     settings, learning = training.settings, training.learning
@@ -239,14 +197,14 @@ def learn(
 
 
 def _told(training: Training) -> dict[str, Json]:
-    """What a training is, for its folder."""
-    named = {"preset": training.preset, "overridden": training.overridden()} if training.preset else {}
+    """The description of a training in its folder."""
+    named = {"preset": training.preset, "overridden": list_overrides(training)} if training.preset else {}
     return {"objective": training.objective, "options": dict(training.options), **named}
 
 
 @contextmanager
 def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[Path]:
-    """The folder of a training, for this one alone."""
+    """Reserve the folder of a training."""
     folder = Path(settings.folder)
     if resume and fresh:
         raise UserError("train: got resume and fresh, allowed: one of them")
@@ -259,7 +217,7 @@ def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[
 
 
 def _trained(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, resume: bool) -> TrainResult:
-    """Train, having written what it is trained on."""
+    """Train, after writing the description of the data."""
     check_origin(folder, trainer.origin)
     if trainer.is_world_process_zero():
         write_atomically(folder / DATA, orjson.dumps(described, option=orjson.OPT_INDENT_2).decode())
@@ -278,11 +236,12 @@ def learn_online(
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
-    (`objective.bc` of ppo), shown to the model as it sees its own; `server` (`models:vllm`, `models:sglang`) plays with
-    the weights that it is given (`train.player`); the rest is as in `learn`."""
+    """Train `model` while it plays. `policies` take the other seats; `shown` are demonstrations to imitate
+    (`objective.bc` of ppo), encoded as the model would have seen them; `server` (`models:vllm`, `models:sglang`) plays
+    with the published weights (`train.online.rollout_backend`). The rest is as in `learn`."""
     need("training", *NEEDED)
-    from .online import OnlineTrainer
+    from .model_io import load_model
+    from .online.trainer import OnlineTrainer
 
     made, settings = objective_of(training.objective, **training.options), training.settings
     with _claimed(settings, resume=resume, fresh=fresh) as folder:
@@ -297,7 +256,7 @@ def learn_online(
 
 
 def _lessons(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
-    """Episodes to imitate beside its own play, as the model would have been shown them."""
+    """Demonstrations as the model would have seen them."""
     if not shown:
         return []
     looks = {name: getattr(training.online, name) for name in SHOWN}

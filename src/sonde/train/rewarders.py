@@ -1,25 +1,47 @@
-"""Rewards that need more than what is on the record: the environment's exact filter, or a model asked what it believes.
+"""Rewards that need the environment's exact filter or a model's stated beliefs, and the shaping of gains.
 
     online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
 
-A `Rewarder` measures something of the episodes just played, before credit is given, and turns it into arrays by name,
-one number per turn, for the mix. What is measured is kept beside episodes that are kept, so that they can be credited
-again without a model (`recredit.py`).
+A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn,
+for the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
+(`online.episode_log`).
 
 `BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
-1), asked of the weights as they are now (as the paper), as they were at the start (its option `ref`), or as a moving
-average over rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits, which ΔBelief is an estimate
-of where the model believes as it should. Gains may be shaped (`shaping.py`). The turn that wins carries none, as
-published; that it did win is what the outcome's reward says.
+1), under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over
+rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits; ΔBelief estimates it where the model
+believes what it should. The winning turn carries no gain, as published; the outcome's reward accounts for it.
+
+**Shaping** turns gains per turn into rewards:
+
+    shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
+
+A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping.
+Several shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies
+none.
+
+| name | the gain x of a turn becomes |
+|---|---|
+| `relu` | max(x, 0): the paper's choice |
+| `tanh` | tanh(tau x) |
+| `sigmoid` | 1 / (1 + exp(-x)) |
+| `min_max` | x, at least -2 and at most 2 (`clip`) |
+| `group_centring` | x less the mean of the group's gains on that turn |
+| `group_std` | x over their standard deviation (of n), which is at least 1e-8 |
+| `group_min_max` | (max(x, 0) - least) / (most - least + 1e-8), of the group on that turn, likewise at least 0 |
+| `episode_centring` | x less the mean of the game's gains |
+
+Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure:
+in the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill
+missing gains with 0, so that a sigmoid pays .5 for the winning turn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,15 +54,102 @@ from sonde.core.types import Json
 from sonde.evaluation.information_gain import as_assumed
 
 from .credit import Values
-from .shaping import check_shaping, shaped
+
+# --- shaping ---------------------------------------------------------------------------------------------------------
+
+
+K = TypeVar("K")
+LEAST = 1e-8
+"""The smallest divisor."""
+
+
+def relu(gains: Values) -> Values:
+    return np.maximum(gains, 0.0)
+
+
+def tanh(gains: Values, tau: float = 1.0) -> Values:
+    return np.tanh(tau * gains)
+
+
+def sigmoid(gains: Values) -> Values:
+    return 0.5 * (1.0 + np.tanh(0.5 * gains))
+
+
+def min_max(gains: Values, clip: tuple[float, float] = (-2.0, 2.0)) -> Values:
+    return np.clip(gains, *clip)
+
+
+def episode_centring(gains: Values) -> Values:
+    """Here and below NaN is excluded from means and stays NaN."""
+    there = gains[~np.isnan(gains)]
+    return gains - there.mean() if len(there) else gains
+
+
+def group_centring(gains: Sequence[Values]) -> list[Values]:
+    return _by_turn(gains, lambda there: there - there.mean())
+
+
+def group_std(gains: Sequence[Values]) -> list[Values]:
+    """Where a game is alone on a turn, its gain is unchanged, as in the paper's code."""
+    return _by_turn(gains, lambda there: there / max(there.std(), LEAST) if len(there) > 1 else there)
+
+
+def group_min_max(gains: Sequence[Values]) -> list[Values]:
+    return _by_turn([relu(g) for g in gains], lambda there: (there - there.min()) / (np.ptp(there) + LEAST))
+
+
+def _by_turn(gains: Sequence[Values], change: Callable[[Values], Values]) -> list[Values]:
+    out = [np.array(g, np.float64) for g in gains]
+    for t in range(max(map(len, out), default=0)):
+        there = [g for g in out if len(g) > t and not np.isnan(g[t])]
+        if there:
+            for g, value in zip(there, change(np.array([g[t] for g in there])), strict=True):
+                g[t] = value
+    return out
+
+
+SHAPINGS = ("relu", "tanh", "sigmoid", "min_max", "group_centring", "group_std", "group_min_max", "episode_centring")
+
+
+def check_shaping(field: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in SHAPINGS:
+            raise unknown(field, name, SHAPINGS)
+
+
+def shaped(
+    gains: Mapping[K, Sequence[Values]],
+    names: Sequence[str],
+    *,
+    tau: float = 1.0,
+    clip: tuple[float, float] = (-2.0, 2.0),
+) -> dict[K, list[Values]]:
+    """Apply shapings in order to the gains of groups of games; 0 where there is no gain."""
+    check_shaping("shaping", names)
+    games: dict[str, Callable[[Values], Values]] = {
+        "relu": relu, "sigmoid": sigmoid, "episode_centring": episode_centring,
+        "tanh": lambda g: tanh(g, tau), "min_max": lambda g: min_max(g, clip),
+    }  # fmt: skip
+    groups = {"group_centring": group_centring, "group_std": group_std, "group_min_max": group_min_max}
+    out: dict[K, list[Values]] = {}
+    for key, rows in gains.items():
+        now = [np.asarray(row, np.float64) for row in rows]
+        for name in names:
+            now = groups[name](now) if name in groups else [games[name](row) for row in now]
+        out[key] = [np.nan_to_num(row, nan=0.0) for row in now]
+    return out
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
 
 Weights = Literal["current", "start", "average"]
-"""Of the model that plays: as they are, as they were when training began, or their moving average over rollouts."""
+"""Weights of the model that plays: current, those at the start of training, or a moving average over rollouts."""
 WEIGHTS: tuple[Weights, ...] = ("current", "start", "average")
 
 
 class Measured(NamedTuple):
-    """What was found of trajectories, by id, and the setting that decided it."""
+    """Measurements by trajectory id, and the setting that decided them."""
 
     found: Mapping[str, Any]
     setting: Mapping[str, Json] = EMPTY
@@ -48,11 +157,11 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Rewarder(Checked, ABC):
-    """See the module. Gains are shaped by `shaping`, with `tau` and `clip`."""
+    """Measures episodes and turns them into rewards. Gains are shaped by `shaping`, with `tau` and `clip`."""
 
     called = "rewarder"
     names: ClassVar[tuple[str, ...]]
-    """Of the arrays that it brings."""
+    """Names of the arrays that it adds."""
 
     shaping: str | tuple[str, ...] = ()
     tau: float = 1.0
@@ -79,13 +188,13 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
-        """What there is to know of these episodes; `player` is the model in its seat, under the weights asked for."""
+        """Measure these episodes; `player` is the model in its seat, under the requested weights."""
 
     def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
-        """Write what was measured into the run folder that holds the episodes; nothing where it is found again."""
+        """Write measurements into the run folder of the episodes, unless they can be recomputed."""
 
     def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
-        """What was measured of the episodes in a run folder."""
+        """The measurements of episodes in a run folder."""
         return self.measure(env, trajectories, None)
 
     @abstractmethod
@@ -109,7 +218,7 @@ class Rewarder(Checked, ABC):
 
 
 def _unwon(trajectory: Trajectory, gains: Values) -> Values:
-    """Without the gain of the turn that won."""
+    """The gains without that of the winning turn."""
     if gains.shape != (len(trajectory.turns),):
         allowed = f"one for each of {len(trajectory.turns)} turns"
         raise UserError(f"rewarder: trajectory {trajectory.id}: got {len(gains)} gains, allowed: {allowed}")
@@ -121,9 +230,9 @@ def _unwon(trajectory: Trajectory, gains: Values) -> Values:
 
 @dataclass(frozen=True, kw_only=True)
 class ExactGain(Rewarder):
-    """Bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn less after it;
-    `truth_gain`: log2 of the posterior of the truth after it less before, what ΔBelief is in a model that believes
-    exactly what can be known."""
+    """Information in bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn
+    less after it; `truth_gain`: log2 of the posterior of the truth after it less before, which equals ΔBelief in a
+    model that believes exactly what can be known."""
 
     called = "exact_gain"
     names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
@@ -152,12 +261,13 @@ def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
 
 @dataclass(frozen=True, kw_only=True)
 class BeliefGain(Rewarder):
-    """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.beliefs.elicitation`), which is asked in
-    the game as the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*.
+    """`belief`: ΔBelief, in nats. `template`: how the belief is elicited (`sonde.beliefs.elicitation`), asked in the
+    game as the player sees it; `of`: under which weights. `shaping` defaults to the paper's; none is its *naive*.
 
     `among`: `all` candidates, a number of them, or texts, as in `sonde.beliefs.elicitation`. b is then the truth's
-    share among them, b(truth) / sum b, so that nothing is paid for what makes all of them likelier, such as having
-    seen how one asks here. None takes b as the model gives it (the paper)."""
+    share among them, b(truth) / sum b, so that nothing is paid for what makes all candidates likelier, such as having
+    seen the format of the question. None takes b as the model gives it (the paper).
+    """
 
     called = "belief"
     names: ClassVar[tuple[str, ...]] = ("belief",)
@@ -180,7 +290,7 @@ class BeliefGain(Rewarder):
 
     @property
     def how(self) -> Elicitation:
-        """What the model is asked."""
+        """The elicitation."""
         candidates = "target" if self.among is None else self.among
         return Elicitation(template=self.template, candidates=candidates, aggregate=self.aggregate)
 
@@ -193,7 +303,7 @@ class BeliefGain(Rewarder):
 
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         if player is None:
-            raise UserError("belief: player: got none, allowed: the model whose beliefs are asked for")
+            raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
         found = run_sync(_elicited(player, env, trajectories, self.how))
         return Measured(found, believed.setting(player.model, self.how, shown))
@@ -205,11 +315,11 @@ class BeliefGain(Rewarder):
         notes = believed.read(folder)
         missing = [t.id for t in trajectories if t.id not in notes.beliefs]
         if missing:
-            raise UserError(f"belief: {folder} keeps no beliefs of {len(missing)} of {len(trajectories)} episodes")
+            raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
         return Measured(notes.beliefs, notes.setting)
 
     def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
-        """Where nothing is told at the end of a game, there is no belief after its last turn, and so no gain."""
+        """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
         known, turns = np.array([self._known(belief) for belief in found], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
@@ -220,7 +330,7 @@ class BeliefGain(Rewarder):
         if self.among is None:
             return belief.target
         if belief.candidates is None:
-            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were kept without candidates")
+            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were stored without candidates")
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
@@ -232,4 +342,4 @@ async def _elicited(
 
 
 REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain)}
-"""What settings can name."""
+"""Names for settings."""

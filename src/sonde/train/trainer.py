@@ -1,26 +1,26 @@
-"""The only trainer: any objective on any causal language model of transformers, by `transformers.Trainer`.
+"""The trainer for recorded items: any objective on any causal language model, by `transformers.Trainer`.
 
-Trainer brings processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
-used. It is told that a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples`
-turns this process's share of them into forward passes, and `training_step` runs these, so accumulation follows from the
+Trainer provides processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
+used. For it, a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples` turns
+this process's share of them into forward passes, and `training_step` runs these. Accumulation thus follows from the
 lengths of rows and may differ from step to step.
 
 The loss of a step is exactly the sum of `Loss.total` over its forward passes and processes, divided by the units in all
-of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`), DDP, FSDP and DeepSpeed
-average gradients over processes, and the logged loss is averaged likewise: so every pass returns `total * processes /
-units`, and sums of passes averaged over processes are right for gradients and for the log.
+of them. Trainer 5.23 would divide by its accumulation steps (not with `loss_is_scaled_for_ga`); DDP, FSDP and DeepSpeed
+average gradients over processes, and the logged loss is averaged likewise. Every pass therefore returns `total *
+processes / units`, and sums of passes averaged over processes are right for gradients and for the log.
 
 Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); every process runs the same number of
-passes (a process without items runs a silent one). DeepSpeed: `accelerate launch --config_file`; leave
-`gradient_accumulation_steps` at 1 and `gradient_clipping` to "auto"; with ZeRO stage 2 or more every pass reduces.
+passes (one without items runs an empty pass). DeepSpeed: `accelerate launch --config_file`; leave
+`gradient_accumulation_steps` at 1 and `gradient_clipping` at "auto"; with ZeRO stage 2 or more every pass reduces.
 Tested: DDP and FSDP2 with two gloo processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and
-DeepSpeed.
-The process's global generators are as they were after training. Source: ours.
+DeepSpeed. The process's global random generators are restored after training. Source: ours.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -28,11 +28,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
@@ -40,36 +41,51 @@ from sonde.core.seeding import derive
 from sonde.models.files.saving import no_bars, saving
 from sonde.models.local.heads import Heads, put_on
 
-from . import lora
-from .arguments import arguments, own_generators, pad_id
-from .checkpoints import damaged, is_complete, last_checkpoint, restoring
+from .callbacks import FollowTargets, LogLastStep
 from .checks import check_items, check_packing, check_reports, check_resume
-from .collate import Tensors, batch_of, collate, divide, longest, silent
-from .folder import (
+from .collate import Loader, Order, Tensors, batch_of, collate, divide, silent
+from .logprobs import (
+    Compared,
+    Referee,
+    kept_reference,
+    read_reference,
+    said_logprobs,
+    said_values,
+    token_logprobs,
+    token_values,
+)
+from .model_io import (
+    attach_adapter,
+    base_dtype,
+    convert_folder,
+    has_adapter,
+    in_dtype,
+    merge_adapter,
+    save_folder,
+)
+from .provenance import check_origin, origin_of, write_origin
+from .settings import TrainSettings, write_settings
+from .sharded import ShardedTrainer, whole
+from .training_folder import (
     ADAPTER,
     HISTORY,
     MODEL,
     REFERENCE,
     SETTINGS,
     check_free,
-    check_origin,
+    damaged,
+    is_complete,
+    last_checkpoint,
     locked,
-    write_origin,
+    restoring,
 )
-from .logprobs import said_logprobs, said_values, token_logprobs, token_values
-from .order import Loader, Order
-from .origin import origin_of
-from .reference import Compared, Referee, kept_reference, read_reference
-from .saved import base_dtype, convert_folder, in_dtype
-from .settings import TrainSettings, write_settings
-from .sharded import ShardedTrainer, whole
-from .types import Headed, Item, Loss, Objective, units
+from .types import Headed, Item, Loss, Objective, longest, units
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
-    """What a run left: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm, and
-    the objective's metrics). `summary` is Trainer's: run time, samples per second."""
+    """The result of a run: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm,
+    and the objective's metrics). `summary` is Trainer's: run time, samples per second."""
 
     folder: Path
     model: Path
@@ -78,29 +94,11 @@ class TrainResult:
     summary: dict[str, float]
 
 
-class _LastEntry(TrainerCallback):
-    """The history ends with the run, whatever `logging_steps` is."""
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        control.should_log |= state.global_step >= state.max_steps
-
-
-class _Follow(TrainerCallback):
-    """Slow copies of heads follow them after every so many steps."""
-
-    def __init__(self, heads: Heads) -> None:
-        self._heads = heads
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step % self._heads.spec.every == 0:
-            self._heads.follow()
-
-
 class SondeTrainer(ShardedTrainer):
-    """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
+    """Trains on `items`; with None, a subclass supplies them (`get_batch_samples`), `settings.max_steps` times.
 
     The model is trained in place; with `settings.lora` an adapter is attached to it. `tokenizer` is saved beside it.
-    `compared` is the reference where it is neither this model nor given with the rows.
+    `compared` is the reference, if it is neither this model nor given with the rows.
     """
 
     model: Any
@@ -120,19 +118,22 @@ class SondeTrainer(ShardedTrainer):
         check_packing(settings, model)
         check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)
-        self.compared, self.origin = compared, origin_of(model, objective, self.items, compared)
+        self.compared, self.origin = (
+            compared,
+            origin_of(model, objective, self.items, None if compared is None else compared.weights),
+        )
         self._save_dtype = torch.float32 if settings.save_dtype == "float32" else base_dtype(model)
         if settings.lora is not None:
-            model = lora.attach(model, settings.lora, settings.seed, bf16=settings.bf16)
+            model = attach_adapter(model, settings.lora, settings.seed, bf16=settings.bf16)
         self.heads = self._headed(model)
-        follows = [_Follow(self.heads)] if self.heads is not None and self.heads.spec.target else []
+        follows = [FollowTargets(self.heads)] if self.heads is not None and self.heads.spec.target else []
         self.pad_id = pad_id(model, tokenizer)
         self.metrics: dict[str, list[Any]] = {}
         self._history_begun = False
         if items is None and settings.max_steps is None:
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
         with own_generators(settings.seed):
-            super().__init__(model, arguments(settings, model), callbacks=[_LastEntry(), *follows, *callbacks])
+            super().__init__(model, arguments(settings, model), callbacks=[LogLastStep(), *follows, *callbacks])
         if self.heads is not None and self._divided:
             raise UserError(f"train: {objective.name}: got sharded weights, allowed: whole ones (DDP)")
         self.loss_is_scaled_for_ga = True
@@ -145,7 +146,7 @@ class SondeTrainer(ShardedTrainer):
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
     def _headed(self, model: Any) -> Heads | None:
-        """The heads that the objective learns with, on the model."""
+        """Attach the heads that the objective learns with."""
         if not isinstance(self.objective, Headed):
             return None
         spec = self.objective.heads
@@ -156,10 +157,9 @@ class SondeTrainer(ShardedTrainer):
     # --- running -----------------------------------------------------------------------------------------------------
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:  # type: ignore[override]
-        """Train to the end and save. `resume`: a checkpoint, or True for the last in the folder, if there is any; the
-        folder then has to be of the same settings, base model and data. Raises `UserError` where another training is
-        in the folder, or writing to it.
-        """
+        """Train to the end and save. `resume`: a checkpoint, or True for the last one in the folder, if there is any;
+        the folder must then have the same settings, base model and data. Raises `UserError` where another training is
+        in the folder, or writing to it."""
         with locked(self.folder):
             return self._to_the_end(resume, **kwargs)
 
@@ -191,8 +191,8 @@ class SondeTrainer(ShardedTrainer):
         )
 
     def save_trained(self) -> Path:
-        """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
-        adapter = lora.has_adapter(self.model)
+        """Save the model as `settings.save` says, and an adapter separately too. Returns the folder to play from."""
+        adapter = has_adapter(self.model)
         name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
         if self._divided:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
@@ -200,10 +200,10 @@ class SondeTrainer(ShardedTrainer):
                 convert_folder(self.folder / MODEL, self._save_dtype)
         elif self.is_world_process_zero():
             if adapter:
-                lora.save(self.model, self.tokenizer, self.folder / ADAPTER)
+                save_folder(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
-                trained = in_dtype(lora.merged(self.model), self._save_dtype)
-                lora.save(trained, self.tokenizer, self.folder / MODEL)
+                trained = in_dtype(merge_adapter(self.model), self._save_dtype)
+                save_folder(trained, self.tokenizer, self.folder / MODEL)
             if self.heads is not None:
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
@@ -213,7 +213,7 @@ class SondeTrainer(ShardedTrainer):
         if resume is False:
             check_free(self.folder)
         if not isinstance(resume, bool) and not is_complete(Path(resume)):
-            raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
+            raise invalid("train: resume", str(resume), "a complete checkpoint folder, true or false")
         if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
             raise StoreError(f"train: resume: {fault}")
         chosen = last_checkpoint(self.folder) if isinstance(resume, bool) else resume
@@ -236,7 +236,7 @@ class SondeTrainer(ShardedTrainer):
 
     @contextmanager
     def playing(self) -> Iterator[Any]:
-        """The bare model in evaluation mode and whole, to compute with it in between updates."""
+        """The bare model, in evaluation mode and with full weights, for computations between updates."""
         model = self.accelerator.unwrap_model(self.model)
         was_training = model.training
         model.eval()
@@ -249,7 +249,7 @@ class SondeTrainer(ShardedTrainer):
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """One entry per optimizer step: numbers of items, or the step's own number where a subclass finds the items."""
+        """One entry per optimizer step: item indices, or the step's own number where a subclass supplies the items."""
         if self.items is None:
             steps = int(self.args.max_steps)
             return Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
@@ -267,7 +267,7 @@ class SondeTrainer(ShardedTrainer):
         return [passes], n_units
 
     def passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Tensor]:
-        """Forward passes over these items of this process, and the number of units over all processes."""
+        """Forward passes over this process's items, and the number of units over all processes."""
         s = self.settings
         parts = divide(items, most_items=s.micro_batch, most_tokens=s.micro_tokens, packed=s.packing)
         done = [collate(p, needs=self.objective.needs, pad_id=self.pad_id, packed=s.packing) for p in parts]
@@ -278,14 +278,14 @@ class SondeTrainer(ShardedTrainer):
         return done + [silent(self.pad_id)] * (most - len(done)), torch.tensor(float(total))
 
     def _over_processes(self, n_units: int, n_passes: int) -> tuple[int, int]:
-        """The sum of the units, and the largest number of passes that any process has."""
+        """The sum of the units, and the largest number of passes of any process."""
         if self.args.world_size == 1:
             return n_units, n_passes
         counts = self.accelerator.gather(torch.tensor([[n_units, n_passes]], device=self.args.device))
         return int(counts[:, 0].sum()), int(counts[:, 1].max())
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
-        """All forward passes of an optimizer step; gradients are exchanged in the last."""
+        """Run all forward passes of an optimizer step; gradients are exchanged in the last."""
         total = torch.zeros((), device=self.args.device)
         for i, tensors in enumerate(inputs):
             last = i == len(inputs) - 1
@@ -293,7 +293,9 @@ class SondeTrainer(ShardedTrainer):
             with nullcontext() if last else self.accelerator.no_sync(model):
                 total += super().training_step(model, tensors, num_items_in_batch)
         if not torch.isfinite(total):
-            raise UserError(f"train: step {self.state.global_step + 1}: the loss is {total.item()}, no finite number")
+            raise UserError(
+                f"train: step {self.state.global_step + 1}: the loss is {total.item()}, not a finite number"
+            )
         return total
 
     def compute_loss(
@@ -318,7 +320,7 @@ class SondeTrainer(ShardedTrainer):
         return loss._replace(total=loss.total + 0.0 * logprob_RT.sum())  # DDP wants a gradient of every weight
 
     def _anything(self, model: Any, inputs: Tensors) -> Any:
-        """A number that all weights have a part in."""
+        """A number that depends on all weights."""
         if self.heads is None:
             return said_logprobs(model, inputs).sum()
         logprob_N, head = said_values(model, self.heads, inputs)
@@ -334,15 +336,14 @@ class SondeTrainer(ShardedTrainer):
                 if name in ("loss", "grad_norm") and not math.isfinite(float(value))
             }
             if bad:
-                raise UserError(
-                    f"train: step {self.state.global_step}: {bad}; no finite number; lower lr, or look at the data"
-                )
+                raise UserError(f"train: step {self.state.global_step}: {bad} not finite; lower lr, or check the data")
         super().log(logs, start_time)
         if self.is_world_process_zero() and "loss" in logs:
             self._write_history()
 
     def _write_history(self) -> None:
-        """Append the newest entry; the first of a run writes all, as a resumed one may go back behind the file."""
+        """Append the newest entry. The first one of a run rewrites the file, as a resumed run may start before its
+        end."""
         entries = [entry for entry in self.state.log_history if "loss" in entry]
         new = entries[-1:] if self._history_begun else entries
         with (self.folder / HISTORY).open("ab" if self._history_begun else "wb") as file:
@@ -362,9 +363,9 @@ class SondeTrainer(ShardedTrainer):
         return {name: value / count for name, (value, count) in sums.items() if count}
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Weights and tokenizer. Trainer is not given the tokenizer, as it would change the model's end tokens.
+        """Save weights and tokenizer. Trainer does not get the tokenizer, as it would change the model's end tokens.
 
-        A checkpoint that is written again is not whole until its state is there anew, which is what Trainer does last.
+        A checkpoint that is written again is incomplete until its state is there anew, which Trainer writes last.
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
@@ -384,16 +385,60 @@ class SondeTrainer(ShardedTrainer):
         return sum(p.numel() for p in self.model.parameters())
 
 
-def train_offline(
-    model: Any,
-    objective: Objective,
-    items: Sequence[Item],
-    settings: TrainSettings,
-    tokenizer: Any = None,
-    *,
-    resume: bool | str | Path = False,
-    callbacks: Sequence[TrainerCallback] = (),
-    compared: Compared | None = None,
-) -> TrainResult:
-    """Train `model` in place on fixed items, and save it."""
-    return SondeTrainer(model, objective, items, settings, tokenizer, callbacks, compared).train(resume)
+# --- arguments of Trainer --------------------------------------------------------------------------------------------
+
+
+def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
+    """Arguments for transformers' Trainer. One batch is one optimizer step (see the module), so it accumulates nothing
+    itself."""
+    return TrainingArguments(
+        output_dir=s.folder,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=1,
+        num_train_epochs=s.epochs,
+        max_steps=s.max_steps or -1,
+        learning_rate=s.lr,
+        lr_scheduler_type=s.schedule,
+        warmup_steps=s.warmup,
+        adam_beta1=s.betas[0],
+        adam_beta2=s.betas[1],
+        weight_decay=s.weight_decay,
+        max_grad_norm=s.clip,
+        seed=s.seed % 2**32,
+        bf16=s.bf16,
+        use_cpu=not torch.accelerator.is_available(),
+        activation_checkpointing=s.gradient_checkpointing,
+        activation_checkpointing_kwargs={"use_reentrant": False} if s.gradient_checkpointing else None,
+        logging_steps=s.logging_steps,
+        logging_nan_inf_filter=False,  # a loss that is no number ends the run
+        save_strategy="no" if s.save_steps is None else "steps",
+        save_steps=s.save_steps or 1,
+        save_total_limit=s.keep,
+        report_to=list(s.report_to) or "none",
+        disable_tqdm=True,  # its bar prints every entry as a dictionary; `watch.Watch` tells who wants to know
+        remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
+        use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration
+    )
+
+
+def pad_id(model: Any, tokenizer: Any) -> int:
+    """Any valid id will do: padding is marked by the mask."""
+    found = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
+    return next(int(i) for i in found if isinstance(i, int) and i >= 0)
+
+
+@contextmanager
+def own_generators(seed: int) -> Iterator[None]:
+    """Trainer seeds the process's random generators; their states are restored afterwards."""
+    python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    set_seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+        torch.random.set_rng_state(cpu)
+        if devices:
+            torch.cuda.set_rng_state_all(devices)

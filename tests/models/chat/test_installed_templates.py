@@ -12,8 +12,7 @@ import pytest
 
 from sonde import Message
 from sonde.models.chat.chat import Chat
-from sonde.train.data import chained
-from sonde.train.tokenise import spoken
+from sonde.train.data import chained, spoken
 
 from ..chats import Kind, tokenizer
 

@@ -17,7 +17,7 @@ from sonde import Message, Sampling, UserError
 from sonde.models.chat import templates
 from sonde.models.chat.templates import check_template
 from sonde.models.hf import HF
-from sonde.train.learn import load_model
+from sonde.train.model_io import load_model
 
 from ..test_hf import run
 from ..tiny import write

@@ -262,10 +262,10 @@ def adapter(folder: Path, seed: int) -> Path:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from sonde.train.lora import attach
+    from sonde.train.model_io import attach_adapter
     from sonde.train.settings import LoraSettings
 
-    module = attach(AutoModelForCausalLM.from_pretrained(MAZE, dtype="float32"), LoraSettings(r=2), seed)
+    module = attach_adapter(AutoModelForCausalLM.from_pretrained(MAZE, dtype="float32"), LoraSettings(r=2), seed)
     with torch.no_grad():
         for name, p in module.named_parameters():
             if "lora_B" in name:

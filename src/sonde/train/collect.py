@@ -1,0 +1,134 @@
+"""Collect training episodes: play k samples of each task and record them, one run folder per environment.
+
+Tasks are given, or a curriculum chooses them while it sees how the games go. Calling `gather` again after an
+interruption continues where it stopped: recorded episodes are not played again, and a curriculum's choices follow from
+its seed and those episodes. A task that a curriculum picks again is played in the next world (or, where nothing is
+drawn, with new samples). Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and 3.4: 20 trajectories per task at
+temperature 1.5 and min-p 0.3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sonde._util.argument_checks import Checked
+from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, invalid
+from sonde.runs.rollout import OnDone, Plan, close, record, seated
+from sonde.runs.store import Run
+
+from .curriculum import Curriculum, grouped, potential
+
+Seats = Mapping[str, AnyPolicy]
+
+
+@dataclass(frozen=True)
+class Game(Checked):
+    """An environment, the tasks that may be played in it, and the name of its run folder."""
+
+    called = "game"
+
+    env: Env[Any]
+    tasks: Sequence[Task]
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picks(Checked):
+    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results; groups are the values of the tag `by`
+    (or `env`, `preset`)."""
+
+    called = "curriculum"
+
+    curriculum: Curriculum
+    n: int
+    by: str = "group"
+    at_once: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n", "at_once"):
+            if getattr(self, name) < 1:
+                raise invalid(f"curriculum: {name}", getattr(self, name), "1 or more")
+
+
+def gather(
+    games: Sequence[Game], policies: Seats, plan: Plan, folder: Path, *, picks: Picks | None = None,
+    on_done: OnDone | None = None,
+) -> list[Run]:  # fmt: skip
+    """Play every task of the games, or those that `picks` chooses; one run per game, in their order.
+
+    `policies` are closed at the end.
+    """
+    if len({game.name for game in games}) < len(games):
+        raise invalid("games", [game.name for game in games], "different names")
+    try:
+        if picks is None:
+            for game in games:
+                _play(game, game.tasks, policies, plan, folder, on_done)
+        else:
+            _play_picked(games, policies, plan, folder, picks, on_done)
+    finally:
+        _close(policies)
+    return [Run.load(folder / game.name) for game in games if (folder / game.name).is_dir()]
+
+
+def groups_of(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
+    """The tasks of all games, grouped by the value of a tag."""
+    pool = [(game, task) for game in games for task in game.tasks]
+    found = grouped([task for _, task in pool], by)
+    return {name: [pool[i] for i in rows] for name, rows in found.items()}
+
+
+def _play_picked(
+    games: Sequence[Game], policies: Seats, plan: Plan, folder: Path, picks: Picks, on_done: OnDone | None
+) -> None:
+    groups = groups_of(games, picks.by)
+    state = picks.curriculum.start()
+    times = Counter[str]()
+    for begun in range(0, picks.n, picks.at_once):
+        choices, state = picks.curriculum.choose(state, picks.seed, min(picks.n - begun, picks.at_once))
+        batch: dict[tuple[str, int], list[tuple[str, Task]]] = {}
+        for choice in choices:
+            game, task = groups[choice.group][choice.task]
+            batch.setdefault((game.name, plan.seed + times[task.id]), []).append((choice.group, task))
+            times[task.id] += 1
+        for (name, seed), chosen in batch.items():
+            game, again = next(game for game in games if game.name == name), replace(plan, seed=seed)
+            _play(game, [task for _, task in chosen], policies, again, folder, on_done)
+            played = Run.load(folder / name)
+            for group, task in chosen:
+                found = potential(of_task(played, task, again), game.env.spec.max_turns)
+                state = picks.curriculum.update(state, group, found)
+
+
+def of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
+    """The episodes of a plan on one task, by sample."""
+    wanted = {job.key for job in plan.jobs([task])}
+    found = run.trajectories.where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
+    return [t for t in found if (t.task.id, t.seed, t.sample) in wanted]
+
+
+def _play(game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None) -> None:
+    """Record into the game's folder, which is tied to no world seed; policies stay open."""
+    filled = seated(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
+    seats = {seat: policy.config for seat, policy in filled.items()}
+    config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats}
+    record(game.env, filled, tasks, plan, folder / game.name, config, on_done=on_done, keep_open=True)
+
+
+def _close(policies: Seats) -> None:
+    from sonde.core import run_sync
+
+    run_sync(close(policies))
+
+
+def trajectories(runs: Sequence[Run]) -> list[Trajectory]:
+    """All episodes of the runs, in the order of tasks and samples. Raises `UserError` if there are none."""
+    found = [t for run in runs for t in sorted(run, key=lambda t: (t.task.index, t.task.id, t.seed, t.sample))]
+    if not found:
+        raise UserError(f"runs: no episodes in {', '.join(str(run.folder) for run in runs) or 'no folders'}")
+    return found

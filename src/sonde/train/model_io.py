@@ -1,0 +1,174 @@
+"""Load a model for training, attach a low-rank adapter (peft), and save it as a folder that `models:hf` plays.
+
+**Adapters.** LoRA (Hu et al. 2021) as peft implements it. A fresh adapter changes nothing (its second factor is zero),
+so the model with its adapter disabled is the model at the start of the run. Saving merged weights copies the model once
+in memory, in float32, so that what is trained stays as it is.
+
+**Number formats.** Weights are trained in float32, whatever format they were stored in. By default a model is saved in
+the format of the model it was made from: bfloat16 takes half the space and plays in the arithmetic of its base, but
+rounds each weight to 8 significant bits, so a change of a weight by less than some 0.4 % may be lost.
+`settings.save_dtype="float32"` keeps every bit. Checkpoints are always in float32.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+
+from sonde._util.extras import need
+from sonde.core.errors import UserError
+from sonde.core.seeding import derive
+from sonde.models.files.hub import load_tokenizer, loading, locate
+from sonde.models.files.saving import no_bars, saving
+
+from .settings import LoraSettings
+from .training import NEEDED
+
+# --- adapters --------------------------------------------------------------------------------------------------------
+
+
+def has_adapter(model: Any) -> bool:
+    """Whether peft has wrapped this model."""
+    return hasattr(model, "peft_config")
+
+
+def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False) -> Any:
+    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen, and with
+    `bf16` converted to bfloat16."""
+    peft = _peft()
+    if has_adapter(model):
+        raise UserError("lora: the model has an adapter already; merge it (`merge_adapter`) or train without `lora`")
+    config = peft.LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=settings.targets if isinstance(settings.targets, str) else list(settings.targets),
+        task_type="CAUSAL_LM",
+    )
+    if bf16:
+        model.to(torch.bfloat16)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(seed, "train", "lora") >> 1)
+        try:
+            with warnings.catch_warnings():  # peft 0.21 asks transformers 5.23 by an old name
+                warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
+                wrapped = peft.get_peft_model(model, config)
+        except ValueError as error:
+            raise UserError(f"lora: targets: got {settings.targets!r}: {error}") from error
+    for made in wrapped.peft_config.values():  # peft keeps a set, whose order would be saved as it comes
+        if not isinstance(made.target_modules, str):
+            made.target_modules = sorted(made.target_modules)
+    return wrapped
+
+
+def disable_adapter(model: Any) -> Any:
+    """A context in which the model computes without its adapter."""
+    if not has_adapter(model):
+        raise UserError('train: reference: got "adapter_off", but the model has no adapter; allowed: "start"')
+    return model.disable_adapter()
+
+
+def merge_adapter(model: Any) -> Any:
+    """A plain model that computes what `model` does with its adapter, in float32, so that it is rounded only once, when
+    saved; the model itself where there is no adapter."""
+    return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
+
+
+def save_folder(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+    """Save weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and
+    template. `weights`: the full weights, where the model holds only shards."""
+    with no_bars(), saving(folder):
+        model.save_pretrained(folder, state_dict=weights)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(folder)
+
+
+def _peft() -> Any:
+    need("lora", "peft")
+    import peft
+
+    return peft
+
+
+# --- number formats --------------------------------------------------------------------------------------------------
+
+
+_MARK = "sonde_stored_dtype"
+_FORMATS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
+
+
+def stored_dtype(path: str, config: Any) -> torch.dtype:
+    """The format of a model's stored weights: that of its configuration, else of its first floating-point tensor, else
+    float32."""
+    if isinstance(config.dtype, torch.dtype):
+        return config.dtype
+    for file in sorted(Path(path).glob("*.safetensors")):
+        with safe_open(file, "pt") as tensors:
+            found = (_FORMATS.get(tensors.get_slice(name).get_dtype()) for name in tensors.offset_keys())
+            if (first := next((dtype for dtype in found if dtype is not None), None)) is not None:
+                return first
+    return torch.float32
+
+
+def mark(model: Any, dtype: torch.dtype) -> Any:
+    """The model, marked with its stored format."""
+    setattr(model, _MARK, dtype)
+    return model
+
+
+def base_dtype(model: Any) -> torch.dtype:
+    """The stored format of a model, else its current one."""
+    return getattr(model, _MARK, None) or next(p.dtype for p in model.parameters() if p.is_floating_point())
+
+
+def in_dtype(model: Any, dtype: torch.dtype) -> Any:
+    """A copy in CPU memory in this number format; the model itself if it has that format."""
+    tensors = [*model.parameters(), *model.buffers()]
+    if all(p.dtype == dtype for p in tensors if p.is_floating_point()):
+        return model
+    known = {id(p): _converted(p, dtype) for p in tensors}
+    return copy.deepcopy(model, known)  # which takes these for copies of its tensors, so that none is made twice
+
+
+def _converted(p: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    made = p.detach().to("cpu", dtype if p.is_floating_point() else p.dtype)
+    return torch.nn.Parameter(made, requires_grad=False) if isinstance(p, torch.nn.Parameter) else made
+
+
+def convert_folder(folder: Path, dtype: torch.dtype) -> None:
+    """Convert a saved model that several processes have written together."""
+    from transformers import AutoModelForCausalLM
+
+    beside = folder.with_name(f"{folder.name}.{str(dtype).removeprefix('torch.')}")
+    with no_bars(), saving(beside):
+        AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True).save_pretrained(beside)
+    for file in folder.glob("*model*.safetensors*"):
+        file.unlink()
+    for file in beside.iterdir():
+        file.replace(folder / file.name)
+    shutil.rmtree(beside)
+
+
+# --- loading ---------------------------------------------------------------------------------------------------------
+
+
+def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
+    """Load module (in float32) and tokenizer for training: a folder, a name listed by `sonde models list`, or a hub
+    name. The module is marked with its stored format, in which it is saved again."""
+    need("training", *NEEDED)
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    source = locate(name, revision)
+    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
+    tokenizer = load_tokenizer(name, source, revision=revision)
+    with loading(name), no_bars():
+        stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
+        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
+    return mark(model, stored), tokenizer

@@ -1,0 +1,181 @@
+"""Shared by losses of value heads: values of the tokens in order, masks, and the following state.
+
+Position t holds what belongs to predicting token t: a head's output at the hidden state of token t - 1. Entries off
+agent tokens are replaced before anything is computed, so that no number there, finite or not, changes a loss or a
+gradient. At least single precision; double stays double.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sonde.core.errors import UserError, invalid
+from sonde.models.local.heads import HeadSpec, Trunk
+
+from ..types import Batch, Need, Objective, Unit
+from ._sums import not_negative
+
+Per = Literal["token", "turn"]
+"""Where the discount applies: between any two agent tokens, or between two of different turns."""
+Limit = Literal["bootstrap", "end"]
+"""What follows where a limit on turns ended an episode: the value before its last turn, or nothing."""
+
+
+class Line(NamedTuple):
+    """A batch with the agent's tokens of each sample end to end in one line, in order."""
+
+    agent: Tensor
+    reward: Tensor
+    discount: Tensor
+    final: Tensor
+    values: dict[str, Tensor]
+
+
+def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> Line:
+    """A batch's rewards, times `scale`, and the heads' values, by sample: (S, N). A sample's rows and what others said
+    in between leave no trace, so the next agent token is the adjacent one. The discount between two tokens is
+    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
+    is over; where a limit ended it, on request, the value of the state in which its last turn began."""
+    place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
+    said_RT = place_RT >= 0
+    length = int(place_RT.max()) + 1
+    at_N = (batch.owner_R[:, None] * length + place_RT)[said_RT]
+
+    def laid(values_RT: Tensor) -> Tensor:
+        flat = values_RT.new_zeros(batch.n_samples * length)
+        return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
+
+    values = {name: laid(wide(x)) for name, x in batch.head.items()}
+    agent, reward, turn = laid(said_RT), scale * laid(wide(reward_RT)), laid(batch.turn_RT)
+    step = torch.full_like(reward, discount)
+    if per == "turn":
+        step[:, :-1].masked_fill_(turn[:, 1:] == turn[:, :-1], 1.0)
+    final = reward.new_zeros(batch.n_samples)
+    if limit == "bootstrap":
+        last = turn.where(agent, -1).amax(1, keepdim=True)
+        begins = (agent & (turn == last)).int().argmax(1, keepdim=True)
+        final = torch.where(_needed(batch, "cut_S"), predicted_in(values, "v").gather(1, begins)[:, 0].detach(), final)
+    return Line(agent, reward, step, final, values)
+
+
+def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
+    """The heads' output by this name; an error where there is no such head."""
+    if name not in values:
+        raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
+    return values[name]
+
+
+def _needed(batch: Batch, name: str) -> Tensor:
+    found = getattr(batch, name)
+    if found is None:
+        raise UserError(f"batch: {name} is missing, and this objective needs it")
+    return found
+
+
+def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
+    """The heads' outputs by these names."""
+    return tuple(predicted_in(batch.head, name) for name in names)
+
+
+def to_go(line: Line) -> Tensor:
+    """The discounted return from each token on, without gradient, and zeros after a sample's last."""
+    out, following = torch.zeros_like(line.reward), line.final
+    for t in reversed(range(line.reward.shape[1])):
+        following = torch.where(line.agent[:, t], line.reward[:, t] + line.discount[:, t] * following, following)
+        out[:, t] = following
+    return masked(out, line.agent).detach()
+
+
+def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Each as a mean over agent tokens."""
+    return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Valued(Objective):
+    """Shared by objectives that learn values of tokens from recorded episodes.
+
+    `discount` is `per` agent token, as published, or per turn (1 within a reply). `cql`: weight of the conservative
+    term. `bc`: weight of the negative log-likelihood of the agent's tokens, with which one model also stays the policy
+    whose logits the values are added to; as published there are two models, and it is 0. `scale`: factor of rewards
+    before they are learned (ours; published is 1): the larger values are, the longer an optimizer of a given rate takes
+    to reach them from 0, and the coarser its steps are beside the differences between actions. Divide it out of the
+    strength at decoding. `trunk`, `width`: see `models.heads`.
+    """
+
+    learns = "values"
+
+    discount: float = 0.99
+    per: Per = "token"
+    cql: float = 0.001
+    bc: float = 0.0
+    scale: float = 1.0
+    trunk: Trunk = "shared"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        name = self.name
+        if not 0 <= self.discount <= 1:
+            raise invalid(f"{name}: discount", self.discount, "0 to 1")
+        not_negative(f"{name}: cql", self.cql)
+        not_negative(f"{name}: bc", self.bc)
+        if not 0 < self.scale < inf:
+            raise invalid(f"{name}: scale", self.scale, "above 0")
+        if self.trunk == "detached" and not self.bc:
+            raise invalid(f"{name}: trunk", self.trunk, "shared or frozen where bc is 0: nothing else trains the model")
+        if self.trunk == "frozen" and self.bc:
+            allowed = f"shared or detached where bc is {self.bc:g}: it trains the model"
+            raise invalid(f"{name}: trunk", self.trunk, allowed)
+        _ = self.heads
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({"reward"})
+
+    @property
+    @abstractmethod
+    def heads(self) -> HeadSpec: ...
+
+
+def wide(values: Tensor) -> Tensor:
+    """Convert to at least single precision."""
+    return values if values.dtype == torch.float64 else values.float()
+
+
+def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
+    """Zeros off agent tokens, where no gradient flows either."""
+    values_RT = wide(values_RT)
+    return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
+
+
+def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
+    """Raise unless the mask is one and all have its rows and tokens: torch would broadcast a column over all of
+    them."""
+    if agent_RT.dtype != torch.bool:
+        raise invalid("agent_RT", agent_RT.dtype, torch.bool)
+    for name, given in values.items():
+        if given.shape[:2] != agent_RT.shape:
+            raise invalid(
+                f"{name}: shape", tuple(given.shape), f"rows and tokens as agent_RT has, {tuple(agent_RT.shape)}"
+            )
+
+
+def following(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
+    """At each agent token the value at the next one of its row, and `final_R` at the last; no gradient."""
+    length = agent_RT.shape[1]
+    place_RT = torch.where(agent_RT, torch.arange(length, device=agent_RT.device), length)
+    nearest_RT = place_RT.flip(1).cummin(1).values.flip(1)  # from t on
+    after_RT = torch.cat([nearest_RT[:, 1:], nearest_RT.new_full((len(nearest_RT), 1), length)], 1)
+    values_RT = torch.cat([masked(value_RT, agent_RT), wide(final_R)[:, None]], 1).detach()
+    return masked(values_RT.gather(1, after_RT), agent_RT)

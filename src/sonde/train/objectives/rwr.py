@@ -1,0 +1,84 @@
+"""Reward-weighted regression: the likelihood of agent tokens, weighted by the return of their trajectory.
+
+    exp       weight = min(exp(score / temperature), max_weight)
+    centred   weight = score - centre
+
+    loss = sum over agent tokens of weight(its sample) * -log pi(token)  /  number of agent tokens
+
+Source: Peters and Schaal 2007 (the exponential weights). PAPRIKA's code holds both variants (weights clamped to [0, 3];
+the score less the mean of the batch), though its paper reports neither.
+Departure: `centre` may be a constant, such as the mean score of the training set. Without one it is the mean over the
+samples of the micro-batch, as in that code; the loss then depends on the micro-batches, and one of a single sample,
+which would have no gradient, is refused. With "exp" or a constant the loss is exactly additive. Negative weights push
+likelihoods down without bound: train for few epochs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from torch import Tensor
+
+from sonde.core import UserError, invalid
+
+from ..types import Batch, Loss, Need, Objective, Unit
+from ._sums import finite, one_of, positive, spread, summed, token_metric, token_sum
+
+
+def exponential_weights(score_S: Tensor, temperature: float, max_weight: float) -> Tensor:
+    """`min(exp(score / temperature), max_weight)` for each sample."""
+    return (score_S / temperature).exp().clamp(max=max_weight)
+
+
+def centred_weights(score_S: Tensor, centre: float | None) -> Tensor:
+    """`score - centre` for each sample; the mean of the scores stands in for a centre that is None."""
+    if centre is not None:
+        return score_S - centre
+    if len(score_S) < 2:
+        raise UserError("rwr: centre: got None, allowed: a number, or micro-batches of 2 samples or more")
+    return score_S - score_S.mean()
+
+
+def weighted_nll(logprob_RT: Tensor, weight_S: Tensor, batch: Batch) -> Tensor:
+    """The sum over agent tokens of `weight * -log pi`."""
+    return -token_sum(logprob_RT * spread(weight_S, batch), batch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RWR(Objective):
+    """Likelihood weighted by returns. `temperature` and `max_weight` belong to "exp", `centre` to "centred"."""
+
+    learns = "samples"
+    preset = "paprika_sft"
+
+    weighting: Literal["exp", "centred"] = "exp"
+    temperature: float = 1.0
+    max_weight: float = 3.0
+    centre: float | None = None
+
+    def __post_init__(self) -> None:
+        one_of("rwr: weighting", self.weighting, ("exp", "centred"))
+        positive("rwr: temperature", self.temperature)
+        positive("rwr: max_weight", self.max_weight)
+        if self.centre is not None and not (self.weighting == "centred" and isfinite(self.centre)):
+            raise invalid("rwr: centre", self.centre, "a finite number with weighting 'centred', else None")
+
+    @property
+    def unit(self) -> Unit:
+        return "token"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset()
+
+    def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
+        weight_S = self._weights(finite("score_S", batch.score_S))
+        total = weighted_nll(logprob_RT, weight_S, batch)
+        return Loss(total, {"weight": summed(weight_S), "nll": token_metric(-logprob_RT, batch)})
+
+    def _weights(self, score_S: Tensor) -> Tensor:
+        if self.weighting == "centred":
+            return centred_weights(score_S, self.centre)
+        return exponential_weights(score_S, self.temperature, self.max_weight)

@@ -1,0 +1,238 @@
+"""Play groups of episodes, k samples of a task in one world, and turn them into samples with rewards and credit.
+
+No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout
+and the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
+`derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share
+it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sonde.agents.llm import LLM
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
+from sonde.evaluation.per_turn import CALLED, called
+from sonde.runs.rollout import Plan, Seats, rollout
+
+from ..collect import Game
+from ..credit import Values, with_advantages
+from ..curriculum import Choice, potential, variation
+from ..data import RowReport, samples
+from ..rewarders import Measured, Rewarder, Weights
+from ..rewards import named_rewards
+from ..selection import ended
+from ..types import Objective, Sample, Weighted
+from .settings import OnlineSettings
+
+Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
+"""Episodes of a game, and a rewarder's measurements of them."""
+Sums = dict[str, tuple[float, float]]
+"""Sum and count per name, to be added up over processes and divided."""
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+class Chosen(NamedTuple):
+    """A task to play, its world, and the curriculum's group that it stands for."""
+
+    game: Game
+    task: Task
+    seed: int
+    group: str
+
+
+def chosen_tasks(
+    groups: Mapping[str, Sequence[tuple[Game, Task]]], choices: Sequence[Choice], seed: int, n_rollout: int
+) -> list[Chosen]:
+    """The tasks that a curriculum chose for a rollout, with their worlds."""
+    return [
+        Chosen(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
+        for i, choice in enumerate(choices)
+    ]
+
+
+def play_groups(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    """Play k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay
+    open."""
+    return run_sync(play_all(chosen, agent, others, k))
+
+
+async def play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+    """Like `play_groups`, awaitable."""
+    return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
+
+
+async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
+    env = one.game.env
+    policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
+    played = [t async for t in rollout(env, policies, [one.task], Plan(k=k, seed=one.seed))]
+    return sorted(played, key=lambda t: t.sample)
+
+
+# --- samples and credit ----------------------------------------------------------------------------------------------
+
+
+class Group(NamedTuple):
+    """The episodes of one task as samples with advantages, whether any advantage is not zero, the task's learning
+    potential (None where every episode failed for outside reasons), and numbers for the log."""
+
+    samples: list[Sample]
+    signal: bool
+    potential: float | None
+    sums: Sums
+
+
+Brought = Mapping[str, Mapping[str, Values]]
+"""Rewarders' arrays by trajectory and name."""
+
+
+def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
+    """The episodes of every group, by its number, without those that failed for outside reasons. Episodes whose
+    conversation filled the context are kept: what they earned by then counts."""
+    return {str(i): [t for t in group if ended(t) and not t.error] for i, group in enumerate(played)}
+
+
+def measured(
+    rewarders: Iterable[Rewarder],
+    games: Iterable[Game],
+    chosen: Sequence[Chosen],
+    played: Sequence[Sequence[Trajectory]],
+    under: Callable[[Weights | None], AbstractContextManager[LLM | None]],
+) -> tuple[dict[str, dict[str, Values]], list[Taken]]:
+    """Rewarders' arrays for these episodes, by trajectory and name, and all measurements. `under` gives the player
+    under the weights that a rewarder asks for."""
+    brought, taken, valid = dict[str, dict[str, Values]](), list[Taken](), finished(played)
+    for rewarder in rewarders:
+        for game in games:
+            groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
+            episodes = [t for group in groups.values() for t in group]
+            with under(rewarder.asks) as player:
+                found = rewarder.measure(game.env, episodes, player)
+            taken.append((game, rewarder, episodes, found))
+            for key, arrays in rewarder.rewards(groups, found).items():
+                brought.setdefault(key, {}).update(arrays)
+    return brought, taken
+
+
+def credited(
+    chosen: Sequence[Chosen],
+    played: Sequence[Sequence[Trajectory]],
+    settings: OnlineSettings,
+    brought: Brought = EMPTY,
+) -> list[Group]:
+    """Rewards, credit and rows of the groups just played. Episodes that failed for outside reasons take no part.
+    Samples have the mixed rewards; with a critic (`credit.GAE`) their advantages follow later."""
+    valid = finished(played)
+    named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
+    rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
+    advantages = settings.credit(rewards)
+    groups: list[Group] = []
+    for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
+        found, report = samples(group, max_tokens=settings.max_tokens)
+        of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
+        per_turn = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
+        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in found]
+        signal = settings.critic is not None or any(map(moves, ready))
+        earned = [settings.rewards.earned(row) for row in named[i]]
+        groups.append(Group(
+            samples=ready,
+            signal=signal,
+            potential=_potential(one, group, earned, settings),
+            sums=_sums(group, earned, report) | _brought(group, brought) | {
+                "flat_groups": (float(not signal), 1.0),
+                "errors": (float(len(everyone) - len(group)), float(len(everyone))),
+            },
+        ))  # fmt: skip
+    return groups
+
+
+def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
+    """Means over the episodes of each array's total, before it is weighted."""
+    names = dict.fromkeys(name for t in group for name in brought.get(t.id, ()))
+    return {name: (math.fsum(float(brought[t.id][name].sum()) for t in group), float(len(group))) for name in names}
+
+
+def best(
+    groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
+) -> list[Group]:
+    """The samples that are among the best of the rollout, over all processes (`everyone` gathers a list from each),
+    each as a group of its own, so that updates share them evenly; ties in return are spread over as many tasks as
+    possible."""
+    mine = [(-sum(s.rewards), j, i * world + rank) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
+    ranked = sorted(place for part in everyone(mine) for place in part)
+    kept = set(ranked[: math.ceil(keep * len(ranked))])
+    flags = iter([place in kept for place in mine])
+    return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
+
+
+def moving(
+    step: list[Sample], objective: Objective, over: Callable[[int, int], tuple[int, int]]
+) -> tuple[list[Sample], int]:
+    """The samples that move the weights, and the units of the others over all processes; `over` gives sum and maximum
+    over processes.
+
+    Where the objective allows it (`types.Weighted`), a sample whose advantages are all zero is counted and not
+    computed. Any other objective gets all samples, and so does a step in which nothing moves.
+    """
+    if not (isinstance(objective, Weighted) and objective.skips_flat):
+        return step, 0
+    found = [sample for sample in step if moves(sample)]
+    if not over(len(found), 0)[0]:
+        return step, 0
+    still = [sample for sample in step if not moves(sample)]
+    tokens = sum(row.n_agent for sample in still for row in sample.rows)
+    return found, over(tokens if objective.unit == "token" else len(still), 0)[0]
+
+
+def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:
+    """The error for a rollout without samples."""
+    errors = [t.error for group in played for t in group if t.error]
+    return UserError(
+        f"online: step {step}: no episode has tokens to learn from ({len(errors)} of "
+        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others exceed max_tokens'})"
+    )
+
+
+def moves(sample: Sample) -> bool:
+    """Whether any token of a sample has a non-zero advantage."""
+    return any(any(row.advantages or ()) for row in sample.rows)
+
+
+def _potential(
+    one: Chosen, group: Sequence[Trajectory], earned: Sequence[float], settings: OnlineSettings
+) -> float | None:
+    if not group:
+        return None
+    if settings.on == "reward":
+        return variation(earned)
+    return potential(group, one.game.env.spec.max_turns)
+
+
+def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
+    """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
+    readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked so."""
+    n = float(len(valid))
+
+    def mean(values: Iterable[float]) -> tuple[float, float]:
+        return math.fsum(values), n
+
+    return {
+        "success": mean(float(t.outcome is not None and t.outcome.success) for t in valid),
+        "score": mean(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
+        "reward": mean(earned),
+        "turns": mean(len(t.turns) for t in valid),
+        **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
+        "unreadable": mean(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
+        "context_full": mean(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
+        "tokens": (float(report.tokens), n),
+        "agent_tokens": (float(report.agent_tokens), n),
+        "forked": (float(report.forked), n),
+        "too_long": (float(report.too_long), n),
+    }

@@ -1,0 +1,104 @@
+"""`Training`: every setting of a training run as one value.
+
+A `Training` holds all that defines a run apart from its model and its episodes: the objective with its options, the
+trainer's settings, and how recorded episodes become items (`Learning`) or how the model plays (`OnlineSettings`).
+`learn`, `learn_online`, `sonde train` and `sonde paprika` apply all of it. Named ones: `train.presets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+
+from sonde._util.argument_checks import Checked
+from sonde._util.frozen import freeze
+from sonde.core.types import EMPTY, Json
+
+from .objectives import found
+from .online.settings import OnlineSettings
+from .selection import PairRule, SFTRule, ShareRule
+from .settings import TrainSettings
+
+NEEDED = ("torch", "transformers", "accelerate")
+"""Packages that training needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning(Checked):
+    """How recorded episodes become items.
+
+    `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
+    although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
+    (supervised and unpaired objectives; see `data.samples`). `context` to `keep_thinking`: the view that `agents:llm`
+    gave the model, or would have given it, and `template`, the arguments of its chat template; used where texts are
+    encoded.
+    """
+
+    called = "learning"
+
+    sft: SFTRule = field(default_factory=SFTRule)
+    pairs: PairRule = field(default_factory=PairRule)
+    share: ShareRule | None = None
+    encode: bool = False
+    by_turn: bool = False
+    context: str = "full"
+    system: str = ""
+    examples: int = 0
+    answer_only: bool = False
+    keep_thinking: bool = False
+    template: Mapping[str, Json] = EMPTY
+    seed: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        share = None if self.share is None else asdict(self.share)
+        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
+        return {**plain, **rules, "template": dict(self.template)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Checked):
+    """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
+    recorded episodes, `online` for those that learn while the model plays. `preset` names the preset it began as.
+
+    >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
+    0.0001
+    """
+
+    called = "train"
+
+    objective: str
+    settings: TrainSettings
+    options: Mapping[str, Json] = EMPTY
+    learning: Learning = field(default_factory=Learning)
+    online: OnlineSettings = field(default_factory=OnlineSettings)
+    preset: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", freeze(self.options))
+
+    def of(self, objective: str) -> Training:
+        """The same for another objective, without the options of this one."""
+        return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
+
+    @property
+    def plays(self) -> bool:
+        """Whether the model learns while it plays, rather than from recorded episodes."""
+        return found(self.objective).learns == "play" or self.online.keep < 1
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes played in all, where the model learns while it plays."""
+        return self.settings.batch_size * (self.settings.max_steps or 0)
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything that this objective is trained with, as plain JSON."""
+        how = {"online": self.online.to_json()} if self.plays else {"learning": self.learning.to_json()}
+        return {
+            "preset": self.preset,
+            "objective": self.objective,
+            "options": dict(self.options),
+            "settings": self.settings.to_json(),
+            **how,
+        }
