@@ -5,11 +5,12 @@ begins at Elo 1350, which is its Skill Level 0, and it ignores less; so level 0 
 1600 are the levels 0 to 2. The binary is GPL-3 software of its authors and no part of sonde: `apt install stockfish`,
 or https://stockfishchess.org.
 
-A game repeats, which the engine alone does not grant: it searches a fixed number of nodes, not for a time, with one
-thread, and forgets the last position before the next; and since it draws the weak moves of a level by the clock, they
-are drawn here, by its own rule. Below level 20 it looks 1 + level plies ahead and names its four best moves; each gets
-a bonus that grows with weakness (120 - 2 level), by its distance from the best and by lot, and the best sum is played.
-Version and options are part of the configuration, so a run says which engine it met, and another version is refused.
+Games are reproducible, which the engine alone does not provide. It searches a fixed number of nodes instead of for a
+fixed time, with one thread, and clears its hash table before each position. Since the engine seeds the weak moves of a
+level by the clock, they are drawn here, by the engine's own rule: below level 20 it searches 1 + level plies and
+reports its four best moves; each gets a bonus that grows with the weakness (120 - 2 level), with its distance from the
+best move and with a random number, and the move with the greatest sum is played. The engine's version and options are
+part of the configuration: a run records which engine it met, and a different version is refused.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ T = TypeVar("T")
 STRONGEST = 20
 LINES = 4
 OPTIONS = {"Threads": 1, "Hash": 1, "UCI_AnalyseMode": False}
-"""What an engine is set to, of those that it has."""
+"""Set where the engine has them."""
 _PAWN = 35
-"""In the centipawns that the engine tells, the most that the lot counts for per unit of weakness."""
+"""The greatest spread of scores, in centipawns, that the random part of the bonus is scaled by."""
 FOLDERS = ("/usr/games", "/usr/local/bin", "/opt/homebrew/bin")
-"""Where packages put the binary besides the PATH: Debian's in the first."""
+"""Where to look for the binary besides the PATH; Debian installs it into the first."""
 PATIENCE = 60.0
-"""Seconds without an answer after which an engine is taken to hang."""
+"""Seconds to wait for an answer before the engine is ended."""
 _MATE = 30_000
 
 
@@ -58,10 +59,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Stockfish(ProgramPolicy):
-    """Skill Level `level`, 0 to 20 (full strength); `nodes` searched for a move, at most. Plays either side.
+    """Plays either side at Skill Level `level`, 0 to 20 (full strength), with at most `nodes` searched per move.
 
-    `binary` names the program where it is neither on the PATH nor in /usr/games; `version` is what it calls itself,
-    looked up where it is empty. The process starts with the object and ends with `close`.
+    `binary` is the program, needed where it is neither on the PATH nor in a usual folder. `version` is the name that
+    the engine reports, filled in where it is empty. The process starts with the object and ends with `close`.
     """
 
     kind: ClassVar[str] = "users"
@@ -100,7 +101,7 @@ class Stockfish(ProgramPolicy):
 
 
 def weakened(lines: list[Line], level: int, rng: Rng) -> Line:
-    """The move that a level plays among the best, best first: the greatest score + bonus, the last of equal ones."""
+    """The line that a level plays, of `lines` with the best first: the greatest score + bonus, the last of ties."""
     weakness = 120 - 2 * level
     best, spread = lines[0].score, min(lines[0].score - lines[-1].score, _PAWN)
     chosen, greatest = lines[0], float("-inf")
@@ -115,7 +116,7 @@ def weakened(lines: list[Line], level: int, rng: Rng) -> Line:
 
 
 def find_binary(named: str) -> str:
-    """The path of the engine: what was named, or Stockfish where it is usually found."""
+    """The path of the engine: the one given, or Stockfish on the PATH or in a usual folder."""
     if named:
         if found := shutil.which(named):
             return found
@@ -130,7 +131,7 @@ def find_binary(named: str) -> str:
 
 
 class Engine:
-    """One running engine. `search` may be called from several threads; they wait for each other."""
+    """A running engine. `search` may be called from several threads, which wait for each other."""
 
     def __init__(self, path: str) -> None:
         need("users:stockfish", "chess")
@@ -148,7 +149,7 @@ class Engine:
             return self._ask(_search(running, fen, nodes, depth, n_lines), "a move")
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process; the next search starts another."""
         with self._lock:
             self._stop()
 
@@ -179,7 +180,7 @@ class Engine:
 
 
 async def _search(running: UciProtocol, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[Line]:
-    """The last exact score and the first move of every line, or the move that is named without a score."""
+    """The first move and the last exact score of each line, or the best move alone where the engine gives no score."""
     from chess.engine import INFO_PV, INFO_SCORE, EngineError, Limit
 
     lines: dict[int, Line] = {}
@@ -187,9 +188,9 @@ async def _search(running: UciProtocol, fen: str, nodes: int, depth: int | None,
     wanted = INFO_PV | INFO_SCORE
     with await running.analysis(boards.board(fen), limit, multipv=n_lines, game=game, info=wanted) as analysis:
         async for info in analysis:
-            if info.get("pv") and "score" in info and not ("lowerbound" in info or "upperbound" in info):
-                score = info["score"].relative.score(mate_score=_MATE)
-                lines[info.get("multipv", 1)] = Line(info["pv"][0].uci(), score)
+            moves, score = info.get("pv"), info.get("score")
+            if moves and score and not ("lowerbound" in info or "upperbound" in info):
+                lines[info.get("multipv", 1)] = Line(moves[0].uci(), score.relative.score(mate_score=_MATE))
         best = (await analysis.wait()).move
     if best is None:
         raise EngineError("it named no move")
