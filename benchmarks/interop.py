@@ -49,7 +49,7 @@ def session() -> Iterator[int]:
 
 
 def gymnasium() -> Iterator[int]:
-    from sonde.interop.gymnasium import make
+    from sonde.interop.outward.gymnasium import make
 
     yield from _gym(make(ENV))
 
@@ -57,7 +57,7 @@ def gymnasium() -> Iterator[int]:
 def gymnasium_host() -> Iterator[int]:
     import gymnasium as gym
 
-    from sonde.interop.gymnasium import Unicode
+    from sonde.interop.outward.gymnasium import Unicode
 
     class Nothing(gym.Env[str, str]):
         observation_space = action_space = Unicode()
@@ -86,7 +86,7 @@ def _gym(env: Any) -> Iterator[int]:
 
 
 def skyrl_gym() -> Iterator[int]:
-    from sonde.interop.skyrl_gym import TextEnv
+    from sonde.interop.outward.skyrl_gym import TextEnv
 
     for seed in SEEDS:
         env = TextEnv({}, {"seed": seed, "index": seed % 100, "config": {"max_turns": 20}}, env="wordle")
@@ -123,7 +123,7 @@ def trl() -> Iterator[int]:
 
 def openenv() -> Iterator[int]:
     """Client and server, both in this process."""
-    from sonde.interop.openenv import Say, SondeClient, Told, app
+    from sonde.interop.outward.openenv import Say, SondeClient, Told, app
 
     yield from _openenv(app(ENV, sessions=1), SondeClient, Say(text=REPLY), Told)
 
@@ -132,7 +132,7 @@ def openenv_host() -> Iterator[int]:
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
 
-    from sonde.interop.openenv import Say, SondeClient, Told, Where
+    from sonde.interop.outward.openenv import Say, SondeClient, Told, Where
 
     class Nothing(Environment[Say, Told, Where]):
         turn = 0
@@ -190,7 +190,7 @@ EPISODES = 25
 
 
 def inspect() -> Iterator[int]:
-    from sonde.interop.inspect import task_of
+    from sonde.interop.outward.inspect import task_of
 
     yield from _inspect(task_of(ENV, split="train", indices=range(EPISODES)))
 
@@ -233,7 +233,7 @@ def _inspect(task: Any) -> Iterator[int]:
 
 
 def verifiers() -> Iterator[int]:
-    from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+    from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
 
     taskset = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 20})
     yield from _verifiers(SondeEnv(SondeEnvConfig(taskset=taskset)))
@@ -242,7 +242,7 @@ def verifiers() -> Iterator[int]:
 def verifiers_host() -> Iterator[int]:
     import verifiers.v1 as vf
 
-    from sonde.interop.verifiers import SondeEnvConfig, SondeTasksetConfig
+    from sonde.interop.outward.verifiers import SondeEnvConfig, SondeTasksetConfig
 
     class Talk(vf.Env[SondeEnvConfig]):
         async def run(self, task: Any, agents: Any) -> None:

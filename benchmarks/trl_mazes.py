@@ -22,7 +22,7 @@ from trl import GRPOConfig  # pyright: ignore[reportPrivateImportUsage]
 
 import sonde
 from sonde.core import Task
-from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
 from sonde.models.shipped import shipped
 from sonde.train.credit import ReturnToGo
 from sonde.train.gather import Game

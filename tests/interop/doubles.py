@@ -110,7 +110,7 @@ def verl() -> Any:
     folder = "verl.experimental.agent_loop"
     base = _module("agent_loop", AgentLoopBase=Loop, AgentLoopOutput=Output, register=lambda name: lambda cls: cls)
     above = {name: _module(name) for name in ("verl", "verl.experimental", folder)}
-    return _adapter("sonde.interop.verl", {**above, f"{folder}.agent_loop": base})
+    return _adapter("sonde.interop.outward.verl", {**above, f"{folder}.agent_loop": base})
 
 
 @cache

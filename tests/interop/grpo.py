@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
 from sonde.train.credit import ReturnToGo
 from sonde.train.gather import Game
 from sonde.train.groups import OnlineSettings

@@ -39,7 +39,7 @@ async def own(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
 
 async def gymnasium(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What Gymnasium's user gets from `reset` and `step`."""
-    from sonde.interop.gymnasium import make
+    from sonde.interop.outward.gymnasium import make
 
     host = make(env, gains=env.name == "wordle")
     text, info = host.reset(seed=seed, options={"index": index})
@@ -81,7 +81,7 @@ async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Play
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.solver import TaskState
 
-    from sonde.interop.inspect import outcome, task_of
+    from sonde.interop.outward.inspect import outcome, task_of
 
     task = task_of(env, split="train", indices=[index], seed=seed)
     state = TaskState(ModelName("mockllm/model"), index, 1, "", [], metadata={"seed": seed, "index": index})
@@ -109,7 +109,7 @@ async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
     """What SkyRL's generator gets of `init` and `step`, from a row of its data set."""
     import skyrl_gym as host
 
-    from sonde.interop.skyrl_gym import rows
+    from sonde.interop.outward.skyrl_gym import rows
 
     row = next(rows(env, 1, seed=max(0, seed)))
     made = host.make(row["env_class"], env_config={}, extras={**row, "seed": seed, "index": index})
@@ -131,7 +131,7 @@ async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
 
 async def openenv(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What OpenEnv's server calls, as it calls it; what it sends, sent as JSON."""
-    from sonde.interop.openenv import Say, SondeEnvironment, Told
+    from sonde.interop.outward.openenv import Say, SondeEnvironment, Told
 
     def sent(told: Told) -> Told:
         return Told.model_validate_json(told.model_dump_json())

@@ -53,7 +53,7 @@ def test_prime_rl_reads_the_recipe() -> None:
     """Its own classes, which know no field but theirs and, under a source's `env`, ours."""
     pytest.importorskip("verifiers", reason="needs the extra: pip install 'sonde-rl[verifiers]'")
     configs = pytest.importorskip("prime_rl.configs.rl", reason=f"prime_rl is not in {SOURCES}")
-    from sonde.interop.verifiers import SondeEnvConfig
+    from sonde.interop.outward.verifiers import SondeEnvConfig
 
     text = (RECIPES / "prime_rl.toml").read_text("utf-8")
     read = configs.RLConfig.model_validate(tomllib.loads(text))
@@ -92,8 +92,8 @@ def verl(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("hydra", "ray", "tensordict", "transformers"):
         pytest.importorskip(name, reason="verl needs it")
     pytest.importorskip("verl.experimental.agent_loop.agent_loop", reason=f"verl is not in {SOURCES}")
-    monkeypatch.delitem(sys.modules, "sonde.interop.verl", raising=False)
-    from sonde.interop import verl
+    monkeypatch.delitem(sys.modules, "sonde.interop.outward.verl", raising=False)
+    from sonde.interop.outward import verl
 
     return verl
 

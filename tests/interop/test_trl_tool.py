@@ -14,7 +14,7 @@ import torch
 import sonde
 from sonde.core import Episode, UserError
 from sonde.interop.plain_speech import plain_speech
-from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
 from sonde.interop.trl_tool import environment, rows
 from sonde.models.shipped import shipped
 from sonde.testing import check_interop

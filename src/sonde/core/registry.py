@@ -28,14 +28,8 @@ from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
 from .types import Json
 
-SOURCES = {
-    "gem": "sonde.interop.gem",
-    "gymnasium": "sonde.interop.gymnasium_envs",
-    "openenv": "sonde.interop.openenv_envs",
-    "reasoning_gym": "sonde.interop.reasoning_gym",
-    "textarena": "sonde.interop.textarena",
-}
-"""Other libraries whose environments can be made here, and the adapters that do it."""
+SOURCES = ("gem", "gymnasium", "openenv", "reasoning_gym", "textarena")
+"""Other libraries whose environments can be made here: files of `sonde.interop.inward`."""
 _CLASSES: dict[str, type[Configured]] = {}
 """The classes found so far, by the names under which they were asked for."""
 _DOCSTRING = re.compile(r'(?:\s|#.*\n)*+"""\s*(.*?)\s*(?:"""|\n|\Z)')
@@ -77,7 +71,8 @@ def find(name: str) -> type[Configured]:
 def _find(name: str) -> type[Configured]:
     source, _, theirs = name.partition(":")
     if source in SOURCES:
-        return _checked(importlib.import_module(SOURCES[source]).found(theirs), name)
+        adapter: Any = _class_of_file(f"sonde.interop.inward.{source}")
+        return _checked(adapter.of(theirs), name)
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")
@@ -88,12 +83,16 @@ def _find(name: str) -> type[Configured]:
     if rest not in names(kind):
         what = kind.rstrip("s") if kind != "envs" else "environment"
         raise unknown(what, rest, names(kind), see=f"sonde list {kind}")
-    module = importlib.import_module(f"{KINDS[kind]}.{rest}")
-    wanted = rest.replace("_", "").lower()
+    return _checked(_class_of_file(f"{KINDS[kind]}.{rest}"), name)
+
+
+def _class_of_file(module_name: str) -> type:
+    """The class that is named like its file."""
+    module, wanted = importlib.import_module(module_name), module_name.rpartition(".")[2].replace("_", "").lower()
     for key, value in vars(module).items():
         if key.lower() == wanted and isinstance(value, type):
-            return _checked(value, name)
-    raise UserError(f"{module.__name__} defines no class named like its file")
+            return value
+    raise UserError(f"{module_name} defines no class named like its file")
 
 
 def _attribute(module: str, attribute: str) -> Any:

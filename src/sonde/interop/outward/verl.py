@@ -2,7 +2,7 @@
 
     # agent_loop.yaml, named by actor_rollout_ref.rollout.agent.agent_loop_config_path
     - name: sonde
-      _target_: sonde.interop.verl.SondeAgentLoop
+      _target_: sonde.interop.outward.verl.SondeAgentLoop
 
     pandas.DataFrame(rows("wordle", 1000)).to_parquet("train.parquet")       # data.train_files
 
@@ -33,12 +33,12 @@ from sonde.core.episode import CUT
 from sonde.core.extras import lacking
 from sonde.models.reasoning import decode_reply, find_open_mark, special_marks, split_completion
 
-from .session import Heard, Session, places
+from ..session import Heard, Session, places
 
 try:
     from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.verl", "verl") from e
+    raise lacking("sonde.interop.outward.verl", "verl") from e
 
 AGENT_NAME = "sonde"
 _TAIL = 16

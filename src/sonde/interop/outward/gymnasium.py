@@ -1,6 +1,6 @@
 """Every environment as a Gymnasium environment whose observations and actions are text (Gymnasium 1.4).
 
-    import sonde.interop.gymnasium as sonde_gym
+    import sonde.interop.outward.gymnasium as sonde_gym
     env = sonde_gym.make("wordle", preset="lmrl")          # or gymnasium.make("sonde/wordle-v0", preset="lmrl")
     text, info = env.reset(seed=7)
     text, reward, terminated, truncated, info = env.step("<Answer>toast</Answer>")
@@ -22,13 +22,13 @@ from typing import Any
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, invalid, names, unknown
 from sonde.core.extras import lacking
 
-from .session import Heard, Session
+from ..session import Heard, Session
 
 try:
     import gymnasium
     from gymnasium.spaces import Space
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.gymnasium", e.name or "gymnasium") from e
+    raise lacking("sonde.interop.outward.gymnasium", e.name or "gymnasium") from e
 
 _OPTIONS = ("index", "sample")
 _PRINTABLE = "".join(map(chr, range(32, 127)))

@@ -32,12 +32,12 @@ from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
 from sonde.core.extras import lacking
 from sonde.core.types import Kind
 
-from .session import Heard, Session
+from ..session import Heard, Session
 
 try:
     import verifiers.v1 as vf
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.verifiers", "verifiers") from e
+    raise lacking("sonde.interop.outward.verifiers", "verifiers") from e
 
 
 class Row(vf.TaskData):

@@ -23,11 +23,11 @@ from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.inspect import TASKS, task_of
+from sonde.interop.outward.inspect import TASKS, task_of
 from sonde.testing import check_interop
 
-from . import hosts, pages
-from .endpoint import endpoint
+from .. import hosts, pages
+from ..endpoint import endpoint
 
 INSPECT = str(Path(sys.executable).with_name("inspect"))
 

@@ -3,8 +3,8 @@
     env = sonde.make("gem:game:GuessTheNumber-v0-easy")
     env = sonde.make("gem:game:Mastermind-v0-easy", options={"max_turns": 12})
 
-An observation is told with the suffix that GEM adds to it. GEM's rewards are those of a turn, as they are: its penalty
-for what it cannot read (-0.1) makes the end a format failure, its limit on turns a timeout, 1 at the end a win.
+Observations include the prefix and suffix that GEM adds to them. Rewards are GEM's own, per turn. An episode that ends
+with GEM's penalty for unreadable text (-0.1) is a format failure, at GEM's limit on turns a timeout, with 1 a win.
 """
 
 # Types are checked without this extra too.
@@ -13,14 +13,14 @@ for what it cannot read (-0.1) makes the end a format failure, its limit on turn
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import AGENT, unknown
+from sonde.core import AGENT
 from sonde.core.extras import lacking
 
-from .foreign import Foreign, Heard, ending
+from ..third_party import HostReply, ThirdPartyEnv, make_outcome
 
 _root = logging.getLogger()
 _before = (_root.level, _root.handlers[:])
@@ -36,7 +36,7 @@ finally:  # importing it takes over the program's logging
 
 
 @dataclass(frozen=True, kw_only=True)
-class GEM(Foreign):
+class GEM(ThirdPartyEnv):
     """See the module."""
 
     source: ClassVar[str] = "gem"
@@ -44,29 +44,27 @@ class GEM(Foreign):
 
     max_turns: int = 100
 
-    def made(self) -> Any:
+    @classmethod
+    def list_games(cls) -> Iterable[str]:
+        return ENV_REGISTRY
+
+    def make_host(self) -> Any:
         return gem.make(self.game, **self.options)
 
-    def begun(self, host: Any, seed: int) -> Heard:
+    def begin_host(self, host: Any, seed: int) -> HostReply:
         text, info = host.reset(seed=seed)
-        return Heard({AGENT: _told(text, info)})
+        return HostReply({AGENT: _join_observation(text, info)})
 
-    def answered(self, host: Any, seat: str, text: str) -> Heard:
+    def tell_host(self, host: Any, seat: str, text: str) -> HostReply:
         words, reward, terminated, truncated, info = host.step(text)
         reward = float(reward)
         rewards = {AGENT: reward}
         if not (terminated or truncated):
-            return Heard({AGENT: _told(words, info)}, rewards=rewards)
+            return HostReply({AGENT: _join_observation(words, info)}, rewards=rewards)
         unreadable = reward == LanguageGameReward.format_error_reward
-        outcome = ending(reward, cut=truncated, unreadable=unreadable)
-        return Heard({AGENT: "" if words == TERMINAL_STATE else str(words)}, None, rewards, outcome)
+        outcome = make_outcome(reward, cut=truncated, unreadable=unreadable)
+        return HostReply({AGENT: "" if words == TERMINAL_STATE else str(words)}, None, rewards, outcome)
 
 
-def _told(text: str, info: Mapping[str, Any]) -> str:
+def _join_observation(text: str, info: Mapping[str, Any]) -> str:
     return "\n".join(part for part in (str(text), info.get("prefix"), info.get("suffix")) if part)
-
-
-def found(game: str) -> type[Foreign]:
-    if game not in ENV_REGISTRY:
-        raise unknown("gem", game, ENV_REGISTRY)
-    return GEM.of(game)

@@ -12,10 +12,10 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import sonde
 from sonde.core import Episode, UserError, thaw
-from sonde.interop.gymnasium import TextEnv, Unicode, make
+from sonde.interop.outward.gymnasium import TextEnv, Unicode, make
 from sonde.testing import check_interop
 
-from . import hosts
+from .. import hosts
 
 WORD = "<Answer>toast</Answer>"
 
@@ -29,7 +29,7 @@ def test_gymnasium_checks_it(name: str) -> None:
 
 def test_every_environment_is_registered_and_made_with_its_arguments() -> None:
     assert {f"sonde/{name}-v0" for name in sonde.names()} <= set(gymnasium.registry)
-    made = gymnasium.make("sonde.interop.gymnasium:sonde/wordle-v0", preset="lmrl", max_turns=2).unwrapped
+    made = gymnasium.make("sonde.interop.outward.gymnasium:sonde/wordle-v0", preset="lmrl", max_turns=2).unwrapped
     assert isinstance(made, TextEnv) and made.session.env == sonde.make("wordle", preset="lmrl", max_turns=2)
 
 
@@ -94,7 +94,7 @@ def test_vectors(kind: type[SyncVectorEnv | AsyncVectorEnv]) -> None:
     """Three at once, each as it is alone; one that has ended begins anew in the next step."""
     options = {"shared_memory": False, "context": "spawn"} if kind is AsyncVectorEnv else {}
     vector = gymnasium.make_vec(
-        "sonde.interop.gymnasium:sonde/wordle-v0", num_envs=3, vectorization_mode=kind.__name__[:-9].lower(),
+        "sonde.interop.outward.gymnasium:sonde/wordle-v0", num_envs=3, vectorization_mode=kind.__name__[:-9].lower(),
         vector_kwargs=options, max_turns=2,
     )  # fmt: skip
     alone = [make("wordle", max_turns=2) for _ in range(3)]

@@ -23,11 +23,11 @@ from verifiers.v1.harnesses.null.harness import CHAT_PROGRAM_SOURCE
 
 import sonde
 from sonde.core import Episode, thaw
-from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
 from sonde.testing import check_interop
 
-from . import endpointed, pages
-from .endpoint import endpoint
+from .. import endpointed, pages
+from ..endpoint import endpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 

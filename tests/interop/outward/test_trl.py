@@ -14,7 +14,7 @@ import torch
 
 import sonde
 from sonde.core import Action, Episode, Policy, UserError, View, WorldError
-from sonde.interop.trl import Play
+from sonde.interop.outward.trl import Play
 from sonde.train.algos import objective
 from sonde.train.credit import ReturnToGo
 from sonde.train.critic import GAE
@@ -25,9 +25,9 @@ from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.types import Batch, units
 
-from ..models.engines import VllmDouble
-from ..train.tiny import END
-from .grpo import ENV, HURRY, WARNINGS, K, batch, inclined, masked, playing, said_by
+from ...models.engines import VllmDouble
+from ...train.tiny import END
+from ..grpo import ENV, HURRY, WARNINGS, K, batch, inclined, masked, playing, said_by
 
 pytestmark = WARNINGS
 

@@ -1,6 +1,6 @@
 """Every environment as a server of OpenEnv (openenv-core 0.3), and the client to it.
 
-    python -m sonde.interop.openenv wordle --preset lmrl --port 8000          # or uvicorn, with `app("wordle", ...)`
+    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000          # or uvicorn, with `app("wordle", ...)`
 
     with SondeClient(base_url="http://localhost:8000").sync() as env:
         result = env.reset(seed=7)
@@ -26,7 +26,7 @@ from typing import Any
 from sonde.core import EMPTY, AnyPolicy, Env, run_sync
 from sonde.core.extras import lacking
 
-from .session import Heard, Session, environment
+from ..session import Heard, Session, environment
 
 try:
     from openenv.core.client_types import StepResult
@@ -36,7 +36,7 @@ try:
     from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
     from starlette.websockets import WebSocketDisconnect
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.openenv", "openenv-core") from e
+    raise lacking("sonde.interop.outward.openenv", "openenv-core") from e
 
 
 class Say(Action):
@@ -167,7 +167,7 @@ def main() -> None:
     """The command; see the module."""
     import uvicorn
 
-    parser = argparse.ArgumentParser(prog="python -m sonde.interop.openenv", description="Serve an environment.")
+    parser = argparse.ArgumentParser(prog="python -m sonde.interop.outward.openenv", description="Serve an environment.")
     parser.add_argument("env")
     parser.add_argument("--preset")
     parser.add_argument("--split", default="train")

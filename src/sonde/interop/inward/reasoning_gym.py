@@ -2,9 +2,9 @@
 
     env = sonde.make("reasoning_gym:leg_counting", options={"max_animals": 5})
 
-The seed of a task is the number of the item in the data set of seed 0. The answer is what stands between `<answer>` and
-`</answer>`, as in Reasoning Gym's own prompts, and it is scored there: 1 is a win, less a loss with that score, none a
-format failure.
+The seed of a task is the number of the item in the data set of seed 0. The answer is the text between `<answer>` and
+`</answer>`, as in Reasoning Gym's own prompts, and Reasoning Gym scores it: 1 is a win, less a loss with that score, no
+answer a format failure.
 """
 
 # Types are checked without this extra too.
@@ -12,13 +12,14 @@ format failure.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde.core import AGENT, unknown
+from sonde.core import AGENT
 from sonde.core.extras import lacking
 
-from .foreign import Foreign, Heard, ending
+from ..third_party import HostReply, ThirdPartyEnv, make_outcome
 
 try:
     import reasoning_gym
@@ -28,11 +29,11 @@ except ModuleNotFoundError as e:
     raise lacking("reasoning_gym:...", "reasoning-gym" if e.name == "reasoning_gym" else e.name or "") from e
 
 ITEMS = 2**31
-ASKED = "Give your final answer between <answer> and </answer>."
+INSTRUCTION = "Give your final answer between <answer> and </answer>."
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReasoningGym(Foreign):
+class ReasoningGym(ThirdPartyEnv):
     """See the module."""
 
     source: ClassVar[str] = "reasoning_gym"
@@ -41,27 +42,25 @@ class ReasoningGym(Foreign):
     max_turns: int = 1
     reward_range: tuple[float, float] = (0.0, 1.0)
 
-    def made(self) -> Any:
-        return _Asked(reasoning_gym.create_dataset(self.game, seed=0, size=ITEMS, **self.options))
+    @classmethod
+    def list_games(cls) -> Iterable[str]:
+        return DATASETS
 
-    def begun(self, host: _Asked, seed: int) -> Heard:
+    def make_host(self) -> Any:
+        return _Question(reasoning_gym.create_dataset(self.game, seed=0, size=ITEMS, **self.options))
+
+    def begin_host(self, host: _Question, seed: int) -> HostReply:
         host.entry = host.data[seed]
-        return Heard({AGENT: f"{host.entry['question']}\n\n{ASKED}"})
+        return HostReply({AGENT: f"{host.entry['question']}\n\n{INSTRUCTION}"})
 
-    def answered(self, host: _Asked, seat: str, text: str) -> Heard:
+    def tell_host(self, host: _Question, seat: str, text: str) -> HostReply:
         answer = extract_answer(text)
         score = 0.0 if answer is None else float(host.data.score_answer(answer, entry=host.entry))
-        return Heard({}, None, {AGENT: score}, ending(score, unreadable=answer is None))
+        return HostReply({}, None, {AGENT: score}, make_outcome(score, unreadable=answer is None))
 
 
-class _Asked:
-    """A data set, and the item that was asked of it."""
+class _Question:
+    """A data set, and its item that is being asked."""
 
     def __init__(self, data: Any) -> None:
         self.data, self.entry = data, dict[str, Any]()
-
-
-def found(game: str) -> type[Foreign]:
-    if game not in DATASETS:
-        raise unknown("reasoning_gym", game, DATASETS)
-    return ReasoningGym.of(game)

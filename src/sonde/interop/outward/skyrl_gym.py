@@ -1,6 +1,6 @@
 """Every environment for SkyRL's trainers, as one of SkyRL-Gym (0.4): text in, text and a reward per turn out.
 
-    import sonde.interop.skyrl_gym                                      # registers sonde_NAME for every environment
+    import sonde.interop.outward.skyrl_gym                                      # registers sonde_NAME for every environment
     env = skyrl_gym.make("sonde_wordle", env_config={}, extras={"seed": 3})
     prompt, _ = env.init([])
     out = env.step("<Answer>toast</Answer>")                            # observations, reward, done, metadata
@@ -25,13 +25,13 @@ from sonde.core import Env, invalid, names
 from sonde.core.extras import lacking
 from sonde.core.types import Kind
 
-from .session import Heard, Session, environment
+from ..session import Heard, Session, environment
 
 try:
     import skyrl_gym
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.skyrl_gym", "skyrl-gym") from e
+    raise lacking("sonde.interop.outward.skyrl_gym", "skyrl-gym") from e
 
 
 OTHER = "sonde_other"
@@ -44,7 +44,7 @@ class TextEnv(BaseTextEnv):
         super().__init__()
         given = dict(extras or {})
         if "seed" not in given:
-            raise invalid("extras", sorted(given), "columns with a seed, such as those of sonde.interop.skyrl_gym.rows")
+            raise invalid("extras", sorted(given), "columns with a seed, such as those of sonde.interop.outward.skyrl_gym.rows")
         if not (env or given.get("env")):
             raise invalid("extras: env", given.get("env"), f"an environment, which {OTHER} does not name itself")
         config = given.get("config") or {}

@@ -30,8 +30,8 @@ from sonde.core.extras import lacking
 from sonde.core.types import Kind
 from sonde.models.reasoning import split_completion
 
-from .session import Heard, Session, environment
-from .session import task_of as chosen
+from ..session import Heard, Session, environment
+from ..session import task_of as chosen
 
 try:
     from inspect_ai import Task, task
@@ -41,7 +41,7 @@ try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.inspect", "inspect-ai") from e
+    raise lacking("sonde.interop.outward.inspect", "inspect-ai") from e
 
 _STORE = "sonde"
 _FINISH: Mapping[str, Literal["stop", "length", "filter"]] = {

@@ -20,12 +20,12 @@ pytest.importorskip("openenv", reason="needs the extra: pip install 'sonde-rl[op
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.interop.openenv import Say, SondeClient
+from sonde.interop.outward.openenv import Say, SondeClient
 from sonde.interop.session import Session
 from sonde.rollout import Plan, collect
 from sonde.testing import Played, check_interop
 
-from . import hosts, pages
+from .. import hosts, pages
 
 
 def port() -> int:
@@ -36,7 +36,7 @@ def port() -> int:
 
 def served(*args: str) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
     at = port()
-    command = [sys.executable, "-m", "sonde.interop.openenv", *args, "--port", str(at)]
+    command = [sys.executable, "-m", "sonde.interop.outward.openenv", *args, "--port", str(at)]
     errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe that nobody reads would stop it)
     process = subprocess.Popen(command, stderr=errors)
     deadline = time.monotonic() + 120

@@ -17,13 +17,13 @@ import pytest
 import sonde
 from sonde.core import AGENT, EMPTY, Action, Episode, ProgramPolicy, UnknownName, UserError, View, build
 from sonde.evaluate import evaluate
-from sonde.interop import foreign, objects
+from sonde.interop import third_party
 from sonde.interop.session import Session
 from sonde.rollout import Plan, collect, record
 from sonde.store import Run
 from sonde.testing import RULES, Probe, check_interop
 
-from . import hosts
+from .. import hosts
 
 PACKAGE = {"gem": "gem", "gymnasium": "gymnasium", "reasoning_gym": "reasoning_gym", "textarena": "textarena"}
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -34,7 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gem:game:Mastermind-v0-easy": {},
     "reasoning_gym:leg_counting": {},
     "gymnasium:FrozenLake-v1": {},
-    "gymnasium:sonde.interop.gymnasium:sonde/wordle-v0": {},
+    "gymnasium:sonde.interop.outward.gymnasium:sonde/wordle-v0": {},
 }
 WORDS = {
     "textarena:GuessTheNumber-v0": ["[7]", "[3]", "[12]", "[19]", "[1]", "[10]"],
@@ -44,7 +44,7 @@ WORDS = {
     "gem:game:Mastermind-v0-easy": [r"\boxed{12}", r"\boxed{34}", r"\boxed{21}"],
     "reasoning_gym:leg_counting": ["<answer>12</answer>", "<answer>40</answer>", "forty"],
     "gymnasium:FrozenLake-v1": ["1", "2", "I go 2", "3", "nowhere"],
-    "gymnasium:sonde.interop.gymnasium:sonde/wordle-v0": ["<Answer>toast</Answer>", "<Answer>crane</Answer>"],
+    "gymnasium:sonde.interop.outward.gymnasium:sonde/wordle-v0": ["<Answer>toast</Answer>", "<Answer>crane</Answer>"],
 }
 HERE = [name for name in OPTIONS if find_spec(PACKAGE[name.partition(":")[0]]) is not None]
 each = pytest.mark.parametrize("name", HERE)
@@ -93,7 +93,7 @@ def test_a_record_replays_on_objects_that_never_played_it(name: str) -> None:
 @each
 def test_any_number_at_once_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one, many = played(name, concurrency=1), played(name, concurrency=50)
-    monkeypatch.setattr(objects, "KEPT", 3)
+    monkeypatch.setattr(third_party, "MAX_WAITING", 3)
     few = played(name, concurrency=50)
     assert [t.id for t in one] == [t.id for t in many] == [t.id for t in few]
     assert [[a.told for a in t.acts] for t in one] == [[a.told for a in t.acts] for t in few], "forgotten objects too"
@@ -207,7 +207,7 @@ def test_textarena_games_of_two() -> None:
 
 def test_gymnasium_text_of_our_own_comes_back_as_it_was() -> None:
     """Out through Gymnasium and in again: the same words, rewards and outcome."""
-    name = "gymnasium:sonde.interop.gymnasium:sonde/wordle-v0"
+    name = "gymnasium:sonde.interop.outward.gymnasium:sonde/wordle-v0"
     env, ours = sonde.make(name, options={"preset": "lmrl"}, reward_range=(-1, 0)), sonde.make("wordle", preset="lmrl")
     for seed in range(5):
         there, here = Session(env), Session(ours)
@@ -216,7 +216,7 @@ def test_gymnasium_text_of_our_own_comes_back_as_it_was() -> None:
         word = here.episode.task.hidden
         for text in ("<Answer>toast</Answer>", "nothing", f"<Answer>{word}</Answer>"):
             a, b = there.say(text), here.say(text)
-            assert (a.text or foreign.NOTHING, a.reward, a.outcome) == (b.text or foreign.NOTHING, b.reward, b.outcome)
+            assert (a.text or third_party.NO_TEXT, a.reward, a.outcome) == (b.text or third_party.NO_TEXT, b.reward, b.outcome)
 
 
 def test_gymnasium_by_numbers() -> None:
@@ -267,28 +267,32 @@ def test_reasoning_gym_scores() -> None:
     assert ended("reasoning_gym:leg_counting", "<answer>-1</answer>", **more).outcome.kind == "loss"  # type: ignore[union-attr]
 
 
-class Failing(foreign.Foreign):
+class Failing(third_party.ThirdPartyEnv):
     """A host with a defect."""
 
     source = "their"
     package = "pytest"
 
-    def made(self) -> Any:
+    @classmethod
+    def list_games(cls) -> tuple[str, ...]:
+        return ("game",)
+
+    def make_host(self) -> Any:
         return object()
 
-    def begun(self, host: Any, seed: int) -> foreign.Heard:
-        return foreign.Heard({AGENT: "go on"})
+    def begin_host(self, host: Any, seed: int) -> third_party.HostReply:
+        return third_party.HostReply({AGENT: "go on"})
 
-    def answered(self, host: Any, seat: str, text: str) -> foreign.Heard:
+    def tell_host(self, host: Any, seat: str, text: str) -> third_party.HostReply:
         if text == "crash":
             raise ZeroDivisionError("their defect")
-        return foreign.Heard({AGENT: "x" * 100_000 + text})
+        return third_party.HostReply({AGENT: "x" * 100_000 + text})
 
 
 def test_a_host_that_fails_is_an_error_on_the_record() -> None:
     env = Failing.of("game")()
     ep = Episode.begin(env, env.tasks("train")[0]).step("fine")
-    assert len(ep.turns[0].told) < foreign.LONGEST + 100
+    assert len(ep.turns[0].told) < third_party.MAX_CHARS + 100
     ep = ep.step("crash")
     assert ep.outcome == ("error", 0.0, None, None, "")
     assert ep.turns[-1].info == {"error": "pytest: ZeroDivisionError: their defect"}

@@ -45,7 +45,7 @@ from sonde.train.types import Row, Sample
 try:
     import trl
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.trl", e.name or "trl") from e
+    raise lacking("sonde.interop.outward.trl", e.name or "trl") from e
 
 _ADVANTAGES = "sonde_advantages"
 
@@ -213,7 +213,7 @@ class CreditedGRPO(trl.GRPOTrainer):  # pyright: ignore[reportPrivateImportUsage
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         out = super()._generate_and_score_completions(inputs)
         if _ADVANTAGES not in inputs[0]:
-            raise UserError("CreditedGRPO: rollout_func: got another one, allowed: a sonde.interop.trl.Play")
+            raise UserError("CreditedGRPO: rollout_func: got another one, allowed: a sonde.interop.outward.trl.Play")
         advantages_BT = torch.zeros(out["completion_ids"].shape, device=out["completion_ids"].device)
         for values_T, row in zip(advantages_BT, inputs, strict=True):
             values_T[: len(row[_ADVANTAGES])] = torch.tensor(row[_ADVANTAGES])

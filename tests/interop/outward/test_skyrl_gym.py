@@ -12,10 +12,10 @@ import skyrl_gym
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.skyrl_gym import TextEnv, rows
+from sonde.interop.outward.skyrl_gym import TextEnv, rows
 from sonde.testing import check_interop
 
-from . import hosts, pages
+from .. import hosts, pages
 
 
 @pytest.mark.parametrize("name", hosts.SOME)
