@@ -50,11 +50,11 @@ from sonde.train.types import Row, Sample
 @dataclass(frozen=True)
 class Config:
     seed: int = 0
-    steps: int = 12
+    steps: int = 20
     tasks_per_step: int = 8  # N
     group_size: int = 8  # G
-    updates_per_step: int = 2
-    learning_rate: float = 5e-4
+    updates_per_step: int = 1
+    learning_rate: float = 3e-4
     clip_low: float = 0.2
     clip_high: float = 0.28
     rows_per_pass: int = 128  # rows in one forward pass; changes memory, not the gradient

@@ -1,44 +1,51 @@
-"""Every environment as a resources server of NeMo Gym (0.4), for its `gymnasium_agent`.
+"""Unverified: never run with NeMo Gym, whose package is on no index here. A resources server for its `gymnasium_agent`.
 
-    # resources_servers/sonde/app.py
-    from sonde.interop.nemo_gym import SondeServer
-    SondeServer.run_webserver()
+Written for NeMo Gym 0.4 (Python 3.12), whose `GymnasiumServer` has the methods `reset` and `step` below. Install sonde
+into its environment, copy this file to `resources_servers/sonde/app.py`, and make a data set, a line per world:
 
-A line of the data set names the environment and the episode beside `responses_create_params`: `rows` makes them. What
-is told is the next user message, the reward is that of the turn, and `truncated` says that the limit on turns has ended
-it; give the agent `max_steps` of at least the environment's turns. At the end `info` has the outcome.
+    python app.py wordle 1000 > train.jsonl
 
-NeMo Gym needs Python 3.12: here this file is tested against the source of its wheel and with a double of its base
-class.
+The configuration, `resources_servers/sonde/configs/sonde.yaml`; `max_steps` is at least the environment's turns:
+
+    sonde:
+      resources_servers:
+        sonde: {entrypoint: app.py, domain: games, verified: false}
+    sonde_agent:
+      responses_api_agents:
+        gymnasium_agent:
+          entrypoint: app.py
+          resources_server: {type: resources_servers, name: sonde}
+          model_server: {type: responses_api_models, name: policy_model}
+          max_steps: 20
+          datasets:
+          - {name: train, type: train, jsonl_fpath: train.jsonl}
+
+The environment's text is the next user message, the reward is that of the turn, and `truncated` says that the limit on
+turns ended the episode; at the end `info` has the outcome. Equal seeds are equal episodes.
 """
 
-# Types are checked without this extra too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from sonde.core import Env, invalid
-from sonde.core.extras import lacking
+from resources_servers.gymnasium import GymnasiumServer, extract_text
 
-from .session import Session, places
-
-try:
-    from resources_servers.gymnasium import GymnasiumServer, extract_text
-except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.nemo_gym", "nemo-gym") from e
+from sonde.core import invalid
+from sonde.interop.session import Session, places
 
 
 class SondeServer(GymnasiumServer):
-    """See the module. A session of NeMo Gym is one of ours, in `session_state`."""
+    """A session of NeMo Gym is one of ours, in `session_state`."""
 
     async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str | None, dict[str, Any]]:
         place = metadata.get("sonde")
         if not isinstance(place, dict) or "seed" not in place:
-            raise invalid("sonde", place, "an episode, such as the rows of sonde.interop.nemo_gym.rows have")
+            raise invalid("sonde", place, "an episode, such as the rows of this file have")
         session = Session(place["env"], split=place.get("split", "train"), **json.loads(place.get("config") or "{}"))
         heard = await session.areset(place["seed"], index=place.get("index"), sample=place.get("sample", 0))
         self.session_state[session_id] = session
@@ -54,10 +61,16 @@ class SondeServer(GymnasiumServer):
         return heard.text or None, heard.reward, heard.terminated, heard.truncated, info
 
 
-def rows(
-    env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
-) -> Iterator[dict[str, Any]]:
-    """n lines of a data set, of the worlds from `seed` on; nothing in them is hidden from the model."""
-    for place in places(env, n, seed=seed, split=split, **config):
+def make_rows(env: str, n: int) -> Iterator[dict[str, Any]]:
+    """n lines of a data set, of the worlds from 0 on; nothing in them is hidden from the model."""
+    for place in places(env, n):
         agent = {"type": "responses_api_agents", "name": "sonde_agent"}
         yield {"responses_create_params": {"input": []}, "sonde": place, "agent_ref": agent}
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        for row in make_rows(sys.argv[1], int(sys.argv[2])):
+            print(json.dumps(row))
+    else:
+        SondeServer.run_webserver()

@@ -24,7 +24,6 @@ WARNINGS = [
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:`.*` is deprecated and will be removed:FutureWarning"),
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func':UserWarning"),
-    pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning"),
 ]
 
 ENV = Asking()

@@ -131,8 +131,8 @@ async def openenv(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Play
 
 
 async def verl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
-    """What verl's worker gets of its agent loop, from a row of the data set. What was told and how it ended is read from
-    the tokens."""
+    """What verl's worker gets of its agent loop, from a row of the data set. Texts and outcome are read from the
+    tokens."""
     from . import verl_host
 
     row = next(verl_host.require().rows(env, 1, seed=max(0, seed)))

@@ -216,7 +216,8 @@ def test_gymnasium_text_of_our_own_comes_back_as_it_was() -> None:
         word = here.episode.task.hidden
         for text in ("<Answer>toast</Answer>", "nothing", f"<Answer>{word}</Answer>"):
             a, b = there.say(text), here.say(text)
-            assert (a.text or third_party.NO_TEXT, a.reward, a.outcome) == (b.text or third_party.NO_TEXT, b.reward, b.outcome)
+            texts = [heard.text or third_party.NO_TEXT for heard in (a, b)]
+            assert (texts[0], a.reward, a.outcome) == (texts[1], b.reward, b.outcome)
 
 
 def test_gymnasium_by_numbers() -> None:

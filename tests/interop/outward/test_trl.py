@@ -14,7 +14,8 @@ import torch
 
 import sonde
 from sonde.core import Action, Episode, Policy, UserError, View, WorldError
-from sonde.interop.outward.trl import Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
+from sonde.models.shipped import shipped
 from sonde.train.algos import objective
 from sonde.train.credit import ReturnToGo
 from sonde.train.critic import GAE
@@ -27,7 +28,8 @@ from sonde.train.types import Batch, units
 
 from ...models.engines import VllmDouble
 from ...train.tiny import END
-from ..grpo import ENV, HURRY, WARNINGS, K, batch, inclined, masked, playing, said_by
+from .. import pages
+from ..grpo import ENV, HURRY, WARNINGS, K, batch, config, inclined, masked, playing, said_by
 
 pytestmark = WARNINGS
 
@@ -217,3 +219,47 @@ def test_an_episode_that_the_world_failed_teaches_nothing(folder: Path) -> None:
         assert not error or float(out["advantages"][i].abs().max()) == 0.0
     made.model.eval()
     assert bool(torch.isfinite(made._compute_loss(made.model, out).detach()))
+
+
+# --- it learns -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_it_trains(folder: Path) -> None:
+    """TRL's own loop; the weights move."""
+    made = playing(folder, max_steps=1)[0]
+    before = {name: value.clone() for name, value in made.model.named_parameters()}
+    made.train()
+    assert made.state.global_step == 1
+    assert any(not torch.equal(value, before[name]) for name, value in made.model.named_parameters())
+
+
+MAZE = sonde.make("maze", preset="pairs", max_turns=2)
+NEAR = (3, 11, 17, 27)
+"""Tasks whose goal is two moves away."""
+
+
+@pytest.mark.slow
+def test_it_improves(folder: Path) -> None:
+    """sonde-tiny-maze, which wanders, on four mazes whose goal is two moves away: what games earn in 12 steps."""
+    from transformers import AutoTokenizer
+
+    model = str(shipped("sonde-tiny-maze").folder)
+    settings = OnlineSettings(k=8, max_new_tokens=8, rewards=HURRY, credit=ReturnToGo())
+    play = Play([Game(MAZE, [MAZE.tasks("train")[i] for i in NEAR], "maze")], settings)
+    changes: dict[str, Any] = {"per_device_train_batch_size": 32, "num_generations": 8, "max_steps": 12}
+    made = CreditedGRPO(
+        model, args=config(folder, learning_rate=5e-4, **changes), train_dataset=play.dataset(len(NEAR)),
+        rollout_func=play, reward_funcs=play.reward, processing_class=AutoTokenizer.from_pretrained(model),
+    )  # fmt: skip
+    made.train()
+    earned = [entry["reward"] for entry in made.state.log_history if "reward" in entry]
+    assert len(earned) == 12 and sum(earned[:3]) / 3 < 0.35 and sum(earned[-3:]) / 3 > 0.6  # .8 is the most
+
+
+@pytest.mark.thorough
+def test_the_page_says_what_happens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    ((_, code, printed),) = pages.examples("trl.md")
+    said = [line for line in pages.run(code).splitlines() if not line.startswith("{'train_runtime'")]  # TRL's own
+    assert said == printed.splitlines()

@@ -8,7 +8,7 @@ with GEM's penalty for unreadable text (-0.1) is a format failure, at GEM's limi
 """
 
 # Types are checked without this extra too.
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

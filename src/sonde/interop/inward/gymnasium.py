@@ -7,9 +7,9 @@ Text observations are passed on as they are; anything else is rendered with `ren
 the number of a discrete action: the last whole number in the reply. A reply without a legal action costs a turn, and
 the environment does not see it.
 
-An episode that ends is won if `info` says so (`is_success`, `success`, or the outcome of a sonde environment), or, where
-`info` says nothing, if its last reward is above 0; a truncated one is a timeout. Gymnasium has no bounds on rewards:
-where they leave 0 to 1, give `reward_range`.
+An episode that ends is won if `info` says so (`is_success`, `success`, or the outcome of a sonde environment), or,
+where `info` says nothing, if its last reward is above 0; a truncated one is a timeout. Gymnasium has no bounds on
+rewards: where they leave 0 to 1, give `reward_range`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ answer a format failure.
 """
 
 # Types are checked without this extra too.
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""Every environment as a Gymnasium environment whose observations and actions are text (Gymnasium 1.4).
+"""Every environment as a Gymnasium environment with text observations and text actions (Gymnasium 1.4).
 
     import sonde.interop.outward.gymnasium as sonde_gym
     env = sonde_gym.make("wordle", preset="lmrl")          # or gymnasium.make("sonde/wordle-v0", preset="lmrl")
     text, info = env.reset(seed=7)
     text, reward, terminated, truncated, info = env.step("<Answer>toast</Answer>")
 
-`seed` is a world's and, unless `options={"index": n}` names one, a task's too (`session.py`); without a seed the next
-one comes from `np_random`, as Gymnasium has it. `options={"sample": n}` tells apart the episodes of a group where
-other seats draw. `info` has `messages` (the chat so far), `turn`, `facts` (`turn.info`), with `gains=True` also `gain`
-and `truth_gain` in bits (where the environment has a filter), and at the end `outcome`.
+`seed` selects the world and, unless `options={"index": n}` names one, the task too (`session.py`); without a seed the
+next one is drawn from `np_random`, as is usual in Gymnasium. `options={"sample": n}` distinguishes episodes of one
+world where other seats draw at random. `info` has `messages` (the chat so far), `turn`, `facts` (`turn.info`), with
+`gains=True` also `gain` and `truth_gain` in bits (where the environment has a filter), and at the end `outcome`.
 
-Gymnasium's own `Text` space holds a fixed set of characters, by default letters and digits without the space sign, so
-`Unicode` takes its place. Spaces of one's own have no shared memory: `AsyncVectorEnv(..., shared_memory=False)`.
+Gymnasium's own `Text` space has a fixed set of characters, by default letters and digits without the space sign, so
+`Unicode` is used instead. Custom spaces have no shared memory: `AsyncVectorEnv(..., shared_memory=False)`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
 class Unicode(Space[str]):
-    """Any text. What is sampled is up to 40 characters of printable ASCII: noise, for checks."""
+    """Any text. `sample` gives up to 40 random characters of printable ASCII, for checks."""
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(dtype=str, seed=seed)
@@ -64,7 +64,7 @@ class Unicode(Space[str]):
 
 
 class TextEnv(gymnasium.Env[str, str]):
-    """See the module. `session` is what plays: its `episode` has views, filters and the record."""
+    """See the module. `session` plays the episode: `session.episode` has views, filters and the record."""
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
 
@@ -85,13 +85,13 @@ class TextEnv(gymnasium.Env[str, str]):
         self.observation_space, self.action_space = Unicode(), Unicode()
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        given = dict(options or {})
-        for name in given:
+        options = dict(options or {})
+        for name in options:
             if name not in _OPTIONS:
                 raise unknown("options", name, _OPTIONS)
         super().reset(seed=seed)
         world = int(self.np_random.integers(2**63)) if seed is None else seed
-        heard = self.session.reset(world, index=given.get("index"), sample=given.get("sample", 0))
+        heard = self.session.reset(world, index=options.get("index"), sample=options.get("sample", 0))
         return heard.text, self._info(heard)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -120,12 +120,12 @@ class TextEnv(gymnasium.Env[str, str]):
 
 
 def make(env: Env[Any] | str, **options: Any) -> TextEnv:
-    """The environment itself; `gymnasium.make("sonde/NAME-v0", ...)` is the same inside Gymnasium's usual wrappers."""
+    """The environment without wrappers; `gymnasium.make("sonde/NAME-v0", ...)` puts it into Gymnasium's usual ones."""
     return TextEnv(env, **options)
 
 
 def register() -> None:
-    """Make `sonde/NAME-v0` known to Gymnasium for every environment that the registry has now; importing does it."""
+    """Register `sonde/NAME-v0` with Gymnasium for every environment of the registry; importing the module does it."""
     for name in names():
         if (known := f"sonde/{name}-v0") not in gymnasium.registry:
             gymnasium.register(known, entry_point=f"{__name__}:TextEnv", kwargs={"env": name})

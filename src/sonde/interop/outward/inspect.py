@@ -1,19 +1,19 @@
-"""Every environment as a task of Inspect AI (0.3.285): its models, its logs and viewer, our games and outcomes.
+"""Every environment as a task of Inspect AI (0.3.285): Inspect's models and logs, our environments and outcomes.
 
     inspect eval sonde/wordle --model openai/... -T preset=lmrl --epochs 4
     inspect_ai.eval(task_of("wordle", preset="lmrl"), model=..., epochs=4)
 
-A sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i, world seed
-`seed` and sample k - 1, as in `sonde eval`. Other seats are filled as `session.py` has it; they are not Inspect's
-models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards), `turns`, one for
-every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and with `gains`, where
-the environment has a filter, `gain`, the bits gained in all. Every sample of a task has the same names, since Inspect
-can make nothing of others: one that ended before its first turn gained 0 bits, as it earned a return of 0. Each has its
-mean and standard error, clustered by task. Every turn's reward and facts are in the sample's store under `sonde`; the
-hidden setup is in neither sample nor log.
+An Inspect sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i,
+world seed `seed` and sample k - 1, as in `sonde eval`. Other seats are filled as described in `session.py`; they are
+not Inspect's models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards),
+`turns`, one for every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and
+with `gains`, where the environment has a filter, `gain`, the bits gained in total. Inspect requires the same names for
+every sample of a task, so an episode that ended before its first turn has 0 bits and a return of 0. Each value gets its
+mean and standard error, clustered by task. Each turn's reward and facts are in the sample's store under `sonde`;
+neither sample nor log contains the hidden setup.
 
-An answer that the model's limit on tokens cut is known as such, and reasoning is left out of what is said, both as for
-`agents:llm`. Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
+As for `agents:llm`, an answer that the token limit cut is marked as such, and reasoning does not reach the environment.
+Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
 """
 
 # Types are checked without this extra too.
@@ -59,8 +59,8 @@ def task_of(
     policies: Mapping[str, AnyPolicy] = EMPTY,
     **config: Any,
 ) -> Task:
-    """An environment, under these constructor arguments where it is a name, as a task of Inspect: of the split all
-    tasks, or those of these numbers."""
+    """An environment (with these constructor arguments, where it is a name) as a task of Inspect: all tasks of the
+    split, or those of `indices`."""
     made = environment(env, config)
     tasks = made.tasks(split)
     rows = [
@@ -81,14 +81,14 @@ def task_of(
 
 @solver
 def play(seat: Callable[[], Session]) -> Solver:
-    """The game loop: what is told becomes a user's message, what the model says goes to the environment."""
+    """The game loop: the environment's text becomes a user message, the model's answer goes to the environment."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session, place = seat(), state.metadata
         heard = await session.areset(place["seed"], index=place["index"], sample=state.epoch - 1)
         state.messages = [ChatMessageUser(content=heard.text)]
         played: dict[str, Any] = {"turns": [], "outcome": None}
-        state.store.set(_STORE, played)  # filled turn by turn, for a limit of Inspect's may come at any time
+        state.store.set(_STORE, played)  # filled turn by turn: one of Inspect's limits may end the sample at any time
         while not heard.done:
             state = await generate(state)
             heard = await session.asay(_said(state.output))
@@ -115,7 +115,7 @@ def _row(heard: Heard) -> dict[str, Any]:
 
 @scorer(metrics={"*": [mean(), stderr(cluster="task")]})
 def outcome(gains: bool = False) -> Scorer:
-    """What became of the episode, as numbers, with `gains` the bits gained among them; see the module."""
+    """The outcome of the episode as numbers, with `gains` also the bits gained; see the module."""
 
     async def score(state: TaskState, target: Target) -> Score:
         found = state.store.get(_STORE) or {"turns": [], "outcome": None}

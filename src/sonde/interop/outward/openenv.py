@@ -1,15 +1,15 @@
 """Every environment as a server of OpenEnv (openenv-core 0.3), and the client to it.
 
-    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000          # or uvicorn, with `app("wordle", ...)`
+    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000      # or uvicorn with `app("wordle", ...)`
 
     with SondeClient(base_url="http://localhost:8000").sync() as env:
         result = env.reset(seed=7)
         result = env.step(Say(text="<Answer>toast</Answer>"))                 # .observation.text .reward .done
 
-Each connection is a session of its own; `sessions` of them may be open at once. `reset` takes `seed`, `index` and
-`sample` (`session.py`), and honours them; without a seed one is drawn, and the state says which. What OpenEnv calls
-metadata never arrives at a client (OpenEnv #616), so all there is stands in fields of `Told`: `turn`, `facts`, `gain`
-(bits, where asked for), `truncated` and at the end `outcome`. The hidden setup stays on the server.
+Each connection is a session of its own; up to `sessions` of them may be open at once. `reset` takes `seed`, `index` and
+`sample` (`session.py`) and honours them; without a seed one is drawn, and the state says which. OpenEnv's metadata
+never reaches a client (OpenEnv #616), so everything is in fields of `Told`: `turn`, `facts`, `gain` (bits, on request),
+`truncated` and at the end `outcome`. The hidden setup stays on the server.
 """
 
 # Types are checked without this extra too.
@@ -46,7 +46,7 @@ class Say(Action):
 
 
 class Told(Observation):
-    """What the agent is told, beside OpenEnv's own `reward` and `done`."""
+    """What the agent is told, in addition to OpenEnv's own `reward` and `done`."""
 
     text: str
     turn: int = 0
@@ -57,7 +57,7 @@ class Told(Observation):
 
 
 class Where(State):
-    """Which episode it is."""
+    """Which episode is being played."""
 
     env: str = ""
     seed: int | None = None
@@ -122,7 +122,7 @@ def _told(heard: Heard, turn: int) -> Told:
 
 
 class SondeClient(EnvClient[Say, Told, Where]):
-    """The client, with the types of this module. Asynchronous; `.sync()` waits."""
+    """The client, with the types of this module. Asynchronous; `.sync()` gives a blocking one."""
 
     def _step_payload(self, action: Say) -> dict[str, Any]:
         return action.model_dump()
@@ -145,7 +145,7 @@ def app(
     sessions: int = 1024,
     **config: Any,
 ) -> Any:
-    """The server, for uvicorn: an environment, under these constructor arguments where it is a name."""
+    """The server, for uvicorn: an environment, with these constructor arguments where it is a name."""
     made = environment(env, config)
     logging.getLogger("uvicorn.error").addFilter(_not_a_disconnection)
     return create_app(
@@ -158,27 +158,28 @@ def app(
 
 
 def _not_a_disconnection(record: logging.LogRecord) -> bool:
-    """Whether a line of the log is more than a client that has hung up, for which OpenEnv's server has a traceback."""
+    """False for the log record of a client that has disconnected, which OpenEnv's server logs with a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, WebSocketDisconnect)
 
 
 def main() -> None:
-    """The command; see the module."""
+    """Run the command; see the module."""
     import uvicorn
 
-    parser = argparse.ArgumentParser(prog="python -m sonde.interop.outward.openenv", description="Serve an environment.")
+    prog = "python -m sonde.interop.outward.openenv"
+    parser = argparse.ArgumentParser(prog=prog, description="Serve an environment over OpenEnv's protocol.")
     parser.add_argument("env")
     parser.add_argument("--preset")
     parser.add_argument("--split", default="train")
-    parser.add_argument("--gains", action="store_true")
-    parser.add_argument("--sessions", type=int, default=1024)
+    parser.add_argument("--gains", action="store_true", help="send the bits that each turn gained")
+    parser.add_argument("--sessions", type=int, default=1024, help="most connections at once (default 1024)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
-    given = parser.parse_args()
-    config = {} if given.preset is None else {"preset": given.preset}
-    served = app(given.env, split=given.split, gains=given.gains, sessions=given.sessions, **config)
-    uvicorn.run(served, host=given.host, port=given.port, log_level="warning")
+    args = parser.parse_args()
+    config = {} if args.preset is None else {"preset": args.preset}
+    server = app(args.env, split=args.split, gains=args.gains, sessions=args.sessions, **config)
+    uvicorn.run(server, host=args.host, port=args.port, log_level="warning")
 
 
 if __name__ == "__main__":

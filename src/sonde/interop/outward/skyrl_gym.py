@@ -1,15 +1,15 @@
-"""Every environment for SkyRL's trainers, as one of SkyRL-Gym (0.4): text in, text and a reward per turn out.
+"""Every environment in SkyRL-Gym (0.4), for SkyRL's trainers: text in, text and a reward per turn out.
 
-    import sonde.interop.outward.skyrl_gym                                      # registers sonde_NAME for every environment
+    import sonde.interop.outward.skyrl_gym                              # registers sonde_NAME for every environment
     env = skyrl_gym.make("sonde_wordle", env_config={}, extras={"seed": 3})
     prompt, _ = env.init([])
     out = env.step("<Answer>toast</Answer>")                            # observations, reward, done, metadata
 
-A row of SkyRL's data set names the environment and the episode: `rows` makes them. `extras` are the row's other
+A row of SkyRL's data set names the environment and the episode; `rows` makes such rows. `extras` are the row's other
 columns: `seed` and `index` (`session.py`), `split`, `sample`, and `config`, constructor arguments as JSON or a mapping.
-`sonde_other` is any environment that the column `env` names, those of other libraries too (`textarena:Wordle-v0`).
-SkyRL puts the reward of a step on the tokens of that step. `metadata` has `facts`, and at the end `outcome` and
-`truncated`; `get_metrics` says how the episode went, which SkyRL averages over a batch.
+`sonde_other` stands for any environment that the column `env` names, those of other libraries too
+(`textarena:Wordle-v0`). SkyRL places the reward of a step on the tokens of that step. `metadata` has `facts`, and at
+the end `outcome` and `truncated`; SkyRL averages `get_metrics` over a batch.
 """
 
 # Types are checked without this extra too.
@@ -38,13 +38,13 @@ OTHER = "sonde_other"
 
 
 class TextEnv(BaseTextEnv):
-    """See the module. `env_config` is SkyRL's own, and may be anything; `env` is given by the registration."""
+    """See the module. `env_config` is SkyRL's own and is ignored; `env` comes from the registration."""
 
     def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None, *, env: str = "") -> None:
         super().__init__()
         given = dict(extras or {})
         if "seed" not in given:
-            raise invalid("extras", sorted(given), "columns with a seed, such as those of sonde.interop.outward.skyrl_gym.rows")
+            raise invalid("extras", sorted(given), f"columns with a seed, such as those of {__name__}.rows")
         if not (env or given.get("env")):
             raise invalid("extras: env", given.get("env"), f"an environment, which {OTHER} does not name itself")
         config = given.get("config") or {}
@@ -56,7 +56,7 @@ class TextEnv(BaseTextEnv):
         self._heard: list[Heard] = []
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
-        """The prompt is what the agent is told first; a system message that the row has stays in front."""
+        """Begin the episode. The prompt is the agent's first message, after a system message if the row has one."""
         self._heard = [self.session.reset(self._seed, **self._place)]
         system = [message for message in prompt if message["role"] == "system"]
         return [*system, {"role": "user", "content": self._heard[0].text}], {}
@@ -89,7 +89,7 @@ class TextEnv(BaseTextEnv):
 def rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """n rows of a data set for SkyRL, of the worlds from `seed` on; nothing in them is hidden from the model."""
+    """n rows of a data set for SkyRL, for world seeds from `seed` on; nothing in them is hidden from the model."""
     made = environment(env, config)
     session = Session(made, split=split)
     arguments = {key: value for key, value in made.config.items() if key != "name"}
@@ -101,7 +101,7 @@ def rows(
 
 
 def register() -> None:
-    """Make `sonde_NAME` known to SkyRL-Gym; importing does it."""
+    """Register `sonde_NAME` with SkyRL-Gym for every environment; importing the module does it."""
     for id_, env in ((OTHER, ""), *((f"sonde_{name}", name) for name in names())):
         if id_ not in skyrl_gym.registry:
             skyrl_gym.register(id=id_, entry_point=f"{__name__}:TextEnv", kwargs={"env": env})

@@ -1,20 +1,21 @@
-"""TRL's GRPOTrainer learns in any environment (TRL 1.16), its episodes played by our engine or on a server.
+"""TRL's GRPOTrainer on any environment (TRL 1.16), with episodes sampled by our engine or on an inference server.
 
     play = Play([Game(env, env.tasks("train"), "maze")], OnlineSettings(k=8))
     trainer = CreditedGRPO(model, args=GRPOConfig(num_generations=8, ...), train_dataset=play.dataset(64),
                            processing_class=tokenizer, rollout_func=play, reward_funcs=play.reward)
 
-**`Play` is a `rollout_func`.** Episodes are played by our engine with the trainer's own weights: every token that was
-sampled, its log-probability, and a mask of what the agent said. A prompt is a task's name (`"maze 12"`); its group
-meets one world, derived from seed, step and place, and new worlds come with new steps. Rewards and their mixes are
-those of `train.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
-every turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's in everything else.
+**`Play` is a `rollout_func`.** Our engine plays the episodes with the trainer's own weights and returns every sampled
+token, its log-probability, and a mask of the agent's tokens. A prompt is a task's name (`"maze 12"`); its group shares
+one world, derived from seed, step and place, and every step has new worlds. Rewards and their mixes are those of
+`train.groups` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives each turn
+its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's trainer in everything else.
 
 **With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
-trainer's weights, or the adapter where there is one (`train.player`); what it sampled comes back token for token.
+trainer's weights, or the adapter where there is one (`train.player`); the sampled tokens come back as they are.
 
-Rewarders that ask a model ask the trainer's, as it is now. The other way to train, in which TRL generates and the game
-is a tool, is `trl_tool.py`. TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 keeps it from saying so.
+Rewarders that need a model ask the trainer's current one. TRL calls `rollout_func` experimental;
+TRL_EXPERIMENTAL_SILENCE=1 turns that warning off. TRL's other way, in which it generates itself and the environment is
+a set of tools (`environment_factory`), has no end of an episode (trl#5389) and no reward per turn, so it is not used.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ _ADVANTAGES = "sonde_advantages"
 
 
 class Play:
-    """See the module. `online` as in `train.online`, less what needs a critic, weights of another time, a curriculum or
-    a folder; `k` is TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes of the latest
-    call."""
+    """See the module. `online` as in `train.online`, without the settings that need a critic, earlier weights, a
+    curriculum or a folder; `k` is TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes
+    of the latest call."""
 
     def __init__(
         self,
@@ -75,17 +76,17 @@ class Play:
                 rewarder.check(game.env)
 
     def dataset(self, n: int) -> Any:
-        """n prompts, the games and their tasks taking turns."""
+        """n prompts, alternating over the games and then over their tasks."""
         games = list(self.games.values())
         places = (divmod(i, len(games)) for i in range(n))
         return to_dataset({"prompt": f"{games[g].name} {i % len(games[g].tasks)}"} for i, g in places)
 
     def reward(self, *, earned: Sequence[float | None], **_: Any) -> list[float | None]:
-        """What each episode earned by the mix of rewards; None (left out) where the outside world failed it."""
+        """The mixed reward of each episode; None (left out by TRL) where a failure of the outside world ended it."""
         return list(earned)
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """What TRL asks of a `rollout_func`; prompts come repeated, group by group."""
+        """TRL's `rollout_func`: play the prompts, which come repeated, group by group."""
         chosen, k = self._chosen(prompts, trainer)
         player, here = self._players = self._players or self._seats(trainer)
         version, model = f"{VERSION}{trainer.state.global_step}", trainer.model
@@ -129,7 +130,7 @@ class Play:
         return Chosen(game, game.tasks[int(index)], seed, name)
 
     def _seats(self, trainer: Any) -> tuple[Player, Here]:
-        """Who plays, and the trainer's own model, which rewarders ask."""
+        """The rollout backend, and the trainer's own model, which rewarders ask."""
         if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise UserError("play: FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")
         model, tokenizer = trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class
@@ -147,7 +148,7 @@ class Play:
 
 
 ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")
-"""Settings of `train.online` that mean nothing here: TRL chooses what is played, and when it is learned from."""
+"""Settings of `train.online` without a meaning here: TRL chooses what is played and when it is trained on."""
 
 
 def _check(online: OnlineSettings) -> None:
@@ -163,7 +164,7 @@ def _check(online: OnlineSettings) -> None:
 
 
 def _asking(here: Here, version: str) -> Any:
-    """The trainer's model in the agent's seat for a rewarder that asks it; nobody where none is asked."""
+    """The trainer's model as an agent, for rewarders that ask one; None for those that do not."""
 
     @contextmanager
     def under(weights: Weights | None) -> Iterator[LLM | None]:
@@ -177,8 +178,8 @@ def _asking(here: Here, version: str) -> Any:
 def _columns(
     t: Trajectory, sample: Sample | None, end: list[int], online: OnlineSettings, brought: Brought
 ) -> dict[str, Any]:
-    """An episode as TRL has it: the prompt is what came before the first token that the agent chose. One that cannot be
-    learned from (the world failed it, or it is too long) is an empty completion without a reward."""
+    """An episode in TRL's columns: the prompt is everything before the agent's first token. An episode that cannot be
+    trained on (the outside world failed, or it is too long) becomes an empty completion without a reward."""
     if sample is None:
         nothing = {"prompt_ids": end, "completion_ids": end, "logprobs": [0.0], "env_mask": [0], _ADVANTAGES: [0.0]}
         return {**nothing, "earned": None, "turn_rewards": [], "outcome": "error"}
@@ -208,12 +209,12 @@ def _only(sample: Sample, online: OnlineSettings) -> Row:
 
 
 class CreditedGRPO(trl.GRPOTrainer):  # pyright: ignore[reportPrivateImportUsage]
-    """TRL's trainer with an advantage for every token: that of its turn, as `train.credit` gives it. For `Play`."""
+    """TRL's trainer with an advantage per token: that of the token's turn, from `train.credit`. For use with `Play`."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         out = super()._generate_and_score_completions(inputs)
         if _ADVANTAGES not in inputs[0]:
-            raise UserError("CreditedGRPO: rollout_func: got another one, allowed: a sonde.interop.outward.trl.Play")
+            raise UserError(f"CreditedGRPO: rollout_func: got another one, allowed: a {__name__}.Play")
         advantages_BT = torch.zeros(out["completion_ids"].shape, device=out["completion_ids"].device)
         for values_T, row in zip(advantages_BT, inputs, strict=True):
             values_T[: len(row[_ADVANTAGES])] = torch.tensor(row[_ADVANTAGES])

@@ -1,20 +1,20 @@
-"""Every environment as a taskset and an env of verifiers (0.4, the v1 API), and by it in whatever consumes that.
+"""Every environment as a taskset and an env of verifiers (0.4, the v1 API), and so in whatever consumes those.
 
     vf-eval sonde-verifiers -m MODEL -n 20 -r 4 --no-push --env.taskset.env wordle
 
-The taskset says which tasks: `env`, its constructor's `arguments`, `split`, and the world `seed` of them all; a rollout
-of task i is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the
-seat `agent` is the model, what is told is the next user turn. The other seats are sonde's own policies, or agents of
-verifiers where `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has a conversation and a trace of
-its own, and is not trainable.
+The taskset selects the tasks: `env`, its constructor's `arguments`, `split`, and one world `seed`; a rollout of task i
+is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the seat `agent`
+is the model, and the environment's text is the next user turn. The other seats are sonde's own policies, or agents of
+verifiers where `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has its own conversation and
+trace and is not trainable.
 
-On the trace: the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of outcome,
-and in `info` the rewards of every turn (`turn_rewards`, the key that prime-rl's credit per turn reads), their facts,
-the outcome, and what was told at the end, when nobody was asked again (`ending`). Neither row nor trace holds the
-hidden setup; the traces of users and judges do, who are told it. `sonde_verifiers` is the package that verifiers loads
-by name; it exports these classes.
+The trace gets the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of
+outcome, and in `info` the rewards of the turns (`turn_rewards`, the key that prime-rl's credit per turn reads), their
+facts, the outcome, and the text after the last turn (`ending`). Neither row nor trace holds the hidden setup; the
+traces of users and judges do, since these are told it. verifiers loads the package `sonde_verifiers` by name, which
+exports these classes.
 
-Departure: an agent's runtime is a process of its own by default, for the usual default of verifiers is a cloud.
+Departure: an agent's runtime is a local process by default, where verifiers' default is a cloud.
 """
 
 # Types are checked without this extra too.
@@ -41,7 +41,7 @@ except ModuleNotFoundError as e:
 
 
 class Row(vf.TaskData):
-    """What of a task may be known: its number and the seed of the world."""
+    """The public part of a task: its number and the world seed."""
 
     index: int
     seed: int
@@ -82,8 +82,8 @@ OTHERS = ("user", "judge", "opponent")
 
 
 class SondeEnvConfig(vf.EnvConfig):
-    """A seat each. `seats` names those beside `agent` that agents of verifiers play; what the others are set to does
-    not matter. Users and judges draw as PAPRIKA has them (appendix E): temperature 0, at most 1,024 tokens."""
+    """An agent per seat. `seats` names the seats beside `agent` that agents of verifiers play; the settings of the
+    others are ignored. Users and judges sample as in PAPRIKA (appendix E): temperature 0, at most 1,024 tokens."""
 
     agent: vf.AgentConfig = _agent()
     user: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
@@ -135,7 +135,7 @@ class _Ended(WorldError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Seat(Policy):
-    """A seat beside `agent` with somebody else behind it."""
+    """A seat other than `agent`, played by an agent of verifiers."""
 
     kind: ClassVar[str] = "users"
 
@@ -146,7 +146,7 @@ class _Seat(Policy):
 
 
 def _asked(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
-    """An agent of verifiers. Its conversation begins when its turn first comes: a judge never called has none."""
+    """Ask an agent of verifiers. Its conversation begins with its first turn: a judge that is never called has none."""
     begun: list[Any] = []
 
     async def asked(text: str) -> str:
@@ -166,7 +166,8 @@ async def _unasked(text: str) -> str:
 
 
 def _record(trace: Any, turns: list[Heard]) -> None:
-    """What came of the episode. One that the model's side ended too early is an `error` without a reward."""
+    """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a
+    reward."""
     end = turns[-1].outcome if turns else None
     kind = "error" if end is None else end["kind"]
     rewards = [heard.reward for heard in turns]

@@ -1,4 +1,4 @@
-"""Every environment as an agent loop of verl (0.9): its engine generates, its trainers learn.
+"""Every environment as an agent loop of verl (0.9), whose engine generates and whose trainers learn.
 
     # agent_loop.yaml, named by actor_rollout_ref.rollout.agent.agent_loop_config_path
     - name: sonde
@@ -7,15 +7,14 @@
     pandas.DataFrame(rows("wordle", 1000)).to_parquet("train.parquet")       # data.train_files
 
 A row of the data set names the environment and the episode in `extra_info` (`env`, constructor arguments as JSON in
-`config`, `seed`, `index`, `split`); the k samples of a row meet one world. The tokens are those that were sampled, the
-mask says which the model sampled, and verl's own token builder joins the turns. The return (the sum of rewards) is the
-reward of the episode; `extra_fields` have the reward of every turn (`turn_scores`) with the number of response tokens
-up to its end (`turn_ends`), for advantages per turn, and the outcome.
+`config`, `seed`, `index`, `split`); the k samples of a row share one world. Tokens are kept as sampled, the mask marks
+those of the model, and verl's own token builder joins the turns. The return (the sum of rewards) is the reward of the
+episode; `extra_fields` have the reward of each turn (`turn_scores`) with the number of response tokens up to its end
+(`turn_ends`), for advantages per turn, and the outcome.
 
-Where the response has no room left, the episode stops there with what it has earned, its outcome a `timeout` that the
-`context` has `truncated`, as in sonde's own training. Other seats are sonde's own policies. verl needs a GPU and older
-transformers than ours: here this file is tested against the source of verl's wheel and with a double of its base class,
-and has not trained.
+An episode that fills the response ends there with what it has earned: a `timeout`, `truncated` by the `context`, as in
+sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with a
+scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
 """
 
 # Types are checked without this extra too.
@@ -42,7 +41,7 @@ except ModuleNotFoundError as e:
 
 AGENT_NAME = "sonde"
 _TAIL = 16
-"""Tokens at the end of a prompt in which a thought may be opened."""
+"""Tokens at the end of a prompt that are searched for the opening mark of a thought."""
 
 
 @register(AGENT_NAME)
@@ -78,7 +77,7 @@ class SondeAgentLoop(AgentLoopBase):
     async def _generated(
         self, spoken: _Spoken, request: str, sampling: Mapping[str, Any], session: Session, room: int
     ) -> str:
-        """The model's turn, taken into the tokens."""
+        """Generate the model's turn and append its tokens; the decoded text."""
         most = max(1, min(session.env.spec.max_new_tokens, room - len(spoken.mask)))
         found = await self.server_manager.generate(
             request_id=request, prompt_ids=spoken.ids, sampling_params={**sampling, "max_tokens": most}
@@ -92,7 +91,7 @@ class SondeAgentLoop(AgentLoopBase):
 
 
 class _Spoken:
-    """The tokens of an episode: prompt and response, which of the response the model sampled, and what they earned."""
+    """The tokens of an episode: prompt and response, the mask of the model's own, and the rewards of its turns."""
 
     def __init__(self, prompt: list[int]) -> None:
         self.ids, self.mask = list(prompt), list[int]()
@@ -134,10 +133,10 @@ def _name(place: Mapping[str, Any]) -> str:
 def rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """n rows of a data set for verl, of the worlds from `seed` on; nothing in them is hidden from the model."""
+    """n rows of a data set for verl, for world seeds from `seed` on; nothing in them is hidden from the model."""
     for place in places(env, n, seed=seed, split=split, **config):
         yield {
-            "prompt": [{"role": "user", "content": _name(place)}],  # the loop tells the real one
+            "prompt": [{"role": "user", "content": _name(place)}],  # a placeholder: the loop sends the real one
             "agent_name": AGENT_NAME,
             "data_source": f"sonde/{place['env']}",
             "extra_info": {"index": None, **place},
