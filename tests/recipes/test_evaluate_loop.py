@@ -17,8 +17,9 @@ from .loading import count_lines, load
 recipe = load("evaluate_loop")
 
 
-def test_its_numbers_are_those_of_the_library() -> None:
-    env, agent = sonde.make("mastermind", preset="paprika"), sonde.make("agents:epsilon_greedy")
+@pytest.mark.parametrize("name", ["random", "entropy"])
+def test_its_numbers_are_those_of_the_library(name: str) -> None:
+    env, agent = sonde.make("mastermind", preset="paprika"), sonde.make(f"agents:{name}")
     tasks = env.tasks("test")[:6]
     rows = asyncio.run(recipe.play_all(env, agent, tasks, k=2, concurrency=5))
     played = collect(env, {sonde.AGENT: agent}, tasks, Plan(k=2, seed=0))

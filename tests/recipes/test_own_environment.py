@@ -21,7 +21,7 @@ def test_it_keeps_the_contract_of_environments() -> None:
 
 
 def test_the_posterior_by_hand() -> None:
-    """After "higher" than 16: that number itself is out (it would have won), those above it weigh .9, those below .1."""
+    """After "higher" than 16: 16 itself is out (it would have won), numbers above it weigh .9, those below .1."""
     env = recipe.NoisySearch()
     ep = sonde.Episode.begin(env, env.task(23), seed=0).step("<Answer>16</Answer>")
     above, below = (0.9, 0.1) if ep.turns[0].info["result"] == "higher" else (0.1, 0.9)
