@@ -30,7 +30,7 @@ def test_its_numbers_are_those_of_the_library(name: str) -> None:
     found = evaluate(played)
     bits = np.array([[sum(result.bits) / result.turns for result in row] for row in rows])
     mean, low, high = recipe.estimate(bits)
-    ours = found.metrics["bits"]
+    ours = found.metrics["bits_per_turn"]
     assert ours is not None and mean == pytest.approx(ours.mean, abs=0.02)
     assert low <= mean <= high and (low, high) == pytest.approx((ours.low, ours.high), abs=0.1)
     assert count_lines("evaluate_loop") <= 120
