@@ -1,11 +1,11 @@
-"""What an adapter adds to a turn, beside what the host costs by itself: CPU microseconds per turn.
+"""What an adapter adds to a turn, next to what the host itself costs: CPU microseconds per turn.
 
     python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
-`core` is `Episode.step` alone, on replies that are the same everywhere; `session` what all adapters share; then each
-host that is installed, through its own API, and its `_host`: the same loop on an environment of that host which does
-nothing. verl and NeMo Gym cannot run here: what is timed is our side, on the doubles of the tests. verifiers starts a
-process for every turn; time of processes that have ended counts. `interop_in.py` has the environments of others.
+`core` is `Episode.step` alone, with the same replies everywhere; `session` is what all adapters share; then each
+installed host, through its own API, and its `_host`: the same loop on an environment of that host which does nothing.
+verl is timed with its own agent loop and a scripted engine (the folder of its packages in SONDE_TEST_WHEELS). verifiers
+starts a process for every turn; the time of finished processes counts. `interop_in.py` has the other direction.
 """
 
 from __future__ import annotations
@@ -107,17 +107,6 @@ def skyrl_gym_host() -> Iterator[int]:
         env = Nothing()
         env.init([])
         while not env.step(REPLY)["done"]:
-            yield 1
-
-
-def trl() -> Iterator[int]:
-    from sonde.interop.trl_tool import environment
-
-    seat = environment(ENV, max_completion_length=512)()
-    for seed in SEEDS:
-        seat.reset(seed=seed, index=seed % 100)
-        for _ in range(20):
-            seat.say(REPLY)
             yield 1
 
 
@@ -273,28 +262,16 @@ def _verifiers(env: Any) -> Iterator[int]:
 
 
 def verl() -> Iterator[int]:
-    from tests.interop import doubles
+    """Its own agent loop, token builder included, with a scripted engine and one token per byte."""
+    from tests.interop import verl_host
+
+    adapter = verl_host.require()
 
     async def reply(text: str) -> str:
         return REPLY
 
-    adapter = doubles.verl()
-    for row in adapter.rows(ENV, 10**9):
-        asyncio.run(adapter.SondeAgentLoop(reply).run({}, extra_info=row["extra_info"]))
-        yield 20
-
-
-def nemo_gym() -> Iterator[int]:
-    from tests.interop import doubles
-
-    adapter = doubles.nemo_gym()
-
     async def play(row: Any) -> None:
-        server, over = adapter.SondeServer(), False
-        await server.reset(row, "session")
-        while not over:
-            _, _, terminated, truncated, _ = await server.step(REPLY, row, "session")
-            over = terminated or truncated
+        await verl_host.make_loop(reply).run({}, extra_info=row["extra_info"])
 
     for row in adapter.rows(ENV, 10**9):
         asyncio.run(play(row))
@@ -303,9 +280,9 @@ def nemo_gym() -> Iterator[int]:
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
     "core": core, "session": session, "gymnasium_host": gymnasium_host, "gymnasium": gymnasium,
-    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "trl": trl, "openenv_host": openenv_host,
+    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "openenv_host": openenv_host,
     "openenv": openenv, "inspect_host": inspect_host, "inspect": inspect, "verifiers_host": verifiers_host,
-    "verifiers": verifiers, "verl": verl, "nemo_gym": nemo_gym,
+    "verifiers": verifiers, "verl": verl,
 }  # fmt: skip
 FEW = {"verifiers_host": 40, "verifiers": 40}
 """Turns of those that take a second each."""

@@ -72,7 +72,7 @@ def _find(name: str) -> type[Configured]:
     source, _, theirs = name.partition(":")
     if source in SOURCES:
         adapter: Any = _class_of_file(f"sonde.interop.inward.{source}")
-        return _checked(adapter.of(theirs), name)
+        return _checked(adapter.for_game(theirs), name)
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")

@@ -10,8 +10,8 @@ seed and of what is said to it. Where it is not (the order of a Python set of wo
 `Episode.replay` detects the difference and reports it.
 
 Hosts that draw from the global generators of Python and numpy get a stream per object: around every call
-(`HostObject.isolate`) the generators are exchanged and put back, so that episodes disturb neither each other nor the
-rest of the process.
+(`HostObject.isolate_generators`) the generators are exchanged and put back, so that episodes disturb neither each other
+nor the rest of the process.
 
 Task i of `train` is the host's seed i, task i of `test` its seed 1,000,000 + i; the world seed changes nothing else.
 There is no filter, so gains are n/a. A call in which the host itself fails ends the episode with the kind `error`.
@@ -80,14 +80,14 @@ class HostObject:
 
     def __init__(self) -> None:
         self.host: Any = None
-        self.seed(0)
+        self.seed_generators(0)
 
-    def seed(self, seed: int) -> None:
+    def seed_generators(self, seed: int) -> None:
         numpy_state = np.random.RandomState(seed % 2**32)
         self._generators = (random.Random(seed).getstate(), numpy_state._bit_generator)
 
     @contextmanager
-    def isolate(self) -> Iterator[None]:
+    def isolate_generators(self) -> Iterator[None]:
         """Within this context the global generators are the object's own."""
         before = _exchange_generators(self._generators)
         try:
@@ -104,7 +104,7 @@ def _exchange_generators(states: tuple[Any, Any]) -> tuple[Any, Any]:
     return before
 
 
-class Pool:
+class HostPool:
     """The host objects: those in the middle of an episode, by their place, and those that are free."""
 
     def __init__(self, end: Callable[[Any], None]) -> None:
@@ -113,7 +113,7 @@ class Pool:
         self._end = end
         self._waiting: OrderedDict[tuple[int, tuple[str, ...]], list[HostObject]] = OrderedDict()
 
-    def take(self, place: Place) -> HostObject | None:
+    def take_object(self, place: Place) -> HostObject | None:
         """Remove and return an object that is at this place, if there is one."""
         key = (place.seed, place.said)
         objects = self._waiting.get(key)
@@ -123,12 +123,12 @@ class Pool:
             del self._waiting[key]
         return objects.pop()
 
-    def put(self, place: Place, host_object: HostObject) -> None:
+    def put_object(self, place: Place, host_object: HostObject) -> None:
         self._waiting.setdefault((place.seed, place.said), []).append(host_object)
         if len(self._waiting) > MAX_WAITING:
             self.free += self._waiting.popitem(last=False)[1]
 
-    def drop(self, host_object: HostObject) -> None:
+    def drop_object(self, host_object: HostObject) -> None:
         """Release an object that has failed."""
         self._end(host_object.host)
 
@@ -139,7 +139,7 @@ class Pool:
 @dataclass(frozen=True, kw_only=True)
 class ThirdPartyEnv(Env[Place]):
     """Base class of the adapters. `options` go to the host's constructor; `max_turns` ends an episode that the host
-    does not end; `reward_range` bounds the host's reward of a turn. `of` makes a class of it per game."""
+    does not end; `reward_range` bounds the host's reward of a turn. `for_game` makes a class of it per game."""
 
     source: ClassVar[str]
     package: ClassVar[str]
@@ -162,7 +162,7 @@ class ThirdPartyEnv(Env[Place]):
         return build, (self.config,)
 
     @classmethod
-    def of(cls, game: str) -> type[ThirdPartyEnv]:
+    def for_game(cls, game: str) -> type[ThirdPartyEnv]:
         """The class of a game, named as its library names it."""
         cls.check_game(game)
         made: type[ThirdPartyEnv] = type(cls.__name__, (cls,), {"game": game, "__module__": cls.__module__})
@@ -230,12 +230,12 @@ class ThirdPartyEnv(Env[Place]):
     def reset(self, task: Task, rng: Rng) -> Place:
         seed = task.hidden["seed"]
         with self._pool.lock:
-            host_object, reply = self._begin(seed)
-            opening = {seat: _clip(text) for seat, text in reply.told.items() if text}
+            host_object, reply = self._begin_object(seed)
+            opening = {seat: _clip_text(text) for seat, text in reply.told.items() if text}
             if reply.to_act is not None:
                 opening.setdefault(reply.to_act, NO_TEXT)
             place = Place(seed, tuple(sorted(opening.items())), to_act=reply.to_act)
-            self._pool.put(place, host_object)
+            self._pool.put_object(place, host_object)
         return place
 
     def to_act(self, state: Place) -> str | None:
@@ -254,29 +254,29 @@ class ThirdPartyEnv(Env[Place]):
         assert state.to_act is not None
         with self._pool.lock:
             try:
-                host_object = self._pool.take(state) or self._repeat(state)
+                host_object = self._pool.take_object(state) or self._repeat_texts(state)
             except Exception as e:
-                return self._fail(state, e)
+                return self._end_with_error(state, e)
             try:
-                reply = self._tell(host_object, state.to_act, text)
+                reply = self._tell_object(host_object, state.to_act, text)
                 self._check_rewards(reply)
             except UserError:
                 raise
             except Exception as e:  # the host's own, whatever it is
-                self._pool.drop(host_object)
-                return self._fail(state, e)
-            place, outcome = self._advance(state, text, reply)
+                self._pool.drop_object(host_object)
+                return self._end_with_error(state, e)
+            place, outcome = self._advance_place(state, text, reply)
             if outcome is None:
-                self._pool.put(place, host_object)
+                self._pool.put_object(place, host_object)
             else:
                 self._pool.free.append(host_object)
-        told = {seat: _clip(words) for seat, words in reply.told.items() if words}
+        told = {seat: _clip_text(words) for seat, words in reply.told.items() if words}
         if outcome is None and reply.to_act is not None and not told.get(reply.to_act):
             told[reply.to_act] = NO_TEXT
         rewards = {seat: float(reward) for seat, reward in reply.rewards.items() if reward}
         return Step(place, Frozen(told), Frozen(rewards), frozen(reply.info), outcome)
 
-    def _advance(self, state: Place, text: str, reply: HostReply) -> tuple[Place, Outcome | None]:
+    def _advance_place(self, state: Place, text: str, reply: HostReply) -> tuple[Place, Outcome | None]:
         """The place after this reply, and the outcome of the episode if that is its end."""
         turns, outcome = state.turns + (state.to_act == AGENT), reply.outcome
         if outcome is None and turns >= self.max_turns and reply.to_act in (AGENT, None):
@@ -287,33 +287,33 @@ class ThirdPartyEnv(Env[Place]):
     # --- talking to the host -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _pool(self) -> Pool:
-        return Pool(self.end_host)
+    def _pool(self) -> HostPool:
+        return HostPool(self.end_host)
 
-    def _begin(self, seed: int) -> tuple[HostObject, HostReply]:
+    def _begin_object(self, seed: int) -> tuple[HostObject, HostReply]:
         host_object = self._pool.free.pop() if self._pool.free else HostObject()
         try:
-            with host_object.isolate():
+            with host_object.isolate_generators():
                 host_object.host = self.make_host() if host_object.host is None else host_object.host
-            host_object.seed(seed)
-            with host_object.isolate():
+            host_object.seed_generators(seed)
+            with host_object.isolate_generators():
                 return host_object, self.begin_host(host_object.host, seed)
         except UserError:
             raise
         except Exception as e:
-            raise UserError(f"{self.name}: the host cannot begin seed {seed}: {_describe(e)}") from e
+            raise UserError(f"{self.name}: the host cannot begin seed {seed}: {_describe_error(e)}") from e
 
-    def _repeat(self, place: Place) -> HostObject:
+    def _repeat_texts(self, place: Place) -> HostObject:
         """An object at this place, brought there by saying everything once more."""
-        host_object, reply = self._begin(place.seed)
+        host_object, reply = self._begin_object(place.seed)
         for text in place.said:
             assert reply.to_act is not None, "the host has ended where it went on before"
-            reply = self._tell(host_object, reply.to_act, text)
+            reply = self._tell_object(host_object, reply.to_act, text)
         return host_object
 
-    def _tell(self, host_object: HostObject, seat: str, text: str) -> HostReply:
-        with host_object.isolate():
-            return self.tell_host(host_object.host, seat, _clip(text))
+    def _tell_object(self, host_object: HostObject, seat: str, text: str) -> HostReply:
+        with host_object.isolate_generators():
+            return self.tell_host(host_object.host, seat, _clip_text(text))
 
     def _check_rewards(self, reply: HostReply) -> None:
         low, high = self.reward_range
@@ -321,9 +321,9 @@ class ThirdPartyEnv(Env[Place]):
             if not low <= reward <= high:
                 raise invalid(f"{self.name}: reward of {seat}", reward, f"{low} to {high}; give a wider reward_range")
 
-    def _fail(self, state: Place, error: Exception) -> Step:
+    def _end_with_error(self, state: Place, error: Exception) -> Step:
         place = Place(state.seed, state.opening, state.said, None, state.turns)
-        return Step(place, info=Frozen(error=f"{self.package}: {_describe(error)}"), outcome=Outcome("error"))
+        return Step(place, info=Frozen(error=f"{self.package}: {_describe_error(error)}"), outcome=Outcome("error"))
 
 
 def make_outcome(reward: float, *, cut: bool = False, unreadable: bool = False, won: bool | None = None) -> Outcome:
@@ -337,10 +337,10 @@ def make_outcome(reward: float, *, cut: bool = False, unreadable: bool = False, 
     return Outcome("timeout", score, truncated="turns") if cut else Outcome("loss", score)
 
 
-def _describe(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:400]
 
 
-def _clip(text: str) -> str:
+def _clip_text(text: str) -> str:
     half = MAX_CHARS // 2
     return text if len(text) <= MAX_CHARS else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -291,7 +291,7 @@ class Failing(third_party.ThirdPartyEnv):
 
 
 def test_a_host_that_fails_is_an_error_on_the_record() -> None:
-    env = Failing.of("game")()
+    env = Failing.for_game("game")()
     ep = Episode.begin(env, env.tasks("train")[0]).step("fine")
     assert len(ep.turns[0].told) < third_party.MAX_CHARS + 100
     ep = ep.step("crash")

@@ -92,7 +92,7 @@ class Gymnasium(ThirdPartyEnv):
     @property
     def _action_space(self) -> Any:
         if not self._pool.free:
-            host_object, _ = self._begin(0)
+            host_object, _ = self._begin_object(0)
             self._pool.free.append(host_object)
         return self._pool.free[-1].host.action_space
 

@@ -59,11 +59,11 @@ class OpenEnv(ThirdPartyEnv):
         return GenericEnvClient(base_url=self.game, message_timeout_s=PATIENCE)
 
     def begin_host(self, host: Any, seed: int) -> HostReply:
-        result = _wait(host.reset(seed=seed))
+        result = _wait_for(host.reset(seed=seed))
         return HostReply({AGENT: self._select_text(result.observation)})
 
     def tell_host(self, host: Any, seat: str, text: str) -> HostReply:
-        result = _wait(host.step({**self.options, self.says: text}))
+        result = _wait_for(host.step({**self.options, self.says: text}))
         observation, reward = result.observation, float(result.reward or 0.0)
         told, rewards = {AGENT: self._select_text(observation)}, {AGENT: reward}
         if not result.done:
@@ -74,7 +74,7 @@ class OpenEnv(ThirdPartyEnv):
         return HostReply(told, None, rewards, make_outcome(reward, cut=bool(observation.get("truncated"))))
 
     def end_host(self, host: Any) -> None:
-        _wait(host.disconnect())
+        _wait_for(host.disconnect())
 
     def _select_text(self, observation: dict[str, Any]) -> str:
         if not self.tells:
@@ -85,12 +85,12 @@ class OpenEnv(ThirdPartyEnv):
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _event_loop() -> asyncio.AbstractEventLoop:
     """The event loop of all connections, in a thread of its own."""
     loop = asyncio.new_event_loop()
     Thread(target=loop.run_forever, daemon=True, name="openenv").start()
     return loop
 
 
-def _wait(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result(PATIENCE + 10.0)
+def _wait_for(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run_coroutine_threadsafe(work, _event_loop()).result(PATIENCE + 10.0)

@@ -72,7 +72,7 @@ class TextArena(ThirdPartyEnv):
         return self._read_end(host) if done else self._read_next(host)
 
     def _read_next(self, host: Any) -> HostReply:
-        player, messages = _unwrap(host).get_observation()
+        player, messages = _unwrap_host(host).get_observation()
         return HostReply({_seat_of(player): _join_messages(host, player, messages)}, _seat_of(player))
 
     def _read_end(self, host: Any) -> HostReply:
@@ -90,7 +90,7 @@ def _seat_of(player: int) -> str:
     return f"player_{player}" if player else AGENT
 
 
-def _unwrap(host: Any) -> Any:
+def _unwrap_host(host: Any) -> Any:
     while isinstance(host, Wrapper):
         host = host.env
     return host
