@@ -5,7 +5,7 @@
 #   make ci        what .ci/run checks                       make docs      the pages, into site/
 #   make lint      also: types, layers
 #   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
-#   make test-hosts  the adapters whose hosts want other versions than constraints.txt, in an environment of their own
+#   make test-hosts  the adapters whose hosts need other versions than constraints.txt, in environments of their own
 #   make test-engines  the backends of servers with real ones: vLLM on the processor, llama.cpp
 #   make clean     removes .venv and everything built; run folders stay
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
@@ -30,13 +30,16 @@ CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_
 # of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
 HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(patsubst %,tests/interop/test_%.py,openenv verifiers inward)
+HOST_TESTS := $(addprefix tests/interop/,inward outward/test_openenv.py outward/test_verifiers.py)
+
+# verl pins older versions, and its agent loop runs with ours: a folder of packages without their dependencies.
+VERL := .venv-verl
 
 # vLLM wants a torch of its own, and is a server: the tests run in $(VENV), and start what is here.
 ENGINES := .venv-engines
 ENGINES_PYTHON ?= $(BIN)/python
 
-.PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts engines ci lint types layers docs install dev clean
+.PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts verl engines ci lint types layers docs install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -55,8 +58,9 @@ test-all: dev
 test-core: $(CORE)/installed
 	$(CORE)/bin/python -m pytest -m "not slow and not thorough" -n $(JOBS) --dist worksteal $(CORE_TESTS)
 
-test-hosts: hosts
+test-hosts: hosts verl
 	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(HOST_TESTS)
+	SONDE_TEST_WHEELS=$(abspath $(VERL)) $(BIN)/python -m pytest -m "not slow" tests/interop/outward/test_verl.py
 
 # Each file starts servers of its own.
 test-engines: dev engines
@@ -81,10 +85,11 @@ docs: dev
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev
 hosts: $(HOSTS)/installed
+verl: $(VERL)/installed
 engines: $(ENGINES)/installed
 
 clean:
-	rm -rf $(VENV) $(CORE) $(HOSTS) $(ENGINES) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CORE) $(HOSTS) $(VERL) $(ENGINES) build dist site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
@@ -104,6 +109,9 @@ $(HOSTS)/installed: $(BIN)/python pyproject.toml constraints-hosts.txt
 	else echo "GEM and Reasoning Gym are left out: they want a C compiler and Python 3.12.0 at most"; fi; \
 	$(HOSTS)/bin/python -m pip install --quiet --no-compile -c constraints-hosts.txt -e ".[$$extras]" && \
 	    touch $@ && echo "set-up with other hosts: $$(( $$(date +%s) - start )) s"
+
+$(VERL)/installed: $(VENV)/installed-dev constraints-verl.txt
+	@rm -rf $(VERL); $(BIN)/python -m pip install --quiet --no-compile --no-deps --target $(VERL) -r constraints-verl.txt && touch $@
 
 $(ENGINES)/installed: $(BIN)/python constraints-engines.txt tests/engines/install.sh
 	@start=$$(date +%s); tests/engines/install.sh $(ENGINES) $(ENGINES_PYTHON) constraints-engines.txt && \

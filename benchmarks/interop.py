@@ -1,11 +1,11 @@
-"""What an adapter adds to a turn, beside what the host costs by itself: CPU microseconds per turn.
+"""What an adapter adds to a turn, next to what the host itself costs: CPU microseconds per turn.
 
     python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
-`core` is `Episode.step` alone, on replies that are the same everywhere; `session` what all adapters share; then each
-host that is installed, through its own API, and its `_host`: the same loop on an environment of that host which does
-nothing. verl and NeMo Gym cannot run here: what is timed is our side, on the doubles of the tests. verifiers starts a
-process for every turn; time of processes that have ended counts. `interop_in.py` has the environments of others.
+`core` is `Episode.step` alone, with the same replies everywhere; `session` is what all adapters share; then each
+installed host, through its own API, and its `_host`: the same loop on an environment of that host which does nothing.
+verl is timed with its own agent loop and a scripted engine (the folder of its packages in SONDE_TEST_WHEELS). verifiers
+starts a process for every turn; the time of finished processes counts. `interop_in.py` has the other direction.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def session() -> Iterator[int]:
 
 
 def gymnasium() -> Iterator[int]:
-    from sonde.interop.gymnasium import make
+    from sonde.interop.outward.gymnasium import make
 
     yield from _gym(make(ENV))
 
@@ -57,7 +57,7 @@ def gymnasium() -> Iterator[int]:
 def gymnasium_host() -> Iterator[int]:
     import gymnasium as gym
 
-    from sonde.interop.gymnasium import Unicode
+    from sonde.interop.outward.gymnasium import Unicode
 
     class Nothing(gym.Env[str, str]):
         observation_space = action_space = Unicode()
@@ -86,7 +86,7 @@ def _gym(env: Any) -> Iterator[int]:
 
 
 def skyrl_gym() -> Iterator[int]:
-    from sonde.interop.skyrl_gym import TextEnv
+    from sonde.interop.outward.skyrl_gym import TextEnv
 
     for seed in SEEDS:
         env = TextEnv({}, {"seed": seed, "index": seed % 100, "config": {"max_turns": 20}}, env="wordle")
@@ -110,20 +110,9 @@ def skyrl_gym_host() -> Iterator[int]:
             yield 1
 
 
-def trl() -> Iterator[int]:
-    from sonde.interop.trl_tool import environment
-
-    seat = environment(ENV, max_completion_length=512)()
-    for seed in SEEDS:
-        seat.reset(seed=seed, index=seed % 100)
-        for _ in range(20):
-            seat.say(REPLY)
-            yield 1
-
-
 def openenv() -> Iterator[int]:
     """Client and server, both in this process."""
-    from sonde.interop.openenv import Say, SondeClient, Told, app
+    from sonde.interop.outward.openenv import Say, SondeClient, Told, app
 
     yield from _openenv(app(ENV, sessions=1), SondeClient, Say(text=REPLY), Told)
 
@@ -132,7 +121,7 @@ def openenv_host() -> Iterator[int]:
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
 
-    from sonde.interop.openenv import Say, SondeClient, Told, Where
+    from sonde.interop.outward.openenv import Say, SondeClient, Told, Where
 
     class Nothing(Environment[Say, Told, Where]):
         turn = 0
@@ -190,7 +179,7 @@ EPISODES = 25
 
 
 def inspect() -> Iterator[int]:
-    from sonde.interop.inspect import task_of
+    from sonde.interop.outward.inspect import task_of
 
     yield from _inspect(task_of(ENV, split="train", indices=range(EPISODES)))
 
@@ -233,7 +222,7 @@ def _inspect(task: Any) -> Iterator[int]:
 
 
 def verifiers() -> Iterator[int]:
-    from sonde.interop.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
+    from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
 
     taskset = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 20})
     yield from _verifiers(SondeEnv(SondeEnvConfig(taskset=taskset)))
@@ -242,7 +231,7 @@ def verifiers() -> Iterator[int]:
 def verifiers_host() -> Iterator[int]:
     import verifiers.v1 as vf
 
-    from sonde.interop.verifiers import SondeEnvConfig, SondeTasksetConfig
+    from sonde.interop.outward.verifiers import SondeEnvConfig, SondeTasksetConfig
 
     class Talk(vf.Env[SondeEnvConfig]):
         async def run(self, task: Any, agents: Any) -> None:
@@ -274,28 +263,16 @@ def _verifiers(env: Any) -> Iterator[int]:
 
 
 def verl() -> Iterator[int]:
-    from tests.interop import doubles
+    """Its own agent loop, token builder included, with a scripted engine and one token per byte."""
+    from tests.interop import verl_host
+
+    adapter = verl_host.require()
 
     async def reply(text: str) -> str:
         return REPLY
 
-    adapter = doubles.verl()
-    for row in adapter.rows(ENV, 10**9):
-        asyncio.run(adapter.SondeAgentLoop(reply).run({}, extra_info=row["extra_info"]))
-        yield 20
-
-
-def nemo_gym() -> Iterator[int]:
-    from tests.interop import doubles
-
-    adapter = doubles.nemo_gym()
-
     async def play(row: Any) -> None:
-        server, over = adapter.SondeServer(), False
-        await server.reset(row, "session")
-        while not over:
-            _, _, terminated, truncated, _ = await server.step(REPLY, row, "session")
-            over = terminated or truncated
+        await verl_host.make_loop(reply).run({}, extra_info=row["extra_info"])
 
     for row in adapter.rows(ENV, 10**9):
         asyncio.run(play(row))
@@ -304,9 +281,9 @@ def nemo_gym() -> Iterator[int]:
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
     "core": core, "session": session, "gymnasium_host": gymnasium_host, "gymnasium": gymnasium,
-    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "trl": trl, "openenv_host": openenv_host,
+    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "openenv_host": openenv_host,
     "openenv": openenv, "inspect_host": inspect_host, "inspect": inspect, "verifiers_host": verifiers_host,
-    "verifiers": verifiers, "verl": verl, "nemo_gym": nemo_gym,
+    "verifiers": verifiers, "verl": verl,
 }  # fmt: skip
 FEW = {"verifiers_host": 40, "verifiers": 40}
 """Turns of those that take a second each."""

@@ -48,7 +48,7 @@ def gem() -> Iterator[int]:
 def gem_host() -> Iterator[int]:
     from gem.envs.registration import make
 
-    import sonde.interop.gem  # noqa: F401 (which registers, and leaves logging alone)
+    import sonde.interop.inward.gem  # noqa: F401 (which registers, and leaves logging alone)
 
     env = make("game:GuessTheNumber-v0-hard")
     for seed in SEEDS:
@@ -92,14 +92,14 @@ def gymnasium_host() -> Iterator[int]:
 
 
 def openenv() -> Iterator[int]:
-    from sonde.interop.openenv import app
+    from sonde.interop.outward.openenv import app
 
     with openenv_served(app(ENV, sessions=64)) as url:
         yield from _foreign(f"openenv:{url}", REPLY, reward_range=(0.0, 1.0), max_turns=20)
 
 
 def openenv_host() -> Iterator[int]:
-    from sonde.interop.openenv import Say, SondeClient, app
+    from sonde.interop.outward.openenv import Say, SondeClient, app
 
     with openenv_served(app(ENV, sessions=64)) as url, SondeClient(base_url=url).sync() as env:
         for seed in SEEDS:

@@ -22,7 +22,7 @@ from trl import GRPOConfig  # pyright: ignore[reportPrivateImportUsage]
 
 import sonde
 from sonde.core import Task
-from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
 from sonde.models.files.shipped import shipped
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo

@@ -21,7 +21,7 @@ WRITTEN, UNIMPORTED, NOTEBOOKS = (
 
 def _modules(package: str) -> tuple[str, ...]:
     """A package and its public modules, by the files that there are."""
-    files = sorted((ROOT / "src" / "sonde" / package).glob("*.py"))
+    files = sorted((ROOT / "src" / "sonde" / package.replace(".", "/")).glob("*.py"))
     public = (f"sonde.{package}.{file.stem}" for file in files if not file.stem.startswith("_"))
     return (f"sonde.{package}", *public)
 
@@ -80,7 +80,10 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "users": ("Users, opponents, judges", _modules("users")),
     "agents": ("Agents", _modules("agents")),
     "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
-    "interop": ("Inside other libraries", _modules("interop")),
+    "interop": (
+        "Other libraries",
+        (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),
+    ),
 }
 """The pages of the reference: what they are called, and the modules on them."""
 

@@ -172,7 +172,7 @@ WRONG: Sequence[tuple[str, Any, str]] = (
     (
         "text_nav",
         {"text_history": ["a", "go east", "b", "take x", "end"], "rewards": [0, 0, 0, 0, 1.0]},
-        r"line 2: rewards\[4\]: got 1.0, allowed: 0, for it stands on what is told",
+        r"line 2: rewards\[4\]: got 1.0, allowed: 0, since it stands on a text of the environment",
     ),
     (
         "wordle",

@@ -44,7 +44,8 @@ def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
         assert [name for name in sonde.names(kind) if f"\n## sonde.{kind}.{name}\n" not in pages[kind]] == []
         for name in sonde.names(kind):
             assert f"\n### {sonde.find(f'{kind}:{name}').__name__}\n" in pages[kind], name
-    files = {path.stem for path in (DOCS.parent / "src" / "sonde" / "interop").glob("[a-z]*.py")}
+    folder = DOCS.parent / "src" / "sonde" / "interop"
+    files = {".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob("[a-z]*.py")}
     assert len(files) > 12 and all(f"\n## sonde.interop.{name}\n" in pages["interop"] for name in files)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import verifiers.v1 as vf
 
 from sonde.core import Env
-from sonde.interop.verifiers import Row, SondeEnv, SondeEnvConfig, SondeTask, SondeTasksetConfig
+from sonde.interop.outward.verifiers import Row, SondeEnv, SondeEnvConfig, SondeTask, SondeTasksetConfig
 from sonde.testing import Played
 
 from .endpoint import endpoint

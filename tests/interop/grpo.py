@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from sonde.interop.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, Play
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
 from sonde.train.online.settings import OnlineSettings
@@ -24,7 +24,6 @@ WARNINGS = [
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:`.*` is deprecated and will be removed:FutureWarning"),
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func':UserWarning"),
-    pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning"),
 ]
 
 ENV = Asking()

@@ -39,7 +39,7 @@ async def own(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
 
 async def gymnasium(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What Gymnasium's user gets from `reset` and `step`."""
-    from sonde.interop.gymnasium import make
+    from sonde.interop.outward.gymnasium import make
 
     host = make(env, gains=env.name == "wordle")
     text, info = host.reset(seed=seed, options={"index": index})
@@ -55,33 +55,12 @@ async def gymnasium(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
     )
 
 
-async def trl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
-    """What TRL's tool loop gets of an environment factory: texts alone, the last of them too long to be read; a reward
-    for the whole. Turns' rewards and the outcome are the session's."""
-    from sonde.interop.trl_tool import environment
-    from sonde.train.rewards import RewardMix
-
-    seat = environment(env, rewards=RewardMix({"env": 1.0}), max_completion_length=3)()
-    told = [seat.reset(seed=seed, index=index)]
-    over = "The episode is over. 0 1 2"
-    while not told[-1].endswith(over):
-        told.append(seat.say(await reply(told[-1])))
-    told[-1] = told[-1].removesuffix(over).removesuffix("\n\n")
-    ep = seat._session.episode
-    rewards = [float(turn.rewards.get("agent", 0.0)) for turn in ep.turns]
-    assert abs(seat.get_reward() - sum(rewards)) < 1e-9 and ep.outcome is not None
-    cut = ep.outcome.truncated == "turns"
-    return Played(
-        told=told, rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut, truncated=cut, crossed=told
-    )
-
-
 async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What Inspect's solver makes of a sample, with a model that says what it is told to."""
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.solver import TaskState
 
-    from sonde.interop.inspect import outcome, task_of
+    from sonde.interop.outward.inspect import outcome, task_of
 
     task = task_of(env, split="train", indices=[index], seed=seed)
     state = TaskState(ModelName("mockllm/model"), index, 1, "", [], metadata={"seed": seed, "index": index})
@@ -109,7 +88,7 @@ async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
     """What SkyRL's generator gets of `init` and `step`, from a row of its data set."""
     import skyrl_gym as host
 
-    from sonde.interop.skyrl_gym import rows
+    from sonde.interop.outward.skyrl_gym import rows
 
     row = next(rows(env, 1, seed=max(0, seed)))
     made = host.make(row["env_class"], env_config={}, extras={**row, "seed": seed, "index": index})
@@ -131,7 +110,7 @@ async def skyrl_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
 
 async def openenv(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     """What OpenEnv's server calls, as it calls it; what it sends, sent as JSON."""
-    from sonde.interop.openenv import Say, SondeEnvironment, Told
+    from sonde.interop.outward.openenv import Say, SondeEnvironment, Told
 
     def sent(told: Told) -> Told:
         return Told.model_validate_json(told.model_dump_json())
@@ -152,18 +131,24 @@ async def openenv(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Play
 
 
 async def verl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
-    """What verl's worker gets of its agent loop, from a row of the data set; its base class is a double. What was told
-    and how it ended is read from the tokens."""
-    from . import doubles
+    """What verl's worker gets of its agent loop, from a row of the data set. Texts and outcome are read from the
+    tokens."""
+    from . import verl_host
 
-    adapter = doubles.verl()
-    row = next(adapter.rows(env, 1, seed=max(0, seed)))
-    loop = adapter.SondeAgentLoop(reply)
+    row = next(verl_host.require().rows(env, 1, seed=max(0, seed)))
+    told: list[str] = []
+
+    async def noted(text: str) -> str:
+        told.append(text)
+        return await reply(text)
+
+    loop = verl_host.make_loop(noted)
     out = await loop.run({"temperature": 1.0}, extra_info={**row["extra_info"], "seed": seed, "index": index})
     ids, mask, ends = out.response_ids, out.response_mask, out.extra_fields["turn_ends"]
     rewards = out.extra_fields["turn_scores"]
     spoken = [[i for i, sampled in zip(ids[a:b], mask[a:b], strict=True) if sampled] for a, b in pairwise([0, *ends])]
-    assert [turn.pop() for turn in spoken] == [doubles.END] * len(rewards), "one end of a turn for each reward"
+    end = loop.tokenizer.eos_token_id
+    assert [turn.pop() for turn in spoken] == [end] * len(rewards), "one end of a turn for each reward"
     assert out.reward_score == sum(rewards) and len(out.response_logprobs) == len(mask) == len(ids)
     ep = Episode.begin(env, env.tasks("train")[index], seed=seed)
     others = seated(env, {}, but="agent")
@@ -173,35 +158,14 @@ async def verl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
     assert ep.outcome is not None and out.extra_fields["outcome"] == ep.outcome.kind
     cut = ep.outcome.truncated == "turns"
     return Played(
-        told=[*loop.told, ep.turns[-1].told], rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut,
-        truncated=cut, crossed=[row, loop.told, out.extra_fields],
+        told=[*told, ep.turns[-1].told], rewards=rewards, outcome=ep.outcome._asdict(), terminated=not cut,
+        truncated=cut, crossed=[row, told, out.extra_fields],
     )  # fmt: skip
 
 
-async def nemo_gym(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
-    """What NeMo Gym's agent gets of the resources server, from a line of the data set; its base class is a double."""
-    from . import doubles
-
-    adapter = doubles.nemo_gym()
-    server, session = adapter.SondeServer(), object()
-    row = next(adapter.rows(env, 1, seed=max(0, seed)))
-    metadata = {"sonde": {**row["sonde"], "seed": seed, "index": index}}
-    text, info = await server.reset(metadata, session)
-    told, rewards, crossed = [text], list[float](), [row, info]
-    terminated = truncated = False
-    while not (terminated or truncated):
-        text, reward, terminated, truncated, info = await server.step(await reply(told[-1]), metadata, session)
-        told.append(text or "")
-        rewards.append(reward)
-        crossed.append(info)
-    return Played(
-        told=told, rewards=rewards, outcome=info["outcome"], terminated=terminated, truncated=truncated, crossed=crossed
-    )
-
-
 NEEDS = {
-    **{"own": "", "verl": "", "nemo_gym": "", "gymnasium": "gymnasium", "trl": "trl", "inspect": "inspect_ai"},
-    **{"skyrl_gym": "skyrl_gym", "openenv": "openenv"},
+    **{"own": "", "gymnasium": "gymnasium", "inspect": "inspect_ai", "skyrl_gym": "skyrl_gym", "openenv": "openenv"},
+    "verl": "",  # skips by itself
 }
 """All of these, and what each of them imports."""
 

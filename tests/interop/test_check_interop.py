@@ -241,7 +241,7 @@ def test_a_missing_host_is_named_with_what_brings_it(module: str, package: str, 
     if find_spec(package) is not None:
         pytest.skip(f"{package} is installed")
     with pytest.raises(UserError) as caught:
-        import_module(f"sonde.interop.{module}")
-    assert str(caught.value) == str(lacking(f"sonde.interop.{module}", brings))
+        import_module(f"sonde.interop.outward.{module}")
+    assert str(caught.value) == str(lacking(f"sonde.interop.outward.{module}", brings))
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     assert f'\n{module.replace("_", "-")} = ["{brings}>=' in project

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -54,7 +56,7 @@ def test_what_it_is_told(tmp_path: Path) -> None:
     closed(policy)
     assert (tmp_path / "log").read_text().splitlines() == [
         *("uci", "setoption name Threads value 1", "setoption name Hash value 1", "setoption name MultiPV value 4"),
-        *("isready", "ucinewgame", "isready", f"position fen {START}", "go nodes 500 depth 4", "quit"),
+        *("ucinewgame", "isready", "position startpos", "go depth 4 nodes 500", "quit"),
     ]
 
 
@@ -78,7 +80,7 @@ def test_an_engine_that_was_closed_starts_again(tmp_path: Path) -> None:
 
 def test_the_last_whole_lines_count_and_mates_are_scores(tmp_path: Path) -> None:
     policy = sonde.make("users:stockfish", binary=double(tmp_path))
-    lines = policy._engine.best(START, 10, 1)
+    lines = policy._engine.search(START, 10, 1, 4)
     assert lines == [("e2e4", 40), ("d2d4", 30), ("g1f3", 10), ("g2g4", -29_997)]
     closed(policy)
 
@@ -105,7 +107,7 @@ def test_the_version_is_recorded_and_another_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("behaviour", "message"),
-    [("dies", "it ended, or said nothing for 60 s, where bestmove was due"), ("none", "named no move")],
+    [("dies", "failed, where a move was due: .*unexpectedly"), ("none", "named no move")],
 )
 def test_an_engine_that_fails_is_named(tmp_path: Path, behaviour: str, message: str) -> None:
     policy = sonde.make("users:stockfish", binary=double(tmp_path, behaviour))
@@ -118,6 +120,26 @@ def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(stockfish, "PATIENCE", 0.5)
     with pytest.raises(UserError, match=r"said nothing for 0.5 s, where uciok was due"):
         sonde.make("users:stockfish", binary=double(tmp_path, "mute"))
+
+
+def test_a_search_that_hangs_is_ended_and_the_next_starts_another_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = sonde.make("users:stockfish", binary=double(tmp_path, "hangs"))
+    process = policy._engine._running.transport.get_pid()
+    monkeypatch.setattr(stockfish, "PATIENCE", 0.5)
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"said nothing for 0.5 s, where a move was due"):
+            policy.act_now(view_of())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    assert (tmp_path / "log").read_text().count("uci\n") == 2
+
+
+def test_a_program_that_forgets_to_close_the_engine_ends(tmp_path: Path) -> None:
+    code = f"import sonde; kept = sonde.make('users:stockfish', binary={double(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert (tmp_path / "log").read_text().splitlines()[-1] == "quit"
 
 
 def test_a_missing_binary_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -25,11 +25,14 @@ for line in sys.stdin:
     if word == "uci":
         if behaviour == "mute":
             time.sleep(600)
-        say("id name Double 1.0", "id author sonde", "option name Hash type spin default 16 min 1 max 99", "uciok")
+        options = [f"option name {name} type spin default 2 min 1 max 99" for name in ("Threads", "Hash", "MultiPV")]
+        say("id name Double 1.0", "id author sonde", *options, "uciok")
     elif word == "isready":
         say("readyok")
     elif word == "go" and behaviour == "dies":
         sys.exit(3)
+    elif word == "go" and behaviour == "hangs":
+        time.sleep(600)
     elif word == "go" and behaviour == "bare":
         say("bestmove e2e4")
     elif word == "go":

@@ -13,7 +13,7 @@ import json
 
 import pandas as pd
 
-from sonde.interop.verl import rows
+from sonde.interop.outward.verl import rows
 
 
 def main() -> None:

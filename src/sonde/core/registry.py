@@ -32,14 +32,8 @@ from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
 from .types import Json
 
-SOURCES = {
-    "gem": "sonde.interop.gem",
-    "gymnasium": "sonde.interop.gymnasium_envs",
-    "openenv": "sonde.interop.openenv_envs",
-    "reasoning_gym": "sonde.interop.reasoning_gym",
-    "textarena": "sonde.interop.textarena",
-}
-"""Other libraries whose environments can be made here, and their adapters."""
+SOURCES = ("gem", "gymnasium", "openenv", "reasoning_gym", "textarena")
+"""Other libraries whose environments can be made here: files of `sonde.interop.inward`."""
 _CLASSES: dict[str, type[Configured]] = {}
 """The classes found so far, by the names used to request them."""
 _DOCSTRING = re.compile(r'(?:\s|#.*\n)*+"""\s*(.*?)\s*(?:"""|\n|\Z)')
@@ -108,7 +102,8 @@ def find(name: str) -> type[Configured]:
 def _find(name: str) -> type[Configured]:
     source, _, theirs = name.partition(":")
     if source in SOURCES:
-        return _checked(importlib.import_module(SOURCES[source]).found(theirs), name)
+        adapter: Any = _class_of_file(f"sonde.interop.inward.{source}", source)
+        return _checked(adapter.for_game(theirs), name)
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")
@@ -120,14 +115,16 @@ def _find(name: str) -> type[Configured]:
         what = kind.rstrip("s") if kind != "envs" else "environment"
         raise unknown(what, rest, names(kind), see=f"sonde list {kind}")
     place, attribute = _place(kind, rest)
-    if attribute:
-        return _checked(_attribute(place, attribute), name)
-    module = importlib.import_module(place)
-    wanted = rest.replace("_", "").lower()
+    return _checked(_attribute(place, attribute) if attribute else _class_of_file(place, rest), name)
+
+
+def _class_of_file(module_name: str, name: str) -> type:
+    """The class of a module that is called like the registry name."""
+    module, wanted = importlib.import_module(module_name), name.replace("_", "").lower()
     for key, value in vars(module).items():
         if key.lower() == wanted and isinstance(value, type):
-            return _checked(value, name)
-    raise UserError(f"{module.__name__} defines no class named like its file")
+            return value
+    raise UserError(f"{module_name} defines no class named like its file")
 
 
 def _attribute(module: str, attribute: str) -> Any:

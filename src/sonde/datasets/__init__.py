@@ -1,11 +1,11 @@
-"""Datasets of LMRL-Gym: played by its behaviour policies, or read from the files that it came with.
+"""Datasets of LMRL-Gym: played by its behaviour policies, or read from its published files.
 
     dataset = datasets.dataset("maze")
     for part in datasets.parts(dataset, n=100):
         run = datasets.fill(part, folder / part.name)
 
 Source: LMRL-Gym (arXiv 2311.18232), appendix D and table 1. Rewards stay where the environment gave them, one per turn;
-that training puts them on the last token of each reply, as the paper does, is the business of `sonde.train`.
+`sonde.train` places them on the last token of each reply, as the paper does.
 """
 
 from .card import CARD, README, card, rows, save, statistics

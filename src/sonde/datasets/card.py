@@ -1,4 +1,4 @@
-"""What is in a dataset: the statistics of LMRL-Gym's table 1, the paper's beside them, as JSON and for readers."""
+"""The card of a dataset: the statistics of LMRL-Gym's table 1 with the paper's own, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _WORDS: Mapping[str, str] = {
 
 
 def statistics(trajectories: Iterable[Trajectory]) -> Statistics:
-    """Table 1 of these episodes: means and standard deviations over all of them (not over samples of them). Those that
-    the world ended with an error are left out. Zeros where there is none."""
+    """The row of table 1 for these episodes: means and standard deviations over all of them (population, not sample).
+    Episodes that ended with an error are left out. All zeros where there are no episodes."""
     n = wins = 0
     length, returned = _Moments(), _Moments()
     for t in trajectories:
@@ -67,7 +67,7 @@ class _Moments:
 
 
 def card(task: str, dataset: Dataset, runs: Mapping[str, Run], **more: Json) -> dict[str, Json]:
-    """The card of the parts that are there, as JSON. `more` is what else there is to say."""
+    """The card of these parts as JSON, with `more` as further entries."""
     return {
         "dataset": f"lmrl {task}",
         "sonde": __version__,
@@ -83,13 +83,13 @@ def _part(run: Run) -> dict[str, Json]:
 
 
 def save(found: Mapping[str, Json], folder: Path) -> None:
-    """Write the card beside the parts."""
+    """Write the card into the dataset's folder, as JSON and as a page."""
     for name, text in ((CARD, orjson.dumps(found, option=orjson.OPT_INDENT_2)), (README, _page(found).encode())):
         write_atomically(folder / name, text)
 
 
 def rows(found: Mapping[str, Json]) -> list[tuple[str, ...]]:
-    """The table: a row per statistic, a column per part, the paper's last."""
+    """The table: a row per statistic, a column per part, the paper's numbers last."""
     columns = [*found["parts"].values(), found["paper"]]
     return [(words.strip(), *(_number(column[name]) for column in columns)) for name, words in _WORDS.items()]
 

@@ -1,4 +1,5 @@
-"""The files that LMRL-Gym came with: one JSON object per line, or one list of them. Mistakes are named by place."""
+"""Read LMRL-Gym's files: one JSON object per line, or one list of them. Errors name the file, the line and the
+field."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from sonde.core import UserError
 
 @dataclass(frozen=True)
 class Row:
-    """One object of a file, and where it stands."""
+    """One object of a file, and its place in the file."""
 
     value: Any
     where: str
 
     def get(self, name: str, *kinds: type) -> Any:
-        """A field, known to be of one of these types."""
+        """A field, checked to be of one of these types."""
         found = self.value.get(name) if isinstance(self.value, Mapping) else None
         if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
             self.wrong(name, found, " or ".join(kind.__name__ for kind in kinds))
@@ -45,13 +46,13 @@ class Row:
 
 
 def sha256(file: Path) -> str:
-    """What identifies a file."""
+    """The SHA-256 of a file's content."""
     with file.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 def _lines(file: Path) -> Iterator[str]:
-    """The lines of a file; one that is no UTF-8 is named."""
+    """The lines of a file; an error names a line that is not UTF-8."""
     with file.open("rb") as f:
         for number, line in enumerate(f, 1):
             try:
@@ -61,7 +62,7 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
-    """The objects of a file, one per line or all in one list; `nested` ones are lists themselves."""
+    """The objects of a file, one per line or all in one list; `nested`: the objects are lists themselves."""
     first = next((line for line in _lines(file) if line.strip()), "")
     try:
         value = json.loads(first)
@@ -79,7 +80,7 @@ def rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
 
 
 def _flat(value: Sequence[Any]) -> bool:
-    """Whether this is one episode, not a list of them."""
+    """Whether this is one episode and not a list of episodes."""
     return not value or isinstance(value[0], Mapping)
 
 

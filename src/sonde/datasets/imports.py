@@ -1,4 +1,4 @@
-"""LMRL-Gym's own files as runs.
+"""Import LMRL-Gym's published files as runs.
 
 Source: the loaders of its repository (abdulhaim/LMRL-Gym, `llm_rl_scripts/*/env/data.py` and the training scripts).
 One object per line (`.jsonl`), or one list of them:
@@ -16,14 +16,14 @@ One object per line (`.jsonl`), or one list of them:
                         a game that did not end; or, of value learning, a line per game, as maze, its states and actions
                         with spaces between the characters or without
 
-Maze, wordle and chess are played again by our rules: an episode is kept if every reply gets the reward, and leads to
-the place, the marks or the position, that the file says, and its texts are then those of our environment. Whoever walks
-a maze partially observed begins at the first place, in reading order, that explains all that is told; a hidden word is
-the first of the list that does. An episode that the file leaves unfinished ends there as a timeout. The others, whose
-worlds are not ours, are kept word for word (`transcripts.py`).
+Maze, wordle and chess are replayed by our rules: an episode is kept if every reply gets the reward, and leads to the
+place, the marks or the position, that the file says; its texts are then those of our environment. A partially observed
+walk begins at the first place, in reading order, that explains all that the file tells; a hidden word is the first of
+the list that does. An episode that the file leaves unfinished ends there as a timeout. The other tasks, whose worlds
+are not ours, are kept word for word (`transcripts.py`).
 
-What is no such file is a `UserError` with file, line and field, and nothing after that line is read. An episode that
-our rules contradict is left out, counted, and the first of them told with its line.
+A file of another form raises a `UserError` with file, line and field, and nothing after that line is read. An episode
+that contradicts our rules is left out and counted; the first of them is reported with its line.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
 from sonde.core.types import Json
-from sonde.envs._shared.words.lists import lmrl_answers
-from sonde.envs.maze.grid import MAPS, Cell, Layout, free_cells, moved, read_move, walls
 from sonde.runs.store import Run, RunWriter
 
 from .files import Row, games, rows, sha256
@@ -53,12 +52,12 @@ _SELLERS, _BUYER = ("Seller", "Dealer", "Agent"), "Buyer"
 
 
 class Contradiction(Exception):
-    """An episode of a file that our rules do not allow; says why."""
+    """An episode of a file contradicts our rules; the message says how."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """What came of a file: the run, how many episodes were left out, by reason, and the first of those."""
+    """The result of an import: the run, how many episodes were left out by reason, and the first of those."""
 
     run: Run
     left_out: Mapping[str, int]
@@ -66,7 +65,7 @@ class Read:
 
 
 def load(task: str, file: Path, folder: Path) -> Read:
-    """Read a file of LMRL-Gym into a run folder, or go on with that."""
+    """Import a file of LMRL-Gym into a run folder; continues an interrupted import."""
     if task not in READERS:
         raise unknown("dataset lmrl: task", task, READERS)
     reader, left_out, first, samples = READERS[task], Counter[str](), "", Counter[str]()
@@ -81,7 +80,7 @@ def load(task: str, file: Path, folder: Path) -> Read:
                 left_out[str(e)] += 1
                 first = first or f"{row.where}: {e}"
                 continue
-            found = found.fork(sample=samples[found.task.id])  # equal episodes are told apart
+            found = found.fork(sample=samples[found.task.id])  # equal episodes get different numbers
             samples[found.task.id] += 1
             if (found.task.id, found.seed, found.sample) not in before:
                 kept = found.trajectory(tags={"from": row.where.removeprefix(f"{file}: ")})
@@ -99,11 +98,17 @@ def _maze(row: Row, task: str) -> Episode:
     told = [step.get("state", str) for step in steps]
     places = [_cell(_PLACE, step, text) for step, text in zip(steps, told, strict=True)]
     said = [(step.get("action", str), float(step.get("reward", int, float))) for step in steps]
-    return _walked("lmrl", places[0], _cell(_GOAL, steps[0], told[0]), said, places)
+    goal = _cell(_GOAL, steps[0], told[0])
+
+    def fits(ep: Episode, i: int) -> bool:
+        place = ep.turns[-1].info["position"] if ep.turns else ep.task.public["start"]
+        return i == len(places) or tuple(place) == places[i]
+
+    return _walk("lmrl", {"start": list(places[0]), "goal": list(goal)}, said, fits)
 
 
-def _cell(pattern: re.Pattern[str], row: Row, text: str) -> Cell:
-    """A place; digits of a number have spaces between them."""
+def _cell(pattern: re.Pattern[str], row: Row, text: str) -> tuple[int, int]:
+    """A cell as row and column. The digits of a number are separated by spaces."""
     found = pattern.search(text)
     if found is None:
         row.wrong("state", text, "a text that tells goal and position")
@@ -112,41 +117,39 @@ def _cell(pattern: re.Pattern[str], row: Row, text: str) -> Cell:
 
 def _maze_partial(row: Row, task: str) -> Episode:
     told, said = _history(row)
-    layout, goal = MAPS["double_t"], (8, 6)
-    seen = [frozenset(way for way, words in _WALLS.items() if words in text) for text in told]
-    for start in free_cells(layout):
-        places = _places(layout, start, said)
-        known = zip(places, seen, strict=False)
-        if start != goal and all(place == goal or seen == frozenset(walls(layout, place)) for place, seen in known):
-            with suppress(Contradiction):
-                return _walked("lmrl_partial", start, goal, said, places[: len(said)])
+    walls = [{way for way, words in _WALLS.items() if words in text} for text in told]
+
+    def fits(ep: Episode, i: int) -> bool:
+        here = ep.turns[-1].info["walls"] if ep.turns else set(_WALLS) - set(ep.task.public["open"])
+        return i >= len(walls) or (ep.outcome is not None and ep.outcome.success) or set(here) == walls[i]
+
+    for start in make("maze", preset="lmrl_partial").tasks("test"):  # every start, in reading order
+        with suppress(Contradiction):
+            return _walk("lmrl_partial", {"start": start.hidden["start"], "goal": start.hidden["goal"]}, said, fits)
     raise Contradiction("no place to begin explains what is told")
 
 
-def _places(layout: Layout, place: Cell, said: Sequence[tuple[str, float]]) -> list[Cell]:
-    """Where a walk leads, its start first."""
-    if place not in free_cells(layout):
-        raise Contradiction(f"no walk comes to {place}")
-    found = [place]
-    for text, _ in said:
-        direction = read_move(text)
-        found.append(moved(layout, found[-1], direction) if direction else found[-1])
-    return found
+def _walk(
+    preset: str, setup: Mapping[str, Json], said: Sequence[tuple[str, float]], fits: Callable[[Episode, int], bool]
+) -> Episode:
+    """The walk in our maze. `fits(ep, i)`: whether the file may tell after i moves what is so in `ep`. A walk that does
+    not reach the goal has no more moves than it took."""
 
-
-def _walked(preset: str, start: Cell, goal: Cell, said: Sequence[tuple[str, float]], places: Sequence[Cell]) -> Episode:
-    """The walk in our maze; one that stops on the way has no more moves there."""
-    setup = {"map": "double_t", "start": list(start), "goal": list(goal)}
-    reached = _places(MAPS["double_t"], places[-1], said[-1:])[-1] == goal
-    env = make("maze", preset=preset, max_turns=None if reached else len(said))
-    ep = Episode.begin(env, _task(env, setup))
-    for (text, reward), place in zip(said, places, strict=True):
-        if ep.outcome is not None:
-            raise Contradiction("it goes on after its end")
-        if _state(ep).place != place:
+    def play(max_turns: int | None) -> Episode:
+        env = make("maze", preset=preset, max_turns=max_turns)
+        ep = Episode.begin(env, _task(env, {"map": "double_t", **setup}))
+        for i, (text, reward) in enumerate(said):
+            if ep.outcome is not None:
+                raise Contradiction("it goes on after its end")
+            if not fits(ep, i):
+                raise Contradiction("a move leads elsewhere")
+            ep = _rewarded(ep.step(text.rstrip("\n")), reward)
+        if not fits(ep, len(said)):
             raise Contradiction("a move leads elsewhere")
-        ep = _rewarded(ep.step(text.rstrip("\n")), reward)
-    return _ended(ep)
+        return _ended(ep)
+
+    ep = play(len(said))
+    return play(None) if ep.outcome is not None and ep.outcome.success else ep
 
 
 def _wordle(row: Row, task: str) -> Episode:
@@ -185,7 +188,13 @@ def _pair(row: Row, i: int, pair: Any) -> tuple[str, bool]:
 def _hidden(env: Any, turns: Sequence[tuple[str, str, float]]) -> str | None:
     """The first word that explains all marks."""
     marked = [(guess, marks) for guess, marks, _ in turns if len(guess) == len(marks) == 5]
-    return next((w for w in lmrl_answers() if all(env.marks(w, guess) == marks for guess, marks in marked)), None)
+    return next((w for w in _answer_words() if all(env.marks(w, guess) == marks for guess, marks in marked)), None)
+
+
+@cache
+def _answer_words() -> tuple[str, ...]:
+    env = make("wordle", preset="lmrl")
+    return tuple(word for _, word in env.prior(env.tasks("train")[0].public))
 
 
 def _guessed(env: Env[Any], word: str, turns: Sequence[tuple[str, str, float]]) -> Episode:
@@ -211,20 +220,23 @@ def _chess(row: Row, task: str) -> Episode:
 
 
 def _fen(move: Row) -> str:
-    """A position, whose characters may have a space between each two."""
+    """The position of a move; its characters may be separated by spaces."""
     name = "state" if isinstance(move.value, Mapping) and "state" in move.value else "from_state"
     told = move.get(name, str).strip()
     return told[::2] if len(told) > 1 and not told[1::2].strip() else told
 
 
-def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
-    from sonde.envs.chess import position as boards
+def _position(fen: str) -> str:
+    """A position without its clocks."""
+    return fen.rsplit(" ", 2)[0]
 
+
+def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
     def play(limit: int | None) -> Episode:
         env = make("chess", preset=preset, as_published=published, max_turns=limit)
         ep = Episode.begin(env, _task(env, {"fen": moves[0][0]}))
         for i, (fen, san, reward) in enumerate(moves):
-            if ep.to_act != AGENT or boards.position(_state(ep).fen) != boards.position(fen):
+            if ep.to_act != AGENT or _position(_state(ep).fen) != _position(fen):
                 raise Contradiction("a move leads elsewhere")
             ep = ep.step(env.say(san))
             if ep.to_act == "opponent":
@@ -240,13 +252,11 @@ def _game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool)
 
 
 def _answered(ep: Episode, wanted: str | None) -> Episode:
-    """The opponent's move that leads to a position, or, after the last one, ends the game if one does."""
-    from sonde.envs.chess import position as boards
-
+    """The episode after the opponent's move that leads to `wanted`, or, after the last move, that ends the game."""
     for san in ep.env.actions(ep.state) or ():
         after = ep.step(ep.env.say(san))
         fen = _state(after).fen
-        if (after.outcome is not None) if wanted is None else boards.position(fen) == boards.position(wanted):
+        if (after.outcome is not None) if wanted is None else _position(fen) == _position(wanted):
             return after
     if wanted is None:
         return ep
@@ -280,11 +290,11 @@ def _ended(ep: Episode) -> Episode:
 
 
 def _history(row: Row) -> tuple[list[str], list[tuple[str, float]]]:
-    """What is told, and what is said to it with its reward."""
+    """The texts of the environment, and the agent's replies with their rewards."""
     texts, rewards = row.list("text_history", str), row.list("rewards", int, float)
     told, said = texts[::2], texts[1::2]
     if not said:
-        row.wrong("text_history", texts, "texts that are told and said in turn, two or more")
+        row.wrong("text_history", texts, "texts of the environment and replies, alternating, two or more")
     if len(rewards) in (len(texts), len(texts) - 1) and len(rewards) > len(said):
         _nothing_else(row, "rewards", rewards, range(1, len(rewards), 2))
         rewards = rewards[1::2]
@@ -294,10 +304,10 @@ def _history(row: Row) -> tuple[list[str], list[tuple[str, float]]]:
 
 
 def _nothing_else(row: Row, name: str, rewards: Sequence[float], earned: Collection[int]) -> None:
-    """Refuse a reward that stands on what is told: it would be lost, since a turn earns what its reply earns."""
+    """Refuse a reward on a text of the environment: it would be lost, since only replies earn rewards here."""
     for i, reward in enumerate(rewards):
         if reward and i not in earned:
-            row.wrong(f"{name}[{i}]", reward, "0, for it stands on what is told and not on a reply")
+            row.wrong(f"{name}[{i}]", reward, "0, since it stands on a text of the environment and not on a reply")
 
 
 def _text_nav(row: Row, task: str) -> Episode:
@@ -322,8 +332,8 @@ def _questions(row: Row, task: str) -> Episode:
 
 
 def _car_dealer(row: Row, task: str) -> Episode:
-    """The reward is that of the paper's code: the price over the mean of budget and list price, or, where nothing is
-    sold, what the budget lacks of the list price, as a share of it. A talk without output is one that did not end."""
+    """The reward is that of the paper's code: the price over the mean of budget and list price, or, without a sale, the
+    list price minus the budget, over the list price. A conversation without output did not end."""
     lines = [(line.get("role", str), line.get("text", str).strip()) for line in row.within("lines")]
     opening, turns = ["Beginning of Conversation"], list[list[str]]()
     for i, (role, text) in enumerate(lines):

@@ -1,13 +1,13 @@
-"""Playing a dataset: its two parts are run folders, filled on all cores, and continued where they stopped.
+"""Generate a dataset: its two parts are run folders, filled on all cores and continued after an interruption.
 
     DIR/train/       a run (`sonde.runs.run`, docs/store.md)
-    DIR/eval/        another, on other tasks, or with other luck where the tasks are the same
-    DIR/card.json    what is in them (`card.py`), and the same for readers:
+    DIR/eval/        another, on other tasks, or with other seeds where the tasks are the same
+    DIR/card.json    their statistics (`card.py`), and the same as a page:
     DIR/README.md
 
 Episodes are numbered sample by sample, first one of every task (`rollout.Plan.span`), so any number of them is spread
-evenly over the tasks, and a larger number continues a smaller one. What is played does not depend on how many
-processes play it. Where a language model has a seat, one process plays, with many episodes at a time.
+evenly over the tasks, and a larger number continues a smaller one. The episodes do not depend on the number of
+processes. Where a language model has a seat, one process plays many episodes concurrently.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from .tasks import Dataset
 
 PARTS = ("train", "eval")
 _SECONDS = 2.0
-"""About how long a chunk of episodes takes: what an interruption may lose, on every core."""
+"""Approximate duration of a chunk of episodes: what an interruption may lose, per core."""
 _MOST = 512
-"""Episodes of a chunk at most."""
+"""Most episodes of a chunk."""
 _HELD = 5_000
-"""Tasks that are kept, so that each is made once."""
+"""Task lists up to this length are kept in memory, so that each task is made once."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a dataset, built: what will be played by whom, and how many episodes."""
+    """One part of a dataset with its environment, policies and tasks, and the number of its episodes."""
 
     name: str
     run: Prepared
@@ -58,7 +58,7 @@ class Part:
         return any(_has_model(policy.config) for policy in self.run.policies.values())
 
     def chunks(self, finished: Set[Key]) -> list[Chunk]:
-        """The episodes that are not finished, in pieces of some seconds."""
+        """The unfinished episodes, in chunks of some seconds."""
         size = max(1, min(_MOST, int(1000 * _SECONDS / self.cost)))
         found = [self._chunk(at, min(at + size, self.episodes), finished) for at in range(0, self.episodes, size)]
         return [chunk for chunk in found if chunk is not None]
@@ -75,7 +75,7 @@ class Part:
 
 
 class Chunk(NamedTuple):
-    """Some episodes of a part, as another process can be told of them."""
+    """Some episodes of a part, in a form that can be sent to another process."""
 
     env: bytes
     seats: bytes
@@ -94,8 +94,8 @@ def parts(
     concurrency: int = RunConfig.concurrency,
     budget: int | None = None,
 ) -> list[Part]:
-    """The parts of a dataset of `n` training episodes, and a tenth as many for evaluation; by default as many as the
-    table says. `seats` takes the place of the behaviour policies in their seats; every mistake in them shows here."""
+    """The parts of a dataset: `n` training episodes and a tenth as many for evaluation, by default as many as the table
+    says. `seats` replaces the behaviour policies of these seats; errors in their configuration are raised here."""
     if n is not None and n < 1:
         raise invalid("n", n, "1 or more")
     if not 0 <= seed < 2**64:
@@ -114,13 +114,13 @@ def parts(
 
 
 def held(part: Part, folder: Path) -> int:
-    """How many episodes of a part the folder holds, without those that failed."""
+    """The number of episodes that the folder holds, without failed ones."""
     begun = (folder / "config.json").is_file()
     return len(Run.load(folder).trajectories.where("error = ''")) if begun else 0
 
 
 def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnDone | None = None) -> Run:
-    """Play what the folder lacks. Raises `UserError` where it holds anything else than this part."""
+    """Play the missing episodes. Raises `UserError` where the folder holds anything but this part."""
     run = part.run
     if part.speaks:
         return record(run.env, run.policies, run.tasks, part.plan, folder, run.resolved, on_done=on_done)
@@ -129,7 +129,8 @@ def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnD
 
 
 def _write(part: Part, folder: Path, processes: int | None, on_done: OnDone | None) -> None:
-    """A function of its own, so that the writer's index is gone before the run's is read."""
+    """Play with several processes. A separate function, so that the writer's index is freed before the run's is
+    read."""
     with RunWriter.open(folder, part.run.resolved) as writer:
         chunks = part.chunks(writer.finished)
         at_once = min(len(chunks), processes or cores())
@@ -143,7 +144,7 @@ def _write(part: Part, folder: Path, processes: int | None, on_done: OnDone | No
 
 
 def _played(chunk: Chunk) -> list[Trajectory]:
-    """The episodes of a chunk, in whatever process."""
+    """Play the episodes of a chunk, in any process."""
     env, policies, tasks = _built(chunk.env, chunk.seats, chunk.split)
     plan = Plan(seed=chunk.seed, span=chunk.span)
 

@@ -1,17 +1,17 @@
-"""The datasets of LMRL-Gym as one table: who plays what, how many episodes, and what the paper's own are like.
+"""The datasets of LMRL-Gym as one table: environment, behaviour policy, number of episodes, and the paper's statistics.
 
-Source: arXiv 2311.18232, appendix D for the behaviour policies, table 1 for sizes and statistics. What differs:
+Source: arXiv 2311.18232, appendix D for the behaviour policies, table 1 for sizes and statistics. Departures:
 
 - maze: the paper's table 1 has a mean length of 19.7 with 11 % successes, its table 7 a mean return of -83. Both cannot
-  be of episodes that go on for up to 100 moves until they reach the goal, as here. Its tasks are those that it tests,
-  since its goal is the only one; eval here are the same starts with other luck.
+  describe episodes of up to 100 moves that go on until the goal, as here. The paper's training tasks are its test
+  tasks, since it has one goal; eval here is the same starts with other seeds.
 - wordle, twenty questions, cities, cars: hidden words, topics, cities and buyers are those of the training split, for
   eval those of the test split. The paper has all of them in both.
 - dialogues: the paper's are by distilled language models. Here they are by programs that know the posterior and act on
-  it less or more often, in shares that come near the paper's success rates.
-- chess: the paper's are 625,000 games of Stockfish at Elo 800 to 1600 against itself at 1200. Here both sides are
-  `users:minimax`, which needs no binary, the agent's at several strengths, and there are 10,000 games unless more are
-  asked for. `docs/datasets.md` has the same with Stockfish. A lost game costs the paper's code 1, here nothing.
+  it more or less often, in proportions that come near the paper's success rates.
+- chess: the paper has 625,000 games of Stockfish at Elo 800 to 1600 against itself at 1200. Here both sides are
+  `users:minimax`, which needs no binary, the agent's at several strengths, and there are 10,000 games by default.
+  `docs/datasets.md` has the same with Stockfish. A lost game has a reward of -1 in the paper's code, here of 0.
 - endgames: an exact player instead of Stockfish; the opponent is `users:minimax`.
 """
 
@@ -26,7 +26,7 @@ from sonde.core.types import Json
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Table 1. Lengths are replies of the agent; rates and returns are per episode."""
+    """A row of table 1. Lengths count the agent's replies; rates and returns are per episode."""
 
     size: int
     mean_length: float
@@ -38,8 +38,8 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One dataset: the environment, the behaviour policy, which splits the tasks of the two parts come from, how many
-    episodes there are by default, what one costs (milliseconds on one core), and the paper's statistics."""
+    """One dataset: the environment, the behaviour policy, the splits of the two parts, the default number of episodes,
+    the cost of an episode (milliseconds on one core), and the paper's statistics."""
 
     env: Mapping[str, Json]
     agent: Mapping[str, Json]
@@ -63,7 +63,7 @@ def _one_of(*agents: Json) -> dict[str, Json]:
 
 
 def _skills(agent: str, *epsilons: float) -> dict[str, Json]:
-    """One agent, ever more distracted."""
+    """One agent, at several rates of random play."""
     return _one_of(*(_diluted({"name": agent}, e) for e in epsilons))
 
 
@@ -127,7 +127,7 @@ TASKS: Mapping[str, Dataset] = {
         size=19_000, eval_size=1_900, cost=4, paper=_paper(19_000, 16.5, 3.61, 0.53, 0.562, 0.422),
     ),
 }  # fmt: skip
-"""Name -> dataset. The returns of twenty questions and of cities are printed without their minus there (table 7)."""
+"""Name -> dataset. Table 7 of the paper prints the returns of twenty questions and cities without the minus sign."""
 
 
 def dataset(name: str) -> Dataset:

@@ -1,8 +1,8 @@
-"""A recorded conversation as a world: it tells what was recorded as long as the agent says what was recorded.
+"""A recorded conversation as an environment: it repeats the record as long as the agent does.
 
-For texts of others that no environment of ours would tell: LMRL-Gym's houses, cars and oracles. A trajectory in this
-world holds those texts word for word, and replays, so it can be trained on as any other. It is made by
-`sonde.datasets.load` and cannot be played: whoever says anything else than the record has lost.
+It holds texts that none of our environments would produce: LMRL-Gym's houses, cars and oracles. Such a trajectory has
+those texts word for word and can be replayed, so it can be trained on like any other. `sonde.datasets.load` makes it;
+it cannot be played, since any reply that differs from the record loses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIELDS = {"opening", "turns", "end"}
 
 
 class State(NamedTuple):
-    """The record (what is told first, then replies with what they got and were told) and the replies so far.
+    """The record (the first message, then replies with their rewards and answers) and the number of replies so far.
 
     >>> State("Questions:", (("Is it alive?", -1.0, "No."),), "timeout").turn
     0
@@ -50,7 +50,7 @@ class Transcript(Env[State]):
         return Spec(
             name=self.name,
             version="1",
-            summary="a recorded conversation, told again",
+            summary="a recorded conversation, repeated",
             preset=self.preset,
             max_turns=1000,
             reward_range=(-1000.0, 1000.0),
@@ -88,7 +88,7 @@ class Transcript(Env[State]):
         return Step(after, Frozen({AGENT: told}), Frozen({AGENT: reward}), Frozen(result="recorded"), outcome)
 
     def hypothesis(self, state: State) -> None:
-        """Nothing is to be found out."""
+        """There is nothing to identify."""
         return
 
 
@@ -99,7 +99,7 @@ def _outcome(end: str) -> Outcome:
 
 
 def transcript(opening: str, turns: Sequence[tuple[str, float, str]], end: str) -> Episode:
-    """The episode of a record, at its end."""
+    """The finished episode of a record."""
     env = Transcript()
     hidden = {"opening": opening, "turns": [list(turn) for turn in turns], "end": end}
     ep = Episode.begin(env, env.task(hidden))

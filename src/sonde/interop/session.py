@@ -1,24 +1,24 @@
-"""The shape that every adapter has inside: the agent's seat of an episode, for hosts that say a text and hear one back.
+"""The agent's seat of an episode, for hosts that send a text and get one back; the core of every outward adapter.
 
     session = Session("wordle", preset="lmrl")
     heard = session.reset(seed=7)
     heard = session.say("<Answer>toast</Answer>")         # .text .reward .terminated .truncated .facts .outcome
 
-Users, opponents and judges play the other seats: those that the environment names, or others by `policies`. `say` and
-`reset` return at once where programs fill them, `asay` and `areset` wait for models.
+Users, opponents and judges play the other seats: the environment's defaults, or `policies`. `say` and `reset` are
+synchronous, for seats that programs fill; `asay` and `areset` are their asynchronous forms, for models.
 
-**Which episode.** A host knows a seed, and nothing of tasks. So `seed` is the seed of the world, and where no `index`
-is named, the task is number `seed % n` of the split's n: seeds 0 to n - 1 are every task once, and equal seeds are one
-episode, here and in `Episode.begin`. A group is one seed (and index) with samples of different numbers.
+**Which episode.** Hosts have seeds but no tasks. So `seed` is the world seed, and without an `index` the task is number
+`seed % n` of the split's n tasks: seeds 0 to n - 1 are every task once, and equal seeds are the same episode, here and
+in `Episode.begin`. A group is one seed (and index) with several sample numbers.
 
-**The end.** `truncated` says that the limit on turns ended the episode, `terminated` that anything else did.
+**The end.** `truncated`: the limit on turns ended the episode; `terminated`: anything else did.
 
-**What is said.** In a text that a host passes on, thoughts are told from the answer (`models/reasoning.py`): only the
-answer is heard, so nothing that is merely considered counts. Hosts that know more of a reply pass an `Action`.
+**Reasoning.** Thoughts in a text that a host passes on are split off (`models/reasoning.py`): only the answer reaches
+the environment, so nothing that is merely considered counts. Hosts that know more about a reply pass an `Action`.
 
-**What crosses.** What the agent is told, and `turn.info`, which follows from it. The gain of a turn in bits, where
-asked for, is a reward; `truth_gain` depends on what is hidden, so it is for whoever trains or scores, not for the
-player. The hidden setup itself stays in the episode.
+**What the host gets.** The text that the agent is told, and `turn.info`, which follows from it. The gain of a turn in
+bits, on request, is a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and not for
+the player. The hidden setup itself stays in the episode.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from sonde.runs.rollout import close, seated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What comes back to the agent's seat, at the beginning and after each of its turns; plain values all of them.
+    """The answer to the agent's seat, at the beginning and after each of its turns, in plain values.
 
     `reward` and `facts` are those of the turn that has just ended. `gain` is H(b_{t-1}) - H(b_t) in bits, `truth_gain`
-    log2 b_t(h*) / b_{t-1}(h*) (`core.belief`); None where gains were not asked for, or the environment has no filter.
+    log2 b_t(h*) / b_{t-1}(h*) (`core.belief`); None unless gains are on and the environment has a filter.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Heard:
 
 
 def environment(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[Any]:
-    """An environment as it is, or the one of a name with these constructor arguments."""
+    """The given environment, or the one of this name with these constructor arguments."""
     if isinstance(env, str):
         made = make(env, **config)
         if not isinstance(made, Env):
@@ -89,7 +89,7 @@ def environment(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[A
 
 
 def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> Task:
-    """The task that a seed stands for; see the module."""
+    """The task of a seed; see the module."""
     tasks = env.tasks(split)
     if index is None:
         if type(seed) is not int or seed < 0:
@@ -103,7 +103,7 @@ def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> T
 def places(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """Where n episodes are, of the worlds from `seed` on, as rows of a data set: plain values, nothing hidden."""
+    """The rows of a data set that name n episodes, of world seeds from `seed` on: plain values, nothing hidden."""
     made = environment(env, config)
     arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
     for world in range(seed, seed + n):
@@ -111,7 +111,7 @@ def places(
 
 
 def _answer(text: str | Action) -> str | Action:
-    """What the others hear of a host's text: all but what its model thinks, which stays on record."""
+    """The part of a host's text that reaches the environment: all but the model's reasoning, which stays on record."""
     if isinstance(text, Action):
         return text
     completion, answer = split_completion(Completion(text=text))
@@ -148,11 +148,11 @@ class Session:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """What was told and said in the agent's seat, as chat templates and endpoints take it."""
+        """The conversation of the agent's seat, as chat templates and endpoints take it."""
         return [message.to_json() for message in self.episode.messages[AGENT]]
 
     def trajectory(self, **tags: str) -> Trajectory:
-        """The record of the episode as it is now, to be stored, evaluated or trained on; it has to be over."""
+        """The record of the finished episode, to be stored, evaluated or trained on."""
         if self.episode.outcome is None:
             raise UserError("session: the episode goes on; a record is made of what is over")
         return self.episode.trajectory(policies=self.policies, tags=tags)
@@ -160,20 +160,20 @@ class Session:
     # --- playing -----------------------------------------------------------------------------------------------------
 
     def reset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
-        """Begin an episode: the rules, the first position, and what others have said before the agent."""
+        """Begin an episode; the text has the rules, the first position, and what others said before the agent."""
         return self._begun(advance_now(self._begin(seed, index, sample), self.policies))
 
     async def areset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
-        """The same, waiting for the other seats."""
+        """`reset`, awaiting the other seats."""
         return self._begun(await advance(self._begin(seed, index, sample), self.policies))
 
     def say(self, text: str | Action) -> Heard:
-        """The agent's turn, and all that follows until it may speak again."""
+        """Take the agent's turn, and play the other seats until it is the agent's turn again."""
         before = self.episode
         return self._after(before, advance_now(before.step(_answer(text)), self.policies))
 
     async def asay(self, text: str | Action) -> Heard:
-        """The same, waiting for the other seats."""
+        """`say`, awaiting the other seats."""
         before = self.episode
         return self._after(before, await advance(before.step(_answer(text)), self.policies))
 

@@ -1,7 +1,7 @@
 """Positions of chess as text: FEN, the moves in them as SAN, and how a game ends.
 
 The rules come from the library `chess` (python-chess, GPL-3), an optional package that the extra `[chess]` brings. It
-is imported in one place, `board`, when the first position is looked at; everywhere else positions are FEN.
+is imported here in one place, `board`, when the first position is looked at; elsewhere positions are FEN.
 """
 
 from __future__ import annotations

@@ -5,37 +5,49 @@ begins at Elo 1350, which is its Skill Level 0, and it ignores less; so level 0 
 1600 are the levels 0 to 2. The binary is GPL-3 software of its authors and no part of sonde: `apt install stockfish`,
 or https://stockfishchess.org.
 
-A game repeats, which the engine alone does not grant: it searches a fixed number of nodes, not for a time, with one
-thread, and forgets the last position before the next; and since it draws the weak moves of a level by the clock, they
-are drawn here, by its own rule. Below level 20 it looks 1 + level plies ahead and names its four best moves; each gets
-a bonus that grows with weakness (120 - 2 level), by its distance from the best and by lot, and the best sum is played.
-Version and options are part of the configuration, so a run says which engine it met, and another version is refused.
+Games are reproducible, which the engine alone does not provide. It searches a fixed number of nodes instead of for a
+fixed time, with one thread, and clears its hash table before each position. Since the engine seeds the weak moves of a
+level by the clock, they are drawn here, by the engine's own rule: below level 20 it searches 1 + level plies and
+reports its four best moves; each gets a bonus that grows with the weakness (120 - 2 level), with its distance from the
+best move and with a random number, and the move with the greatest sum is played. The engine's version and options are
+part of the configuration: a run records which engine it met, and a different version is refused.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
+from sonde._util.extras import need
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 from sonde.core.config import HOW
 
 from . import position as boards
 
+if TYPE_CHECKING:
+    from chess.engine import UciProtocol
+
+T = TypeVar("T")
+
 STRONGEST = 20
 LINES = 4
+OPTIONS = {"Threads": 1, "Hash": 1, "UCI_AnalyseMode": False}
+"""Set where the engine has them."""
 _PAWN = 35
-"""In the centipawns that the engine tells, the most that the lot counts for per unit of weakness."""
+"""The greatest spread of scores, in centipawns, that the random part of the bonus is scaled by."""
 FOLDERS = ("/usr/games", "/usr/local/bin", "/opt/homebrew/bin")
-"""Where packages put the binary besides the PATH: Debian's in the first."""
+"""Where to look for the binary besides the PATH; Debian installs it into the first."""
 PATIENCE = 60.0
-"""Seconds without an answer after which an engine is taken to hang."""
+"""Seconds to wait for an answer before the engine is ended."""
 _MATE = 30_000
 
 
@@ -48,10 +60,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Stockfish(ProgramPolicy):
-    """Skill Level `level`, 0 to 20 (full strength); `nodes` searched for a move, at most. Plays either side.
+    """Plays either side at Skill Level `level`, 0 to 20 (full strength), with at most `nodes` searched per move.
 
-    `binary` names the program where it is neither on the PATH nor in /usr/games; `version` is what it calls itself,
-    looked up where it is empty. The process starts with the object and ends with `close`.
+    `binary` is the program, needed where it is neither on the PATH nor in a usual folder. `version` is the name that
+    the engine reports, filled in where it is empty. The process starts with the object and ends with `close`.
     """
 
     kind: ClassVar[str] = "users"
@@ -66,8 +78,7 @@ class Stockfish(ProgramPolicy):
             raise invalid("users:stockfish: level", self.level, f"0 to {STRONGEST}")
         if self.nodes < 1:
             raise invalid("users:stockfish: nodes", self.nodes, "1 or more")
-        options = {"Threads": 1, "Hash": 1, "MultiPV": 1 if self.level == STRONGEST else LINES}
-        engine = Engine(find_binary(self.binary), options)
+        engine = Engine(find_binary(self.binary))
         if self.version and self.version != engine.version:
             engine.close()
             raise invalid("users:stockfish: version", self.version, f"{engine.version}, which is what is installed")
@@ -78,10 +89,12 @@ class Stockfish(ProgramPolicy):
         if view.spec.name != "chess":
             raise UserError(f"users:stockfish: {view.spec.name} is no game of chess")
         fen: str = view.private["fen"]
-        depth = None if self.level == STRONGEST else 1 + self.level
         engine: Engine = self._engine  # type: ignore[attr-defined]
-        lines = engine.best(fen, self.nodes, depth)
-        chosen = lines[0] if depth is None else weakened(lines, self.level, Rng(view.seed))
+        if self.level == STRONGEST:
+            chosen = engine.search(fen, self.nodes, depth=None, n_lines=1)[0]
+        else:
+            lines = engine.search(fen, self.nodes, depth=1 + self.level, n_lines=LINES)
+            chosen = weakened(lines, self.level, Rng(view.seed))
         return Action(view.say(boards.san_of(fen, chosen.move)))
 
     async def close(self) -> None:
@@ -89,7 +102,7 @@ class Stockfish(ProgramPolicy):
 
 
 def weakened(lines: list[Line], level: int, rng: Rng) -> Line:
-    """The move that a level plays among the best, best first: the greatest score + bonus, the last of equal ones."""
+    """The line that a level plays, of `lines` with the best first: the greatest score + bonus, the last of ties."""
     weakness = 120 - 2 * level
     best, spread = lines[0].score, min(lines[0].score - lines[-1].score, _PAWN)
     chosen, greatest = lines[0], float("-inf")
@@ -104,7 +117,7 @@ def weakened(lines: list[Line], level: int, rng: Rng) -> Line:
 
 
 def find_binary(named: str) -> str:
-    """The path of the engine: what was named, or Stockfish where it is usually found."""
+    """The path of the engine: the one given, or Stockfish on the PATH or in a usual folder."""
     if named:
         if found := shutil.which(named):
             return found
@@ -119,110 +132,91 @@ def find_binary(named: str) -> str:
 
 
 class Engine:
-    """One running engine. `best` may be called from several threads; they wait for each other."""
+    """A running engine. `search` may be called from several threads, which wait for each other."""
 
-    def __init__(self, path: str, options: Mapping[str, int]) -> None:
-        self.path, self.options = path, dict(options)
-        self.version = ""
+    def __init__(self, path: str) -> None:
+        need("users:stockfish", "chess")
+        self.path = path
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._running: UciProtocol | None = None
         self._end = lambda: None
         with self._lock:
-            self._start()
+            self.version = self._start().id.get("name", "")
 
-    def best(self, fen: str, nodes: int, depth: int | None) -> list[Line]:
+    def search(self, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[Line]:
         """The best lines of a position, best first, from an empty hash table."""
         with self._lock:
-            if self._process is None:
-                self._start()
-            self._say("ucinewgame", "isready")
-            self._read("readyok")
-            self._say(f"position fen {fen}", f"go nodes {nodes}" + (f" depth {depth}" if depth else ""))
-            return _lines(self._read("bestmove"), self.path)
+            running = self._running or self._start()
+            return self._ask(_search(running, fen, nodes, depth, n_lines), "a move")
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process; the next search starts another."""
         with self._lock:
-            self._end()
-            self._process = None
+            self._stop()
 
-    def _start(self) -> None:
-        try:
-            self._process = subprocess.Popen(
-                [self.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                bufsize=1,
-            )
-        except OSError as e:
-            raise UserError(f"users:stockfish: {self.path} cannot be run ({e})") from e
-        self._end = weakref.finalize(self, _ended, self._process)
-        self._say("uci")
-        hello = self._read("uciok")
-        self.version = next(
-            (line.removeprefix("id name ").strip() for line in hello if line.startswith("id name ")), ""
-        )
-        self._say(*(f"setoption name {name} value {value}" for name, value in self.options.items()), "isready")
-        self._read("readyok")
+    def _start(self) -> UciProtocol:
+        from chess.engine import popen_uci
 
-    def _say(self, *lines: str) -> None:
-        assert self._process is not None and self._process.stdin is not None
-        try:
-            self._process.stdin.write("".join(f"{line}\n" for line in lines))
-            self._process.stdin.flush()
-        except OSError:
-            raise self._gone("it is not running") from None
+        _, running = self._ask(popen_uci(self.path, stderr=subprocess.DEVNULL), "uciok")
+        self._running, self._end = running, weakref.finalize(self, _quit, running)
+        self._ask(running.configure({name: OPTIONS[name] for name in OPTIONS if name in running.options}), "readyok")
+        return running
 
-    def _read(self, last: str) -> list[str]:
-        """The lines up to the one that begins with this word."""
-        process = self._process
-        assert process is not None and process.stdout is not None
-        watch = threading.Timer(PATIENCE, process.kill)
-        watch.start()
-        try:
-            lines: list[str] = []
-            for line in process.stdout:
-                lines.append(line.strip())
-                if line.split()[:1] == [last]:
-                    return lines
-        finally:
-            watch.cancel()
-        raise self._gone(f"it ended, or said nothing for {PATIENCE:g} s, where {last} was due")
-
-    def _gone(self, why: str) -> UserError:
+    def _stop(self) -> None:
         self._end()
-        self._process = None
-        return UserError(f"users:stockfish: {self.path} does not speak UCI: {why}")
+        self._running = None
 
+    def _ask(self, work: Awaitable[T], due: str) -> T:
+        from chess.engine import EngineError
 
-def _ended(process: subprocess.Popen[str]) -> None:
-    """Ask the process to quit, and see that it does."""
-    with process:
         try:
-            process.communicate("quit\n", timeout=5)
-        except (OSError, ValueError, subprocess.TimeoutExpired):
-            process.kill()
+            return _wait(work, PATIENCE)
+        except OSError as e:
+            self._stop()
+            why = f"said nothing for {PATIENCE:g} s" if isinstance(e, TimeoutError) else f"cannot be run ({e})"
+            raise UserError(f"users:stockfish: {self.path} {why}, where {due} was due") from e
+        except EngineError as e:
+            self._stop()
+            raise UserError(f"users:stockfish: {self.path} failed, where {due} was due: {e}") from e
 
 
-def _lines(told: list[str], path: str) -> list[Line]:
-    """The last score and first move of every line that the engine told, or the move that it named without a score."""
-    found: dict[int, Line] = {}
-    for line in told:
-        words = line.split()
-        if words[:1] != ["info"] or "pv" not in words or "score" not in words or "bound" in line:
-            continue
-        kind, value = words[words.index("score") + 1 :][:2]
-        number = int(words[words.index("multipv") + 1]) if "multipv" in words else 1
-        found[number] = Line(words[words.index("pv") + 1], _score(kind, int(value)))
-    if found:
-        return [found[number] for number in sorted(found)]
-    move = told[-1].split()[1:2]
-    if not move or move == ["(none)"]:
-        raise UserError(f"users:stockfish: {path} named no move: {told[-1]!r}")
-    return [Line(move[0], 0)]
+async def _search(running: UciProtocol, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[Line]:
+    """The first move and the last exact score of each line, or the best move alone where the engine gives no score."""
+    from chess.engine import INFO_PV, INFO_SCORE, EngineError, Limit
+
+    lines: dict[int, Line] = {}
+    limit, game = Limit(nodes=nodes, depth=depth), object()  # another game each time, for which the engine forgets all
+    wanted = INFO_PV | INFO_SCORE
+    with await running.analysis(boards.board(fen), limit, multipv=n_lines, game=game, info=wanted) as analysis:
+        async for info in analysis:
+            moves, score = info.get("pv"), info.get("score")
+            if moves and score and not ("lowerbound" in info or "upperbound" in info):
+                lines[info.get("multipv", 1)] = Line(moves[0].uci(), score.relative.score(mate_score=_MATE))
+        best = (await analysis.wait()).move
+    if best is None:
+        raise EngineError("it named no move")
+    return [lines[rank] for rank in sorted(lines)] or [Line(best.uci(), 0)]
 
 
-def _score(kind: str, value: int) -> int:
-    return value if kind == "cp" else (_MATE - abs(value)) * (1 if value > 0 else -1)
+def _quit(running: UciProtocol) -> None:
+    """Ask the engine to quit, and end its process where it does not."""
+    from chess.engine import EngineError
+
+    with suppress(EngineError, TimeoutError):
+        _wait(running.quit(), min(5.0, PATIENCE))
+    if running.transport is not None:
+        _loop().call_soon_threadsafe(running.transport.close)
+    with suppress(TimeoutError):
+        _wait(asyncio.shield(running.returncode), 5.0)
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """Where the engines' pipes are read. Its thread is a daemon, so a program that forgets to close an engine ends."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="stockfish").start()
+    return loop
+
+
+def _wait(work: Awaitable[T], seconds: float) -> T:
+    return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), _loop()).result()

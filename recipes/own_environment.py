@@ -1,0 +1,120 @@
+"""An environment of one's own in one file: its rules, its exact beliefs, the check of its contract, and a game.
+
+    python recipes/own_environment.py              # seconds
+
+The game: find a number from 1 to 32. Each guess is answered with "higher" or "lower", and one answer in ten is a lie.
+Source: binary search with random errors (Horstein 1963, "Sequential transmission using noiseless feedback").
+
+A `TabularEnv` lists what may follow a guess, with probabilities. That one list gives the simulation, and the exact
+posterior by Bayes' rule, so every agent that asks by information gain can play, and every turn is worth so many bits.
+`sonde eval own_environment:NoisySearch --agent entropy` plays it too, in the folder of this file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import sonde
+from sonde import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList
+from sonde.envs._shared.answer import parse_answer, read_answer, tagged
+from sonde.testing import check_env
+
+NUMBERS = tuple(range(1, 33))
+NUMBER_OF = {str(number): number for number in NUMBERS}
+SHUFFLED = random.Random(0).sample(NUMBERS, len(NUMBERS))
+LIES = 0.1
+RULES = """I am thinking of a whole number from 1 to 32. Find it in at most {turns} guesses.
+After each guess I say whether my number is higher or lower. One time in ten, at random, I say the opposite.
+Answer as <Answer> a number </Answer>."""
+
+
+class State(NamedTuple):  # a small value
+    number: int
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisySearch(TabularEnv[State]):
+    """The fields are the whole configuration; `preset` and `max_turns` are always among them."""
+
+    presets: ClassVar[tuple[str, ...]] = ("classic",)
+    preset: str = "classic"
+    max_turns: int = 12
+
+    @cached_property
+    def spec(self) -> Spec:
+        return Spec(
+            name=self.name, version="1", summary="find a number from answers that are sometimes lies",
+            preset=self.preset, max_turns=self.max_turns, reward_range=(0.0, 1.0), support="the numbers 1 to 32",
+            source="binary search with random errors (Horstein 1963)", reference="entropy",
+        )  # fmt: skip
+
+    # --- tasks: what is hidden, and what the agent may believe at first ----------------------------------------------
+
+    def split(self, split: str) -> Sequence[Task]:
+        numbers = SHUFFLED[:20] if split == "train" else SHUFFLED[20:]
+        return TaskList(len(numbers), lambda i: self.listed(split, i, hidden=numbers[i]))
+
+    def task(self, hidden: Any) -> Task:
+        if type(hidden) is not int or hidden not in NUMBERS:
+            raise sonde.invalid("hidden", hidden, "a whole number from 1 to 32")
+        return self.listed("custom", 0, hidden=hidden)
+
+    def prior(self, public: Mapping[str, Any]) -> Sequence[tuple[float, int]]:
+        return [(1 / len(NUMBERS), number) for number in NUMBERS]
+
+    def start(self, public: Mapping[str, Any], hidden: int) -> State:
+        return State(hidden)
+
+    def hypothesis(self, state: State) -> int:
+        return state.number
+
+    # --- turns: what may follow a text, with probabilities -----------------------------------------------------------
+
+    def intro(self, state: State, seat: str) -> str:
+        return RULES.format(turns=self.max_turns)
+
+    def to_act(self, state: State) -> str | None:
+        return AGENT if state.turn < self.max_turns else None
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        guess = parse_answer(text, NUMBER_OF.get)  # reads the answer and no thought, and refuses two answers at once
+        if guess is None and read_answer(text) is not None:
+            return [(1.0, self._go_on(state, "That is no number from 1 to 32.", result="invalid"))]
+        if guess is None:
+            told = Frozen({AGENT: "I found no <Answer> ... </Answer>, so the game ends here."})
+            return [(1.0, Step(state, told, info=Frozen(result="format"), outcome=Outcome("format")))]
+        if guess == state.number:
+            told, rewards = Frozen({AGENT: f"{guess} is my number."}), Frozen({AGENT: 1.0})
+            return [(1.0, Step(state, told, rewards, Frozen(result="win", guess=guess), Outcome("win", 1.0)))]
+        truth, lie = ("higher", "lower") if state.number > guess else ("lower", "higher")
+        chances = ((1 - LIES, truth), (LIES, lie))
+        return [(p, self._go_on(state, f"It is {word}.", result=word, guess=guess)) for p, word in chances]
+
+    def _go_on(self, state: State, told: str, **info: Any) -> Step:
+        after = State(state.number, state.turn + 1)
+        outcome = None if after.turn < self.max_turns else Outcome("timeout", truncated="turns")
+        words = f"{told} Guesses left: {self.max_turns - after.turn}."
+        return Step(after, Frozen({AGENT: words}), info=Frozen(info), outcome=outcome)
+
+    def actions(self, state: State) -> Sequence[str]:
+        return [str(number) for number in NUMBERS]
+
+    def say(self, answer: str) -> str:
+        return tagged(answer)
+
+
+if __name__ == "__main__":
+    env = NoisySearch()
+    check_env(env)  # purity, replay, hostile text, the posterior against simulation, ...
+    print("keeps the contract of environments")
+    agent = sonde.make("agents:entropy")  # knows nothing of this game: it asks what is worth the most bits
+    ep = sonde.Episode.begin(env, env.task(23), seed=0)
+    while ep.to_act is not None:
+        ep = ep.step(agent.act_now(ep.view()))
+        print(ep.turns[-1].text, ep.turns[-1].told)
+    print("bits per turn:", *(f"{bits:.2f}" for bits in ep.information_gain() or ()))

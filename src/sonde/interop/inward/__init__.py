@@ -1,0 +1,2 @@
+"""Other libraries' environments in sonde. The file name is the registry: `SOURCE:NAME` is the class of `SOURCE.py` for
+the game `NAME`."""

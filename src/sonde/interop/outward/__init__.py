@@ -1,0 +1,1 @@
+"""sonde's environments in other libraries' trainers and harnesses."""

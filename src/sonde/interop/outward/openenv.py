@@ -1,0 +1,186 @@
+"""Every environment as a server of OpenEnv (openenv-core 0.3), and the client to it.
+
+    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000      # or uvicorn with `app("wordle", ...)`
+
+    with SondeClient(base_url="http://localhost:8000").sync() as env:
+        result = env.reset(seed=7)
+        result = env.step(Say(text="<Answer>toast</Answer>"))                 # .observation.text .reward .done
+
+Each connection is a session of its own; up to `sessions` of them may be open at once. `reset` takes `seed`, `index` and
+`sample` (`session.py`) and honours them; without a seed one is drawn, and the state says which. OpenEnv's metadata
+never reaches a client (OpenEnv #616), so everything is in fields of `Told`: `turn`, `facts`, `gain` (bits, on request),
+`truncated` and at the end `outcome`. The hidden setup stays on the server.
+"""
+
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import argparse
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from sonde._util.extras import lacking
+from sonde.core import EMPTY, AnyPolicy, Env, run_sync
+
+from ..session import Heard, Session, environment
+
+try:
+    from openenv.core.client_types import StepResult
+    from openenv.core.env_client import EnvClient
+    from openenv.core.env_server.http_server import create_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+    from starlette.websockets import WebSocketDisconnect
+except ModuleNotFoundError as e:
+    raise lacking("sonde.interop.outward.openenv", "openenv-core") from e
+
+
+class Say(Action):
+    """What the agent says."""
+
+    text: str
+
+
+class Told(Observation):
+    """What the agent is told, in addition to OpenEnv's own `reward` and `done`."""
+
+    text: str
+    turn: int = 0
+    truncated: bool = False
+    facts: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
+    gain: float | None = None
+    outcome: dict[str, Any] | None = None
+
+
+class Where(State):
+    """Which episode is being played."""
+
+    env: str = ""
+    seed: int | None = None
+    index: int | None = None
+    sample: int = 0
+
+
+class SondeEnvironment(Environment[Say, Told, Where]):
+    """One session; see the module."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, env: Env[Any], policies: Mapping[str, AnyPolicy], split: str, gains: bool) -> None:
+        super().__init__()
+        self._session = Session(env, policies, split=split, gains=gains)
+        self._where = Where(env=env.name)
+
+    async def reset_async(
+        self,
+        seed: int | None = None,
+        episode_id: str | None = None,
+        index: int | None = None,
+        sample: int = 0,
+        **more: Any,
+    ) -> Told:
+        world = secrets.randbits(63) if seed is None else seed
+        heard = await self._session.areset(world, index=index, sample=sample)
+        self._where = Where(episode_id=episode_id, env=self._session.env.name, seed=world, index=index, sample=sample)
+        return _told(heard, 0)
+
+    async def step_async(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+        heard = await self._session.asay(action.text)
+        self._where.step_count += 1
+        return _told(heard, self._where.step_count)
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+        return run_sync(self.reset_async(seed, episode_id, **more))
+
+    def step(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+        return run_sync(self.step_async(action, timeout_s, **more))
+
+    @property
+    def state(self) -> Where:
+        return self._where
+
+    def get_metadata(self) -> EnvironmentMetadata:
+        spec = self._session.env.spec
+        return EnvironmentMetadata(name=f"sonde/{spec.name}", description=spec.summary, version=spec.version)
+
+
+def _told(heard: Heard, turn: int) -> Told:
+    return Told(
+        text=heard.text,
+        reward=heard.reward if turn else None,
+        done=heard.done,
+        turn=turn,
+        truncated=heard.truncated,
+        facts=dict(heard.facts),
+        gain=heard.gain,
+        outcome=None if heard.outcome is None else dict(heard.outcome),
+    )
+
+
+class SondeClient(EnvClient[Say, Told, Where]):
+    """The client, with the types of this module. Asynchronous; `.sync()` gives a blocking one."""
+
+    def _step_payload(self, action: Say) -> dict[str, Any]:
+        return action.model_dump()
+
+    def _parse_result(self, payload: dict[str, Any]) -> StepResult[Told]:
+        reward, done = payload.get("reward"), payload.get("done", False)
+        told = Told.model_validate({**payload["observation"], "reward": reward, "done": done})
+        return StepResult(observation=told, reward=reward, done=done)
+
+    def _parse_state(self, payload: dict[str, Any]) -> Where:
+        return Where.model_validate(payload)
+
+
+def app(
+    env: Env[Any] | str,
+    policies: Mapping[str, AnyPolicy] = EMPTY,
+    *,
+    split: str = "train",
+    gains: bool = False,
+    sessions: int = 1024,
+    **config: Any,
+) -> Any:
+    """The server, for uvicorn: an environment, with these constructor arguments where it is a name."""
+    made = environment(env, config)
+    logging.getLogger("uvicorn.error").addFilter(_not_a_disconnection)
+    return create_app(
+        lambda: SondeEnvironment(made, policies, split, gains),
+        Say,
+        Told,
+        env_name=f"sonde/{made.name}",
+        max_concurrent_envs=sessions,
+    )
+
+
+def _not_a_disconnection(record: logging.LogRecord) -> bool:
+    """False for the log record of a client that has disconnected, which OpenEnv's server logs with a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, WebSocketDisconnect)
+
+
+def main() -> None:
+    """Run the command; see the module."""
+    import uvicorn
+
+    prog = "python -m sonde.interop.outward.openenv"
+    parser = argparse.ArgumentParser(prog=prog, description="Serve an environment over OpenEnv's protocol.")
+    parser.add_argument("env")
+    parser.add_argument("--preset")
+    parser.add_argument("--split", default="train")
+    parser.add_argument("--gains", action="store_true", help="send the bits that each turn gained")
+    parser.add_argument("--sessions", type=int, default=1024, help="most connections at once (default 1024)")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    args = parser.parse_args()
+    config = {} if args.preset is None else {"preset": args.preset}
+    server = app(args.env, split=args.split, gains=args.gains, sessions=args.sessions, **config)
+    uvicorn.run(server, host=args.host, port=args.port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Every environment as a taskset and an env of verifiers (0.4, the v1 API), and so in whatever consumes those.
+
+    vf-eval sonde-verifiers -m MODEL -n 20 -r 4 --no-push --env.taskset.env wordle
+
+The taskset selects the tasks: `env`, its constructor's `arguments`, `split`, and one world `seed`; a rollout of task i
+is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the seat `agent`
+is the model, and the environment's text is the next user turn. The other seats are sonde's own policies, or agents of
+verifiers where `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has its own conversation and
+trace and is not trainable.
+
+The trace gets the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of
+outcome, and in `info` the rewards of the turns (`turn_rewards`, the key that prime-rl's credit per turn reads), their
+facts, the outcome, and the text after the last turn (`ending`). Neither row nor trace holds the hidden setup; the
+traces of users and judges do, since these are told it. verifiers loads the package `sonde_verifiers` by name, which
+exports these classes.
+
+Departure: an agent's runtime is a local process by default, where verifiers' default is a cloud.
+"""
+
+# Types are checked without this extra too.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, ClassVar, get_args
+
+from sonde._util.extras import lacking
+from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
+from sonde.core.types import Kind
+
+from ..session import Heard, Session
+
+try:
+    import verifiers.v1 as vf
+except ModuleNotFoundError as e:
+    raise lacking("sonde.interop.outward.verifiers", "verifiers") from e
+
+
+class Row(vf.TaskData):
+    """The public part of a task: its number and the world seed."""
+
+    index: int
+    seed: int
+
+
+class SondeTask(vf.Task[Row, vf.State, vf.TaskConfig]):
+    """A task of an environment; the environment itself rewards."""
+
+
+class SondeTasksetConfig(vf.TasksetConfig):
+    """Under `--env.taskset.*`; see the module."""
+
+    env: str = "wordle"
+    arguments: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
+    split: str = "train"
+    seed: int = 0
+
+    def made(self) -> Env[Any]:
+        return make(self.env, **self.arguments)
+
+
+class SondeTaskset(vf.Taskset[SondeTask, SondeTasksetConfig]):
+    """The tasks of a split, in order."""
+
+    def load(self) -> Iterator[SondeTask]:
+        c = self.config
+        for index in range(len(c.made().tasks(c.split))):
+            row = Row(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed)
+            yield SondeTask(row, c.task)
+
+
+def _agent(**sampling: Any) -> vf.AgentConfig:
+    runtime = {"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}
+    return vf.AgentConfig.model_validate({**runtime, "sampling": sampling or None})
+
+
+OTHERS = ("user", "judge", "opponent")
+
+
+class SondeEnvConfig(vf.EnvConfig):
+    """An agent per seat. `seats` names the seats beside `agent` that agents of verifiers play; the settings of the
+    others are ignored. Users and judges sample as in PAPRIKA (appendix E): temperature 0, at most 1,024 tokens."""
+
+    agent: vf.AgentConfig = _agent()
+    user: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
+    judge: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
+    opponent: vf.AgentConfig = _agent()
+    seats: tuple[str, ...] = ()
+
+
+class SondeEnv(vf.Env[SondeEnvConfig]):
+    """One task is one episode; see the module."""
+
+    def __init__(self, config: SondeEnvConfig) -> None:
+        super().__init__(config)
+        taskset: SondeTasksetConfig = self.taskset.config
+        self._env, self._split, self._samples = taskset.made(), taskset.split, count()
+        for seat in config.seats:
+            if seat not in OTHERS or seat not in self._env.spec.seats:
+                raise unknown("seats", seat, [other for other in OTHERS if other in self._env.spec.seats])
+        Session(self._env, {seat: _Seat(asked=_unasked) for seat in config.seats}, split=self._split)  # all are filled
+
+    async def setup(self, agents: Any) -> None:
+        for seat in OTHERS:
+            getattr(agents, seat).trainable = False
+
+    async def run(self, task: Any, agents: Any) -> None:
+        turns: list[Heard] = []
+        async with agents.agent.interaction(task) as exchange, AsyncExitStack() as stack:
+            others = {seat: _Seat(asked=_asked(getattr(agents, seat), task, stack)) for seat in self.config.seats}
+            session = Session(self._env, others, split=self._split, gains=True)
+            try:
+                heard = await session.areset(task.data.seed, index=task.data.index, sample=next(self._samples))
+                while not heard.done:
+                    segment = await exchange.turn(heard.text)
+                    if segment.terminated:
+                        break
+                    heard = await session.asay(segment.last_reply or "")
+                    turns.append(heard)
+            except _Ended as e:
+                exchange.trace.info["error"] = str(e)
+            _record(exchange.trace, turns)
+
+
+Asked = Callable[[str], Awaitable[str]]
+
+
+class _Ended(WorldError):
+    """An agent of verifiers ended before its episode did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seat(Policy):
+    """A seat other than `agent`, played by an agent of verifiers."""
+
+    kind: ClassVar[str] = "users"
+
+    asked: Asked
+
+    async def act(self, view: View) -> Action:
+        return Action(await self.asked(view.messages[-1].content))
+
+
+def _asked(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
+    """Ask an agent of verifiers. Its conversation begins with its first turn: a judge that is never called has none."""
+    begun: list[Any] = []
+
+    async def asked(text: str) -> str:
+        if not begun:
+            its = vf.Task(vf.TaskData(idx=task.data.idx, name=task.data.name, prompt=None))
+            begun.append(await stack.enter_async_context(agent.interaction(its)))
+        segment = await begun[0].turn(text)
+        if segment.terminated:
+            raise _Ended(f"the agent {begun[0].trace.agent.name!r} of verifiers ended before the episode did")
+        return segment.last_reply
+
+    return asked
+
+
+async def _unasked(text: str) -> str:
+    raise AssertionError(text)
+
+
+def _record(trace: Any, turns: list[Heard]) -> None:
+    """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a
+    reward."""
+    end = turns[-1].outcome if turns else None
+    kind = "error" if end is None else end["kind"]
+    rewards = [heard.reward for heard in turns]
+    if end is not None:
+        trace.record_reward("return", sum(rewards))
+    trace.record_metrics(
+        {
+            "success": float(end is not None and kind == "win" and end["judged"] is not False),
+            "score": 0.0 if end is None else end["score"],
+            "turns": len(turns),
+            **{name: float(kind == name) for name in get_args(Kind)},
+        }
+    )
+    trace.info["turn_rewards"] = rewards
+    trace.info["turn_gains"] = [heard.gain for heard in turns]
+    trace.info["turn_facts"] = [dict(heard.facts) for heard in turns]
+    trace.info["outcome"] = None if end is None else dict(end)
+    trace.info["ending"] = turns[-1].text if end is not None else ""
+
+
+__all__ = ["SondeEnv", "SondeTaskset"]
