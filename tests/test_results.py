@@ -211,7 +211,7 @@ def test_the_command_in_a_file_measures_the_same_again(tmp_path: Path) -> None:
     run(*PLAY, "-o", "label=a b", "--submit", "results/one.json", "--runs", "elsewhere")
     first = results.read(tmp_path / "results" / "one.json")
     assert first.command == (
-        "sonde eval word_guess circuit_decoding --suite mtp --agent floor --tasks 3 -k 2 --set 'label=a b' "
+        "sonde eval word_guess circuit_decoding --agent floor --tasks 3 -k 2 --set 'label=a b' --suite mtp "
         "--submit results/one.json"
     )
     assert first.agent == "a b" and [p.form[0] for p in first.environments] == ["circuit_decoding", "word_guess"]

@@ -25,7 +25,7 @@ from common import PAPER, Row, play, row, show
 
 import sonde
 from sonde import regret
-from sonde.cli.options import model_config
+from sonde.cli.players import model_config
 from sonde.core import UserError, build, invalid, run_sync
 
 Agent = tuple[str, str, Mapping[str, Any]]

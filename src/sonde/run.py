@@ -12,7 +12,6 @@ a server's weights an imprint is kept, and a server that holds others does not c
 from __future__ import annotations
 
 import json
-import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,7 +54,6 @@ from .store.index import WRITERS
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
-_POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,63 +344,25 @@ def read_config(path: Path) -> dict[str, Json]:
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
-    _check_keys(f"config: {path}", found)
+    check_keys(f"config: {path}", found)
     return found
 
 
-def _check_keys(field: str, value: Json) -> None:
+def check_keys(field: str, value: Json) -> None:
     """YAML has keys that are no text, such as `1` and `yes`."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise invalid(f"{field}: key", key, "text; put it in quotes")
-            _check_keys(f"{field}: {key}", inner)
+            check_keys(f"{field}: {key}", inner)
     elif isinstance(value, list):
         for inner in value:
-            _check_keys(field, inner)
+            check_keys(field, inner)
 
 
 def config_from(values: Mapping[str, Json]) -> RunConfig:
     """A `RunConfig` from plain values; unknown fields are named."""
     return RunConfig(**values)
-
-
-def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
-    """`values` with one dotted assignment applied, such as `seats.agent.examples=2`; values read as YAML."""
-    (*parents, last), value = assigned(assignment)
-    at = result = _copied(values)
-    for key in parents:
-        at = at.setdefault(key, {})
-        if not isinstance(at, dict):
-            raise UserError(f"override: {'.'.join((*parents, last))}: {key} is not a mapping")
-    at[last] = value
-    return result
-
-
-def assigned(assignment: str) -> tuple[list[str], Json]:
-    """The dotted path of an assignment, and its value.
-
-    >>> assigned("settings.lr=1e-4")
-    (['settings', 'lr'], 0.0001)
-    """
-    path, sign, text = assignment.partition("=")
-    if not sign or not path:
-        raise invalid("override", assignment, "KEY.KEY=VALUE")
-    try:
-        value = _value(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
-        raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
-    _check_keys(f"override: {path}", value)
-    return path.strip().split("."), value
-
-
-def _value(text: str) -> Json:
-    """What a text says, as YAML; numbers such as 1e-4, which YAML 1.1 takes for text, too."""
-    return float(text) if _POWER.fullmatch(text.strip()) else yaml.safe_load(text)
-
-
-def _copied(values: Json) -> Json:
-    return {k: _copied(v) for k, v in values.items()} if isinstance(values, Mapping) else values
 
 
 def _slug(text: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sonde.cli.app import app
-from sonde.cli.options import model_config, model_seats, trained_model
+from sonde.cli.players import model_config, model_seats, trained_model
 from sonde.core import AGENT, SondeError, UserError
 from sonde.models.fetch import known
 from sonde.store import Run

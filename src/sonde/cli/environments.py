@@ -1,33 +1,141 @@
-"""`sonde play`: a person against an environment, with the exact information of every move beside it.
+"""`sonde list`, `sonde show` and `sonde play`: what there is, what an environment is, and a game for a person.
 
-The rules are those that a model meets, with two courtesies: no tags are asked for, and a line that cannot be read as an
-answer costs nothing. What is typed in a conversation is what is said.
+`sonde play` has the rules that a model meets, with two courtesies: no tags are needed, and input that cannot be read as
+an answer costs no turn. In a conversation, the line that is typed is the message.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
 from sonde.agents.human import bare, meant, unread, untagged
-from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
+from sonde.core import (
+    AGENT,
+    EMPTY,
+    Env,
+    Episode,
+    Turn,
+    UserError,
+    advance,
+    build,
+    default_policies,
+    names,
+    unknown,
+)
+from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
+from sonde.core.registry import check_recorded, summary
 from sonde.rollout import close
+
+from . import options as opt
+from . import tables
+from .players import environment, model_seats
+from .terminal import out
 
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
 _SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
 """Where an answer is too long to type: a shorter one that `Env.say` knows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class List:
+    """List everything that has a name: environments, agents, users, models, training objectives."""
+
+    kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.kind and self.kind not in KINDS:
+            raise unknown("kind", self.kind, KINDS)
+        found = {k: {name: summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        if self.as_json:
+            out.print_json(json.dumps(found))
+            return
+        for group, rows in found.items():
+            if rows:
+                out.print(tables.listing(group, rows.items()))
+                out.print()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show:
+    """Show an environment: its facts, its presets and its opening message."""
+
+    env: opt.EnvArg
+    preset: opt.PresetOpt = None
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.trusted:
+            opt.import_from_here()
+        else:
+            check_recorded({"name": self.env})
+        env = environment(self.env, self.preset)
+        opening = Episode.begin(env, env.tasks("test")[0]).view(AGENT).messages[0].content
+        facts = {f: getattr(env.spec, f) for f in env.spec.__dataclass_fields__} | {
+            "presets": env.presets,
+            "tasks": {split: len(env.tasks(split)) for split in env.splits},
+            "config": env.config,
+        }
+        if self.as_json:
+            out.print_json(json.dumps({**facts, "opening": opening}))
+            return
+        out.print(tables.listing(self.env, ((k, _plain(v)) for k, v in facts.items())))
+        out.print()
+        out.print(opening, highlight=False)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_plain, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+# --- sonde play --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play:
+    """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
+
+    env: opt.EnvArg = "wordle"
+    preset: opt.PresetOpt = None
+    split: opt.SplitOpt = None
+    index: Annotated[int | None, Option("--task", help="Index of the task. Default: a random one.")] = None
+    seed: opt.SeedOpt = None
+    user: opt.UserOpt = None
+    judge: opt.JudgeOpt = None
+    user_url: opt.UserUrlOpt = None
+    cache: opt.CacheOpt = None
+    temperature: opt.TemperatureOpt = None
+    max_new_tokens: opt.NewTokensOpt = None
+
+    def run(self) -> None:
+        seats = model_seats(
+            self.user, self.judge, self.user_url, None, self.cache,
+            temperature=self.temperature, max_new_tokens=self.max_new_tokens,
+        )  # fmt: skip
+        env = environment(self.env, self.preset, **({"judge": "seat"} if self.judge else {}))
+        others = {seat: build(config) for seat, config in seats.items()}
+        play_in_terminal(env, self.split or "test", self.index, self.seed or 0, out, others)
 
 
 def play_in_terminal(
