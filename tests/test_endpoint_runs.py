@@ -11,12 +11,12 @@ import pytest
 import sonde
 from sonde import Sampling, UserError
 from sonde.core.config import parts_of
+from sonde.evaluate import row
 from sonde.models.http import Http
 from sonde.models.refusals import Refusal
 from sonde.replies import notes as notes_of
 from sonde.results import read, result, write
 from sonde.rollout import Plan, collect, record
-from sonde.rows import row
 from sonde.run import config_from, execute, load_evaluation, missing, prepare
 from sonde.store import Run
 

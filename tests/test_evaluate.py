@@ -29,9 +29,8 @@ from sonde.core import (
 from sonde.core.sync import run_sync
 from sonde.curves import CALLED, called
 from sonde.envs.mastermind import Mastermind
-from sonde.evaluate import METRICS, Evaluation, compare, evaluate, macro
+from sonde.evaluate import METRICS, Evaluation, compare, evaluate, macro, row
 from sonde.metrics import MeanAt, rate, unseen
-from sonde.rows import row
 from sonde.train.rewards import named_rewards
 
 HERE = __name__

@@ -1,11 +1,11 @@
-"""`make demo`: a real language model plays, between a floor and a ceiling; a tiny one learns; and a report says how.
+"""`make demo`: a language model plays, between random play and reference solvers; a tiny one trains; then a report.
 
-SmolLM2-135M is far too small to play well; it is here because it runs on any laptop in minutes. Everything around it is
-what a large model would meet: the same environments, batching, records, evaluation and report. The model that learns,
-sonde-tiny-maze, comes with sonde: it wanders through mazes until it sees the goal, learns from those of its own walks
-that got there, and is tested on starts that lie on no shortest way of a walk that it could learn from.
+SmolLM2-135M is far too small to play well; it runs on any laptop in minutes. Everything around it is the same as for a
+large model: environments, batching, records, evaluation and report. The model that trains, sonde-tiny-maze, comes with
+sonde: it wanders through mazes until it sees the goal, trains on its own successful walks, and is tested on starts that
+lie on no shortest path of a walk that it could train on.
 
-`--full` (`make demo FULL=1`) plays more environments and longer ones, and learns from more.
+`--full` (`make demo FULL=1`) plays more and longer environments and trains on more walks.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from sonde.train.presets import preset
 from sonde.viewer import write_report
 
 MODEL = "model"
-"""Where a training leaves its model."""
+"""The subfolder of a training's final model."""
 TRAINED = "maze-sft"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played. `lessons` training tasks, `k` times each, are what the tiny model learns from."""
+    """How much is played. The tiny model trains on `lessons` training tasks, `k` samples each."""
 
     environments: tuple[str, ...]
     tasks: int
@@ -58,23 +58,23 @@ FULL = Size(
     ),
     tasks=8, lessons=1200, k=3, tests=250,
 )  # fmt: skip
-"""The last two environments are conversations: a rule user answers."""
+"""The last two environments are conversations with a rule-based user."""
 LONGEST_FIRST = (
     "guess_my_city", "battleship", "cellular_automata", "twenty_questions", "minesweeper", "best_arm", "wordle",
     "mastermind",
 )  # fmt: skip
 EXAMPLES = {"wordle": 2, "mastermind": 2}
-"""Example games; one where a game is long, because every token of it is attended to at every step."""
+"""Number of example games; one where games are long, as every token costs attention at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; every other answer is a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = "sonde-tiny-maze"
 TEMPERATURES = (1.0, 0.0)
-"""A model may gain at 1 by saying more often what it would have said at 0 anyway; what it learned shows at 0 too."""
+"""At 1 a model may gain by sampling its most likely answer more often; what it has learned also shows at 0."""
 
 
 def main(folder: Path, size: Size) -> None:
-    """Play, print the table, write the report; a second call finds everything played and is done in seconds."""
+    """Play, print the table, write the report; a second call finds everything played and takes seconds."""
     begun, floors = time.perf_counter(), list[Path]()
     with _stage("1/4 random play and the reference solvers"):
         for name in size.environments:
@@ -95,7 +95,7 @@ def main(folder: Path, size: Size) -> None:
 
 
 def small_model(env: str) -> dict[str, Json]:
-    """The policy of a very small model: example games in front, answers without thinking."""
+    """The policy of a very small model: example games in the prompt, answers without thinking."""
     from sonde.models.hf import native_dtype
 
     model = {"name": "models:hf", "model": "smollm2", "dtype": native_dtype(), "threads": 1}
@@ -110,7 +110,7 @@ def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
 
 
 def learn(folder: Path, size: Size) -> list[Path]:
-    """Test, play, train on what was won, test again: the run folders of the tests."""
+    """Test, play, train on the won games, test again; the run folders of the tests."""
     trained = folder / TRAINED
     tests = [_walk(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
     played = _walk(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
@@ -120,7 +120,7 @@ def learn(folder: Path, size: Size) -> list[Path]:
 
 
 def _learned(tests: list[Path]) -> str:
-    """What training changed, a line per temperature."""
+    """Success before and after training, a line per temperature."""
     n, found = len(TEMPERATURES), [load_evaluation(test) for test in tests]
     lines = [f"{LEARNER} learned from its own play; held-out walks won before and after, and the difference by task:"]
     for temperature, before, after in zip(TEMPERATURES, found[:n], found[n:], strict=True):
@@ -130,7 +130,7 @@ def _learned(tests: list[Path]) -> str:
 
 
 def _walk(folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test") -> Path:
-    """The learner's run: drawing from all that it would say, or saying what is likeliest."""
+    """A run of the model that trains, at temperature 1 (no truncation) or 0."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
     env, named = {"name": "maze", "preset": "pairs"}, f"{label}, temperature {temperature:g}"
@@ -145,7 +145,7 @@ def _execute(config: RunConfig, folder: Path) -> Path:
 
 
 def _in_parallel(folder: Path, size: Size) -> tuple[list[Path], list[Path]]:
-    """Both models, on every environment: one process and one thread per core beats threads that wait for each other."""
+    """Run both models, one process with one thread per core, which is faster than threads that wait for each other."""
     workers = min(4, os.cpu_count() or 1)
     with (
         out.status(f"{workers} at a time"),

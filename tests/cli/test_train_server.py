@@ -35,7 +35,7 @@ def test_a_server_plays_and_its_drift_is_on_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--server", "fake"), "--server: got 'fake', allowed: vllm:NAME or sglang:NAME, which give token ids back"),
+        (("--server", "fake"), "--server: got 'fake', allowed: vllm:NAME or sglang:NAME, which return token ids"),
         (("--server", "vllm:m"), "--server vllm:NAME: needs --base-url, for example http://localhost:8000/v1"),
         (("--base-url", "http://x/v1"), "--base-url: allowed: together with --server vllm:NAME or sglang:NAME"),
     ],

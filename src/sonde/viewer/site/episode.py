@@ -12,8 +12,9 @@ from typing import Any
 
 from sonde.core import Trajectory
 from sonde.core.plain import plain
+from sonde.evaluate import row
 from sonde.labels import label
-from sonde.rows import Row, row
+from sonde.rows import Row
 from sonde.store import annotation_names, read_annotations
 
 from ..text import compact, indented
