@@ -32,8 +32,8 @@ VERSION = "2"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The findings about one trajectory. `by_rules`, `by_judge`: whether its last message solves the game, None where that
-    is undecided, or no judge was given."""
+    """The findings about one trajectory. `by_rules`, `by_judge`: whether its last message solves the game, None where
+    that is undecided, or no judge was given."""
 
     trajectory: str
     task: str

@@ -84,7 +84,8 @@ def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> F
 
 
 def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
-    """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) - return."""
+    """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) -
+    return."""
     problem, h = known.problem, info["step"]
     s = problem.states.index(info["state"])
     if kind == "expected" and info["action"] is not None:
@@ -146,7 +147,8 @@ class Cost(NamedTuple):
 
 
 def costs(trajectory: Trajectory) -> dict[str, Cost]:
-    """Calls and tokens by the name of the sub-call. A call made in `finish` comes after the last act and is not counted."""
+    """Calls and tokens by the name of the sub-call. A call made in `finish` comes after the last act and is not
+    counted."""
     found: dict[str, Cost] = {}
     for turn in trajectory.turns:
         for c in turn.acts[0].action.completions:

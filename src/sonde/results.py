@@ -111,7 +111,8 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Checked):
-    """The results of an agent (its display name) in a suite; `training` holds the commands that made its model, if known."""
+    """The results of an agent (its display name) in a suite; `training` holds the commands that made its model, if
+    known."""
 
     called = "result"
 

@@ -35,8 +35,8 @@ class Replies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """Who wrote the last reply of each turn, where rules and a model share a seat (`users/hybrid.py`). `denied`: replies
-    of the model that the rules knew to be false, so the rules' reply was given instead."""
+    """Who wrote the last reply of each turn, where rules and a model share a seat (`users/hybrid.py`). `denied`:
+    replies of the model that the rules knew to be false, so the rules' reply was given instead."""
 
     rules: int = 0
     model: int = 0

@@ -58,9 +58,9 @@ EVALUATION = "evaluation.json"
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(Checked):
-    """The configuration of a run. `seats` maps seats to policy configurations; `tasks_file` replaces the environment's own
-    tasks. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or `ray:ADDRESS`, by default
-    with one process per CPU."""
+    """The configuration of a run. `seats` maps seats to policy configurations; `tasks_file` replaces the environment's
+    own tasks. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or `ray:ADDRESS`, by
+    default with one process per CPU."""
 
     called = "config"
 
@@ -116,9 +116,9 @@ class Prepared:
 
     @property
     def resolved(self) -> dict[str, Json]:
-        """The saved configuration: everything that determines the episodes, with all defaults. Their number, concurrency
-        and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is saved, and may
-        differ where a run is continued.
+        """The saved configuration: everything that determines the episodes, with all defaults. Their number,
+        concurrency and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is
+        saved, and may differ where a run is continued.
         """
         return {
             "env": self.env.config,
@@ -256,8 +256,8 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
 
 
 def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
-    """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once and
-    stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
+    """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once
+    and stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
     includes what all of them have played. `seconds` of playing are added to those of the previous evaluation."""
     with scoring(folder):
         return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)

@@ -63,8 +63,8 @@ def _from(prior: float, gains: Sequence[Gain]) -> Information:
 
 
 def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
-    """Whether the policies that the filter assumes are the ones that played, or a user whose record keeps what they would
-    have said (`core.belief.by_rules`)."""
+    """Whether the policies that the filter assumes are the ones that played, or a user whose record keeps what they
+    would have said (`core.belief.by_rules`)."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
     return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
 

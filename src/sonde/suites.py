@@ -24,8 +24,8 @@ Form = tuple[str, str]
 
 @dataclass(frozen=True)
 class Protocol:
-    """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and settings
-    of the agent, where it has such fields."""
+    """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and
+    settings of the agent, where it has such fields."""
 
     k: int = RunConfig.k
     agent: Mapping[str, Json] = EMPTY
@@ -51,8 +51,8 @@ PROTOCOLS: Mapping[str, Protocol] = {
 }
 """Protocols of papers that do not evaluate as PAPRIKA does.
 
-ΔBelief-RL (by its code) also uses top-k 20, which `Sampling` does not have, and a language model at the same temperature
-as the user; here users are the environments' own rules unless there is a `--user`.
+ΔBelief-RL (by its code) also uses top-k 20, which `Sampling` does not have, and a language model at the same
+temperature as the user; here users are the environments' own rules unless there is a `--user`.
 
 LMRL-Gym: 32 rollouts from each of the 25 places of a maze, 4,096 games of Wordle (here 29 of each of 143 words), 1,000
 games of chess and 645 endgames, sampled at temperature 1, its scripts' default. For the others it gives no number."""

@@ -13,15 +13,17 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.cli.commands import Command, command_line
-from sonde.cli.evaluate import Eval, Playing, Rollout
-from sonde.cli.train import Train
+from sonde.cli.evaluate import EvalCommand, Playing, RolloutCommand
+from sonde.cli.train import TrainCommand
 
 
 def options(command: str) -> dict[str, Any]:
     return {p.name: p for p in get_command(app).commands[command].params if p.name != "help"}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("name", "command"), [("eval", Eval), ("rollout", Rollout), ("train", Train)])
+@pytest.mark.parametrize(
+    ("name", "command"), [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)]
+)
 def test_the_options_of_a_command_are_the_fields_of_its_class(name: str, command: type[Command]) -> None:
     assert options(name).keys() == {f.name for f in fields(command)}  # type: ignore[arg-type]
 
@@ -38,13 +40,13 @@ def test_eval_and_rollout_share_their_options() -> None:
 @pytest.mark.parametrize(
     ("name", "command", "line"),
     [
-        ("eval", Eval(), "sonde eval"),
-        ("eval", Eval(envs=["a", "b"], k=2, gains=False), "sonde eval a b -k 2 --no-gains"),
-        ("eval", Eval(agent="x", overrides=["label=a b", "k=1"]), "sonde eval --agent x --set 'label=a b' --set k=1"),
-        ("eval", Eval(runs=Path("r"), gains=True, strict=True), "sonde eval --strict --gains"),
+        ("eval", EvalCommand(), "sonde eval"),
+        ("eval", EvalCommand(envs=["a", "b"], k=2, gains=False), "sonde eval a b -k 2 --no-gains"),
+        ("eval", EvalCommand(overrides=["label=a b", "k=1"]), "sonde eval --set 'label=a b' --set k=1"),
+        ("eval", EvalCommand(runs=Path("r"), gains=True, strict=True), "sonde eval --strict --gains"),
         (
             "train",
-            Train(objective="sft", sources=["r"], model="m", folder=Path("o"), encode=True),
+            TrainCommand(objective="sft", sources=["r"], model="m", folder=Path("o"), encode=True),
             "sonde train sft r --out o --model m --encode",
         ),
     ],

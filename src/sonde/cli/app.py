@@ -13,14 +13,14 @@ from sonde.models.providers import providers
 
 from . import tables
 from .commands import add_command
-from .dataset import Lmrl
-from .elicit import Elicit
-from .environments import List, Play, Show
-from .evaluate import Audit, Compare, Eval, Rescore, Rollout
+from .dataset import LmrlDatasetCommand
+from .elicit import ElicitCommand
+from .environments import ListCommand, PlayCommand, ShowCommand
+from .evaluate import AuditCommand, CompareCommand, EvalCommand, RescoreCommand, RolloutCommand
 from .options import import_from_here
-from .runs import Export, Leaderboard, Read, Report, View
+from .runs import ExportCommand, LeaderboardCommand, ReadCommand, ReportCommand, ViewCommand
 from .terminal import out
-from .train import Paprika, Train
+from .train import PaprikaCommand, TrainCommand
 
 PLAY, LOOK, BELIEFS, TRAIN, DATA, ENVIRONMENTS = (
     "Play and evaluate", "Look at runs", "Beliefs", "Train", "Data and models", "Environments",
@@ -65,7 +65,7 @@ def dataset() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fetch:
+class FetchCommand:
     """Find or download a small model, check it and convert it, once."""
 
     name: Annotated[str, Argument(help="A name of `sonde models list`.")] = "smollm2"
@@ -80,7 +80,7 @@ class Fetch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListModels:
+class ListModelsCommand:
     """List the models that come with sonde or can be fetched, and the providers whose models have a short form."""
 
     def run(self) -> None:
@@ -96,26 +96,26 @@ class ListModels:
 
 
 for group, name, command, example in (
-    (PLAY, "play", Play, "sonde play wordle"),
-    (PLAY, "eval", Eval, "sonde eval wordle --model smollm2 --tasks 8"),
-    (PLAY, "rollout", Rollout, "sonde rollout wordle runs/train --agent entropy"),
-    (PLAY, "rescore", Rescore, "sonde rescore runs/train"),
-    (PLAY, "compare", Compare, "sonde compare runs/a runs/b"),
-    (PLAY, "leaderboard", Leaderboard, "sonde leaderboard results"),
-    (LOOK, "read", Read, "sonde read runs/a --outcome loss -n 3"),
-    (LOOK, "report", Report, "sonde report runs/a runs/b --out report.html"),
-    (LOOK, "view", View, "sonde view runs"),
-    (LOOK, "audit", Audit, "sonde audit runs/a --judge smollm2"),
-    (LOOK, "export", Export, "sonde export runs/a tables"),
-    (BELIEFS, "elicit", Elicit, "sonde elicit runs/a --model smollm2 --candidates all"),
-    (TRAIN, "train", Train, "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o"),
-    (TRAIN, "paprika", Paprika, "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o"),
-    (ENVIRONMENTS, "list", List, "sonde list envs"),
-    (ENVIRONMENTS, "show", Show, "sonde show mastermind"),
+    (PLAY, "play", PlayCommand, "sonde play wordle"),
+    (PLAY, "eval", EvalCommand, "sonde eval wordle --model smollm2 --tasks 8"),
+    (PLAY, "rollout", RolloutCommand, "sonde rollout wordle runs/train --agent entropy"),
+    (PLAY, "rescore", RescoreCommand, "sonde rescore runs/train"),
+    (PLAY, "compare", CompareCommand, "sonde compare runs/a runs/b"),
+    (PLAY, "leaderboard", LeaderboardCommand, "sonde leaderboard results"),
+    (LOOK, "read", ReadCommand, "sonde read runs/a --outcome loss -n 3"),
+    (LOOK, "report", ReportCommand, "sonde report runs/a runs/b --out report.html"),
+    (LOOK, "view", ViewCommand, "sonde view runs"),
+    (LOOK, "audit", AuditCommand, "sonde audit runs/a --judge smollm2"),
+    (LOOK, "export", ExportCommand, "sonde export runs/a tables"),
+    (BELIEFS, "elicit", ElicitCommand, "sonde elicit runs/a --model smollm2 --candidates all"),
+    (TRAIN, "train", TrainCommand, "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o"),
+    (TRAIN, "paprika", PaprikaCommand, "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o"),
+    (ENVIRONMENTS, "list", ListCommand, "sonde list envs"),
+    (ENVIRONMENTS, "show", ShowCommand, "sonde show mastermind"),
 ):  # fmt: skip
     add_command(app, name, command, group=group, example=example)
-add_command(dataset_app, "lmrl", Lmrl, example="sonde dataset lmrl maze --n 40 --out maze-data")
-add_command(models_app, "fetch", Fetch, example="sonde models fetch smollm2")
-add_command(models_app, "list", ListModels, example="sonde models list")
+add_command(dataset_app, "lmrl", LmrlDatasetCommand, example="sonde dataset lmrl maze --n 40 --out maze-data")
+add_command(models_app, "fetch", FetchCommand, example="sonde models fetch smollm2")
+add_command(models_app, "list", ListModelsCommand, example="sonde models list")
 app.add_typer(dataset_app, name="dataset", rich_help_panel=DATA)
 app.add_typer(models_app, name="models", rich_help_panel=DATA)

@@ -31,7 +31,7 @@ def _complete_tasks(incomplete: str) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lmrl:
+class LmrlDatasetCommand:
     """Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.
 
     The same command continues an interrupted one; a larger --n extends it.
@@ -105,7 +105,7 @@ class Lmrl:
 
 
 def _read(task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fresh: bool, as_json: bool) -> None:
-    """A file of LMRL-Gym into one part; the card is about all parts that are there."""
+    """Read a file of LMRL-Gym into one part; the card covers all existing parts."""
     to = folder / part
     if fresh:
         begin_anew(to)
@@ -118,7 +118,7 @@ def _read(task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fr
 
 
 def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
-    """What there is to play and how long that takes; of models the calls and tokens."""
+    """Print how many episodes remain and how long they take; for models, the calls and tokens."""
     told = [
         {
             "part": part.name,
@@ -139,7 +139,7 @@ def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
 
 
 def _at_most(part: Part) -> Prepared:
-    """The run with whole samples of its tasks, at least as many as there will be."""
+    """The run with whole samples of its tasks, at least as many as will be played."""
     tasks = part.run.tasks[: part.episodes]
     k = math.ceil(part.episodes / len(tasks))
     return replace(part.run, tasks=tasks, config=replace(part.run.config, k=k))

@@ -1,4 +1,4 @@
-"""`sonde elicit`: what a model believes is hidden, before every turn of the episodes of a run."""
+"""`sonde elicit`: a model's beliefs about what is hidden, before every turn of a run's episodes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from .tables import NOT_AVAILABLE
 from .terminal import out
 
 _ROWS = 12
-"""Turns that are shown, at most."""
+"""Maximum number of turns in the table."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elicit:
+class ElicitCommand:
     """Read a model's belief about what is hidden off its probabilities, before every turn of recorded episodes.
 
     The model sees the games as the run's agent did, if that was a model, or else all messages; anybody may have played
@@ -111,8 +111,8 @@ class Elicit:
 
 @dataclass(frozen=True)
 class _Episodes:
-    """The finished episodes of a run by task and sample, so that those that share a prompt come together; read from
-    disk whenever they are asked for."""
+    """The finished episodes of a run, ordered by task and sample so that those with a common prompt are adjacent; read
+    from disk on every iteration."""
 
     run: Run
 
@@ -137,14 +137,14 @@ class _Episodes:
 
     @property
     def agent(self) -> Mapping[str, Json]:
-        """The configuration of the agent that played, as far as a seat is made of it."""
+        """The configuration of the agent that played, without its fingerprint."""
         config = dict(next(iter(self)).policies.get(AGENT, {}))
         check_recorded([value for name, value in config.items() if name != "model"])
         return {k: v for k, v in config.items() if k != "fingerprint"}
 
 
 async def _check_player(run: _Episodes, seat: LLM) -> None:
-    """Raise `UserError` where the model is the one that played, on a server that holds other weights by now."""
+    """Raise `UserError` where the model is the one that played and its server holds other weights now."""
     saved: Mapping[str, Json] = run.agent.get("model", {})
     for _, served in served_models(seat.model):
         if (saved.get("name"), saved.get("model")) == (f"models:{seat.model.name}", served.model):
@@ -174,7 +174,7 @@ def _plain(found: Mapping[str, Summary]) -> Json:
 
 
 def table(found: Mapping[str, Summary]) -> Group:
-    """The belief of the truth by turn, wins against losses, and beside the exact posterior where there is one."""
+    """The probability of the truth by turn, for wins and losses, beside the exact posterior where there is one."""
     every = found["all"]
     compared = bool(every.divergence)
     curve = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -203,8 +203,7 @@ def _at(column: tuple[Estimate, ...], t: int) -> str:
 
 
 def _numbers(found: Mapping[str, Summary]) -> list[Table]:
-    """One line per number, all episodes and split by outcome; nothing where there is none. Names are short enough for
-    80 columns."""
+    """One row per metric, over all episodes and by outcome; rows without values are left out. Names fit 80 columns."""
     rows = {
         "calibration (ECE)": lambda s: s.reliability and s.reliability.ece,
         "corr. truth gain": lambda s: s.correlation_truth,

@@ -49,11 +49,11 @@ _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
 _SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
-"""Where an answer is too long to type: a shorter one that `Env.say` knows."""
+"""Hints at a shorter answer that `Env.say` accepts, where the usual one is long to type."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class List:
+class ListCommand:
     """List everything that has a name: environments, agents, users, models, training objectives."""
 
     kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
@@ -73,7 +73,7 @@ class List:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Show:
+class ShowCommand:
     """Show an environment: its facts, its presets and its opening message."""
 
     env: opt.EnvArg
@@ -113,7 +113,7 @@ def _plain(value: object) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Play:
+class PlayCommand:
     """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
 
     env: opt.EnvArg = "wordle"
@@ -141,21 +141,22 @@ class Play:
 def play_in_terminal(
     env: Env[Any], split: str, index: int | None, seed: int, out: Console, policies: Mapping[str, AnyPolicy] = EMPTY
 ) -> None:
-    """Play one episode against `policies`, and the default ones of other seats; end of input or Ctrl-C leaves it."""
+    """Play one episode; `policies` and default policies sit in the other seats. End of input or Ctrl-C leaves the
+    game."""
     if foreign := [seat for seat in policies if seat not in env.spec.seats]:
-        raise UserError(f"play: {env.name} has no seat {foreign[0]!r}; seats: {', '.join(env.spec.seats)}")
+        raise unknown(f"play: {env.name}: seat", foreign[0], env.spec.seats)
     others = {**default_policies(env), **policies}
     unfilled = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if unfilled:
         raise UserError(f"play: {env.name} has no default policy for seat {unfilled[0]!r}; use `sonde rollout`")
     tasks = env.tasks(split)
     if index is None:
-        # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
+        # The only choice that is not repeatable; the task is named at the end of the game.
         index = secrets.randbelow(len(tasks))
     if not 0 <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     begun = Episode.begin(env, tasks[index], seed=seed)
-    with asyncio.Runner() as loop:  # one for the whole game, so that connections stay open
+    with asyncio.Runner() as loop:  # one for the whole game, so connections stay open
         try:
             _play_in(loop, begun, others, out, _command(env, split, index, seed))
         finally:
@@ -177,7 +178,7 @@ def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolic
 
 
 def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
-    """The finished episode."""
+    """Play to the end; the finished episode."""
     answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
     while ep.to_act is not None:
@@ -207,7 +208,7 @@ def _show(ep: Episode, out: Console) -> None:
 
 
 def _said(turn: Turn) -> Text:
-    """The answer of a turn; under Wordle's marks as coloured tiles."""
+    """The answer of a turn; with Wordle's marks, as coloured tiles."""
     answer = " ".join(bare(turn.text).split())
     guess, marks = turn.info.get("guess"), turn.info.get("feedback")
     if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
@@ -255,7 +256,7 @@ def _finish(ep: Episode, command: str, out: Console) -> None:
 
 
 def _review(ep: Episode) -> Table:
-    """Every move beside the bits it gave, could be expected to give, and the best question could."""
+    """Every move with its realised and expected gain in bits, and the expected gain of the best question."""
     table = Table(box=None, header_style="dim")
     gains = ep.gains(expected=True) or ()
     table.add_column("turn", justify="right")
@@ -269,7 +270,7 @@ def _review(ep: Episode) -> Table:
 
 
 def _command(env: Env[Any], split: str, index: int, seed: int) -> str:
-    """The command line that begins this game."""
+    """The command line that starts this game."""
     preset = getattr(env, "preset", env.presets[0])
     parts = ["sonde", "play", env.name, "--task", str(index)]
     parts += ["--preset", preset] if preset != env.presets[0] else []

@@ -164,7 +164,7 @@ def _make_strict(config: Json) -> Json:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Eval(Playing):
+class EvalCommand(Playing):
     """Evaluate an agent. The same command continues an interrupted run and plays no episode twice."""
 
     envs: opt.EnvsArg = None
@@ -275,7 +275,7 @@ def _show(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rollout(Playing):
+class RolloutCommand(Playing):
     """Play and record episodes without evaluating them, for training data; `sonde rescore` evaluates them later."""
 
     env: opt.EnvArg
@@ -295,7 +295,7 @@ class Rollout(Playing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rescore:
+class RescoreCommand:
     """Recompute the evaluation of a run from its episodes; no policy is called."""
 
     folder: opt.RunArg
@@ -313,7 +313,7 @@ class Rescore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare:
+class CompareCommand:
     """Compare two runs, paired by task."""
 
     a: Annotated[Path, Argument(help="A run folder.")]
@@ -331,7 +331,7 @@ class Compare:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class AuditCommand:
     """Judge the wins of recorded conversations again, by rules or a second judge, and look for leaked answers."""
 
     folder: opt.RunArg

@@ -38,7 +38,7 @@ _NOTHING: tuple[object, ...] = (None, "", (), [])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ReportCommand:
     """Write one self-contained HTML page about any number of runs."""
 
     folders: Annotated[list[Path], Argument(help="Run folders.")]
@@ -55,7 +55,7 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export:
+class ExportCommand:
     """Write a run's episodes as two Parquet tables, for other programs."""
 
     folder: opt.RunArg
@@ -68,7 +68,7 @@ class Export:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaderboard:
+class LeaderboardCommand:
     """Show each agent's score per suite, and how well it asks, decides and follows the format."""
 
     results: Annotated[Path, Argument(help="A folder with files of `sonde eval --submit`.")] = Path("results")
@@ -104,7 +104,7 @@ def _print_written(path: Path, as_json: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class ViewCommand:
     """Browse runs, trainings and comparisons in the browser, also while they are played.
 
     The server answers this machine alone, under an address that holds a random token. Ctrl-C ends it.
@@ -173,7 +173,7 @@ class View:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read:
+class ReadCommand:
     """Read the conversations of a run, with reward and information gain per turn."""
 
     folder: opt.RunArg
@@ -201,8 +201,8 @@ class Read:
 
 
 def chosen(folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None) -> Sequence[Trajectory]:
-    """Up to `n` episodes of a run in order of task and sample; of one task, of one outcome, or only those with a reply
-    of such a kind (`replies.DEFECTS`), if asked."""
+    """Up to `n` episodes of a run in order of task and sample, filtered by task, by outcome and by a reply with a
+    defect (`replies.DEFECTS`)."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
     run = Run.load(folder).trajectories
@@ -220,8 +220,8 @@ def chosen(folder: Path, n: int, task: int | None, kind: str | None, reply: str 
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
-    """Print episodes, with the information of every turn where the run has been evaluated, and with what a model
-    believed where that was elicited."""
+    """Print episodes, with the information gain of every turn where the run has been evaluated, and with elicited
+    beliefs where there are any."""
     rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
     beliefs = believed.read(folder).beliefs
     for t in episodes:
@@ -235,7 +235,7 @@ def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Gro
 
 
 def _title(t: Trajectory) -> str:
-    name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not on record
+    name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not recorded
     ended = t.error or (_end(t.outcome) if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
@@ -247,7 +247,7 @@ def _end(outcome: Outcome) -> str:
 
 
 def _lines(turn: Turn) -> Iterator[Text]:
-    """What each seat said, once where it says the same again, and what the agent was told where that is other words."""
+    """The message of each seat, repeated ones once with their number, and what the agent was told if that differs."""
     for (seat, said), same in groupby(turn.acts, key=lambda act: (act.seat, act.action.text)):
         acts = list(same)
         times = f" ({len(acts)} times)" if len(acts) > 1 else ""
@@ -258,7 +258,7 @@ def _lines(turn: Turn) -> Iterator[Text]:
 
 
 def _thought(act: Act) -> str:
-    """What a seat that said nothing only thought."""
+    """The reasoning of a seat whose message is empty."""
     thoughts = [c.reasoning for c in act.action.completions if c.reasoning]
     return f"(reasoning only) {thoughts[-1]}" if thoughts else ""
 
@@ -270,7 +270,7 @@ def _line(who: str, said: str, style: str) -> Text:
 
 
 def _facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
-    """The turn's number, reward, information gained, change of belief and record."""
+    """The turn's number, reward, information gain, change of belief and recorded info."""
     parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
     if row and row.gains and turn.index < len(row.gains):
         parts.append(f"{row.gains[turn.index].realised:+.2f} bits")

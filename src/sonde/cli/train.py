@@ -80,7 +80,7 @@ class _Training:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_Training):
+class TrainCommand(_Training):
     """Train a model: on recorded episodes (sft, rpo and the like; mc and ilql, whose values are used by
     `-o seats.agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a paper: starpo,
     delta_belief)."""
@@ -303,7 +303,7 @@ SPECIAL: Mapping[str, Part] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paprika(_Training):
+class PaprikaCommand(_Training):
     """Run PAPRIKA from start to end: play, select, train, evaluate. The same command continues where it was
     interrupted."""
 
