@@ -26,7 +26,9 @@ from .store.codec import dumps, loads
 
 THROUGH = "users:hybrid"
 """A user whose record keeps the rules' replies; posteriors are computed from those."""
-NAME, PRODUCER = "information", "sonde.scoring"
+NAME = "information"
+PRODUCER = "sonde.scoring"
+"""Name and producer of the stored annotations; runs on disk have them."""
 PATIENCE = 2.0
 """Seconds that one process works alone before others start; most runs are scored by then."""
 BATCH = 8

@@ -157,10 +157,10 @@ def _known_names(value: Any) -> Collection[str]:
         return [f.name for f in fields(value)]
     name = value.get("name") if isinstance(value, Mapping) else None
     try:
-        known = getattr(find(name), "__dataclass_fields__", {}) if isinstance(name, str) else {}
+        part = find(name) if isinstance(name, str) else None
     except UserError:
         return ()
-    return ("name", *(f.name for f in known.values() if f.init)) if known else ()
+    return ["name", *(f.name for f in fields(part) if f.init)] if is_dataclass(part) else ()
 
 
 def _find_places(value: Any, name: str, at: str = "") -> Iterator[str]:
