@@ -272,7 +272,7 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: together with --suite"),
+        (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: only with --suite"),
         (["--suite", "mtp", "--config", "x.yaml", "--submit", "a.json"], "--submit: allowed: without --config"),
         (
             ["--suite", "mtp", "--agent", "floor", "--submit", "."],

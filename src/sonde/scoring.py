@@ -72,11 +72,7 @@ def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
 
 
 def measured(
-    env: Env[Any],
-    trajectories: Iterable[Trajectory],
-    *,
-    folder: Path | None = None,
-    processes: int | None = None,
+    env: Env[Any], trajectories: Iterable[Trajectory], *, folder: Path | None = None, processes: int | None = None
 ) -> Generator[tuple[Trajectory, Information], None, None]:
     """Yield every trajectory with its information: first those stored in the run `folder`, then, in another pass, the
     rest, which is stored there. The values do not depend on the number of `processes`, by default one per core.

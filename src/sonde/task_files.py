@@ -57,10 +57,7 @@ _ROWS: Mapping[str, Callable[[str, str], Json]] = {
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
 }
-_LINES: Mapping[str, Callable[[str], Json]] = {
-    "twenty_questions": _topic,
-    "guess_my_city": _city,
-}
+_LINES: Mapping[str, Callable[[str], Json]] = {"twenty_questions": _topic, "guess_my_city": _city}
 
 
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:

@@ -51,7 +51,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
         (["eval", "mastermind", "--model", "fake"], "script, pattern"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
-        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
+        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: only with --model http:NAME"),
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
         ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
         ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),

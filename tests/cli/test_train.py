@@ -113,7 +113,7 @@ def trained(name: str) -> None:
     run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
     own = ["train", name, "played", "--model", "model", "-o", "settings.epochs=1"]
     assert "share: got 'all', allowed: a number" in mistake(*own, "--out", "no", "-o", "objective.share=all")
-    assert "-o rule: no part of" in mistake(*own, "--out", "no", "-o", "rule.within=1")
+    assert "selects no episodes; allowed: objectives" in mistake(*own, "--out", "no", "-o", "rule.within=1")
     assert "written: o/model" in run(*own, "--out", "o", "-o", "objective.share=0.25", "--report", "o.html")
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["options"], told["preset"]) == (name, {"share": 0.25}, "tiny_sft")
@@ -331,7 +331,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ),
         ([*GRPO, "-o", "settings.lora.rank=8"], "-o settings.lora: unknown name 'rank'; known: alpha, dropout, r,"),
         ([*GRPO, "-o", "settings.lora.r=x"], "lora: r: got 'x', allowed: a whole number"),
-        ([*GRPO, "-o", "settings.lr.r=8"], "-o settings.lr: got a part, allowed: a value"),
+        ([*GRPO, "-o", "settings.lr.r=8"], "-o settings.lr: got a longer path, allowed: settings.lr=VALUE"),
         ([*GRPO, "-o", "settings.loar.r=8"], "-o settings: unknown name 'loar' (did you mean 'lora'?)"),
         ([*GRPO, "-o", "online.credit.scal=none"], "-o online.credit: unknown name 'scal' (did you mean 'scale'?)"),
         ([*GRPO, "-o", "online.rewards.succes=1"], "rewards: unknown name 'succes' (did you mean 'success'?)"),
@@ -349,20 +349,20 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
-        (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: no option of sft"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: sft learns from"),
         (
             ["train", "ilql", "x", "--model", "model", "--out", "o", "-n", "3"],
-            "--tasks: no option of ilql, which learns",
+            "--tasks: ilql learns from",
         ),
         (
             ["train", "ppo", GAME, "--model", "model", "--out", "o", "--encode"],
-            "--encode: no option of ppo, which learns",
+            "--encode: ppo learns from",
         ),
         (
             ["train", "ppo", GAME, "--model", "model", "--out", "o", "-o", "online.credit=turn_wise"],
             "online: k: got 1, allowed: 2 or more",
         ),
-        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: no option of sft"),
+        (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: sft learns from"),
         (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),
         (["train", "delta_belif", *GRPO[2:7]], "objective: unknown name 'delta_belif' (did you mean 'delta_belief'?)"),
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
@@ -371,7 +371,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
-        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: together with --player"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --player"),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
         ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),

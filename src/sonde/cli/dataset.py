@@ -23,7 +23,7 @@ from . import tables
 from .estimate import estimate
 from .players import agent_config, agent_in_role, model_seats
 from .progress import progress
-from .terminal import out, stderr
+from .terminal import out, print_result, stderr
 
 
 def _complete_tasks(incomplete: str) -> list[str]:
@@ -94,7 +94,7 @@ class LmrlDatasetCommand:
                 temperature=self.temperature, max_new_tokens=self.max_new_tokens,
             )  # fmt: skip
         elif self.temperature is not None or self.max_new_tokens is not None:
-            raise UserError("--temperature, --max-new-tokens: allowed: together with --agent or --model")
+            raise UserError("--temperature, --max-new-tokens: allowed: only with --agent or --model")
         return seats
 
     def _play(self, part: Part, to: Path) -> Run:
@@ -149,8 +149,4 @@ def _finish(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, a
     """Write the card and show it."""
     found = card(task, chosen, runs)
     save(found, folder)
-    if as_json:
-        out.print_json(json.dumps(found))
-        return
-    out.print(tables.dataset(found["dataset"], list(runs), rows(found)))
-    out.print(f"written: {folder}", highlight=False, soft_wrap=True)
+    print_result(found, tables.dataset(found["dataset"], list(runs), rows(found)), as_json, folder)

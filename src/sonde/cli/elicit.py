@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
@@ -32,7 +31,7 @@ from .overrides import override
 from .players import agent_config
 from .progress import bar
 from .tables import NOT_AVAILABLE
-from .terminal import out
+from .terminal import print_result
 
 _ROWS = 12
 """Maximum number of turns in the table."""
@@ -57,8 +56,7 @@ class ElicitCommand:
     base_url: opt.UrlOpt = None
     template: Annotated[str, Option(help="statement, question, answer, or a text with <target> in it.")] = "statement"
     candidates: Annotated[
-        str | None,
-        Option(help="Further candidates beside the true one: all, a number, or a file with one per line."),
+        str | None, Option(help="Further candidates beside the true one: all, a number, or a file with one per line.")
     ] = None
     aggregate: Annotated[str, Option(help="sum or mean over the tokens of a candidate.")] = "sum"
     context: opt.ContextOpt = None
@@ -83,11 +81,8 @@ class ElicitCommand:
             run_sync(self._elicit(run, seat, how, done))
         notes = believed.read(self.folder)
         found = split(believed.courses(run.env, run, notes.beliefs))
-        if self.as_json:
-            out.print_json(json.dumps({"folder": str(self.folder), **notes.setting, "beliefs": _plain(found)}))
-            return
-        out.print(table(found))
-        out.print(f"written: {self.folder}", highlight=False, soft_wrap=True)
+        data = {"folder": str(self.folder), **notes.setting, "beliefs": _plain(found)}
+        print_result(data, table(found), self.as_json, self.folder)
 
     def _seat(self, run: _Episodes) -> LLM:
         """The agent's seat with the model in it. Only the model can be overridden: how a game is shown has options of

@@ -22,19 +22,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from sonde.agents.human import bare, meant, unread, untagged
-from sonde.core import (
-    AGENT,
-    EMPTY,
-    Env,
-    Episode,
-    Turn,
-    UserError,
-    advance,
-    build,
-    default_policies,
-    names,
-    unknown,
-)
+from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, build, default_policies, names, unknown
 from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
 from sonde.core.registry import check_recorded, summary

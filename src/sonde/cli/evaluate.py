@@ -46,7 +46,7 @@ from .estimate import estimate
 from .overrides import override
 from .players import ROLES, agent_config, agent_in_role, model_seats
 from .progress import progress, scored
-from .terminal import out
+from .terminal import out, print_result, print_written
 
 WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "dry_run")
 """Fields of `Eval` that do not change what is measured, only where and how."""
@@ -117,7 +117,9 @@ class Playing:
         if self.strict:
             seats, values["seats"] = values["seats"], _make_strict(values["seats"])
             if values["seats"] == seats:
-                raise UserError("--strict: allowed: where a model is behind an endpoint: http:NAME, openai:NAME, ...")
+                raise UserError(
+                    "--strict: allowed: only where a model is behind an endpoint: http:NAME, openai:NAME, ..."
+                )
         values = override(values, self.overrides, names=[f.name for f in fields(RunConfig)])
         run = prepare(config_from(values))
         model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
@@ -203,13 +205,13 @@ class EvalCommand(Playing):
             command = command_line("eval", self, without=WHERE)
             write_result(result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
             if not self.as_json:
-                out.print(f"written: {self.submit}", highlight=False, soft_wrap=True)
+                print_written(self.submit)
 
     def _check_submission(self, to: Path) -> None:
         """Raise `UserError` for a result that could not be written, or that its command could not measure again."""
         opt.check_writable("--submit", to)
         if self.suite is None:
-            raise UserError("--submit: allowed: together with --suite")
+            raise UserError("--submit: allowed: only with --suite")
         if self.config is not None:
             raise UserError("--submit: allowed: without --config, a file that others do not have; see -o PATH=VALUE")
 
@@ -267,8 +269,7 @@ def _show(
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
     out.print(tables.suite(suite, done) if suite else tables.evaluations(done))
-    for folder in [*folders, *([report] if report else [])]:
-        out.print(f"written: {folder}", highlight=False, soft_wrap=True)
+    print_written(*folders, *([report] if report else []))
 
 
 # --- sonde rollout -----------------------------------------------------------------------------------------------
@@ -324,10 +325,7 @@ class CompareCommand:
     def run(self) -> None:
         opt.trust_runs([self.a, self.b], self.trusted)
         found = compare_evaluations(load_evaluation(self.a), load_evaluation(self.b))
-        if self.as_json:
-            out.print_json(json.dumps(asdict(found)))
-        else:
-            out.print(tables.comparison(found))
+        print_result(asdict(found), tables.comparison(found), self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,7 +351,4 @@ class AuditCommand:
         )  # fmt: skip
         found = audit(Run.load(self.folder).trajectories, build(seats["judge"]) if self.judge else None)
         annotate(self.folder, found, producer=f"rules and {self.judge}" if self.judge else "rules")
-        if self.as_json:
-            out.print_json(json.dumps(found.to_json()))
-        else:
-            out.print(tables.audit(found))
+        print_result(found.to_json(), tables.audit(found), self.as_json)

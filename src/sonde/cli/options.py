@@ -104,10 +104,7 @@ FileOpt = Annotated[
 ]
 TasksOpt = Annotated[int | None, tasks_option("--tasks", "-n", help="Only the first N tasks of the split.")]
 SamplesOpt = Annotated[int | None, tasks_option("-k", help="Samples per task.", show_default="4")]
-SeedOpt = Annotated[
-    int | None,
-    tasks_option(help="World seed, shared by the samples of a task.", show_default="0"),
-]
+SeedOpt = Annotated[int | None, tasks_option(help="World seed, shared by the samples of a task.", show_default="0")]
 
 # --- who plays ---------------------------------------------------------------------------------------------------
 
@@ -133,8 +130,7 @@ UrlOpt = Annotated[
     player_option(help="Address of the OpenAI-compatible endpoint of an http model; providers have their own."),
 ]
 StrictOpt = Annotated[
-    bool,
-    player_option("--strict", help="Fail where an endpoint rejects a field, instead of leaving it out."),
+    bool, player_option("--strict", help="Fail where an endpoint rejects a field, instead of leaving it out.")
 ]
 UserOpt = Annotated[
     str | None,
@@ -160,8 +156,7 @@ TemperatureOpt = Annotated[
 ]
 MinPOpt = Annotated[float | None, sampling_option(help="min-p of the agent. Default: 0.3, as in PAPRIKA.")]
 NewTokensOpt = Annotated[
-    int | None,
-    sampling_option(help="Token limit of a reply, reasoning included. Default: the environment's."),
+    int | None, sampling_option(help="Token limit of a reply, reasoning included. Default: the environment's.")
 ]
 ExamplesOpt = Annotated[int | None, sampling_option(help="Few-shot example games.")]
 ContextOpt = Annotated[
@@ -174,16 +169,11 @@ ContextOpt = Annotated[
 CacheOpt = Annotated[Path | None, running_option(help="Keep replies in this folder; a repeated call is free.")]
 ConcurrencyOpt = Annotated[int | None, running_option(help="Episodes played at a time.", show_default="256")]
 ProcessesOpt = Annotated[
-    int | None,
-    running_option(help="Processes that divide the episodes, for CPU-bound players.", show_default="1"),
+    int | None, running_option(help="Processes that divide the episodes, for CPU-bound players.", show_default="1")
 ]
-OnOpt = Annotated[
-    str | None,
-    running_option(help="Play on a cluster: ray, or ray:ADDRESS; one process per CPU."),
-]
+OnOpt = Annotated[str | None, running_option(help="Play on a cluster: ray, or ray:ADDRESS; one process per CPU.")]
 BudgetOpt = Annotated[
-    int | None,
-    running_option(help="Stop after this many model tokens: prompts and replies of all seats."),
+    int | None, running_option(help="Stop after this many model tokens: prompts and replies of all seats.")
 ]
 FreshOpt = Annotated[bool, running_option("--fresh", help="Start over: remove an earlier run from the folder.")]
 ConfigOpt = Annotated[Path | None, Option(help="Configuration file: YAML, TOML or JSON. Options override it.")]

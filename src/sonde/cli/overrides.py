@@ -139,7 +139,7 @@ class _Editor:
         if isinstance(value, Mapping):
             return dict(value)
         if not is_dataclass(value):
-            raise UserError(f"-o {at}: got a part, allowed: a value; it has no parts")
+            raise UserError(f"-o {at}: got a longer path, allowed: {at}=VALUE")
         return {f.name: getattr(value, f.name) for f in fields(value)}
 
     def _check_name(self, value: Any, name: str, at: str) -> None:

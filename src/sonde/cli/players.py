@@ -47,7 +47,7 @@ def model_config(
     if kind in SERVED and not base_url:
         raise UserError(f"{option} {kind}:NAME: needs {url_option}, for example http://localhost:8000/v1")
     if kind not in SERVED and base_url:
-        raise UserError(f"{url_option}: allowed: together with {option} http:NAME (or vllm, sglang, openai, ...)")
+        raise UserError(f"{url_option}: allowed: only with {option} http:NAME (or vllm, sglang, openai, ...)")
     return {**config, "base_url": base_url} if base_url else config
 
 
@@ -100,7 +100,7 @@ def agent_in_role(agent: str | None, env: str | None, preset: str | None) -> str
     if agent not in ROLES:
         return agent
     if env is None:
-        raise UserError(f"--agent: got {agent!r}, allowed: where the environment is named")
+        raise UserError(f"--agent: got {agent!r}, allowed: only where the environment is named")
     found = getattr(environment(env, preset).spec, agent)
     if not found:
         raise UserError(f"--agent: {env} has no {agent}")
@@ -136,7 +136,7 @@ def agent_config(
     if model is not None:
         config["model"] = model_config(model, base_url, strict=strict)
     elif base_url is not None:
-        raise UserError("--base-url: allowed: together with --model http:NAME")
+        raise UserError("--base-url: allowed: only with --model http:NAME")
     elif takes_model and "model" not in config:
         raise UserError(f"--model: agent {short!r} needs one, for example --model smollm2 or --model http:NAME")
     if cache is not None:
@@ -158,10 +158,10 @@ def model_seats(
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
     if user_url and not any(_kind_of(model) in (*SERVED, *providers()) for model in chosen.values()):
-        raise UserError("--user-url: allowed: together with --user http:NAME or --judge http:NAME")
+        raise UserError("--user-url: allowed: only with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:
-        raise UserError(f"--{next(iter(changed)).replace('_', '-')}: allowed: together with a model in some seat")
+        raise UserError(f"--{next(iter(changed)).replace('_', '-')}: allowed: only with a model in some seat")
     found: dict[str, dict[str, Json]] = {}
     for seat, model in chosen.items():
         name, spec = _split_user(model) if seat == "user" else ("users:llm", model)

@@ -26,7 +26,7 @@ from sonde.store import BY_KEY, Run
 
 from . import options as opt
 from . import tables
-from .terminal import out, stderr
+from .terminal import out, print_result, print_written, stderr
 
 _STYLES = {AGENT: "bold cyan", "told": "dim"}
 _WIDE = 8
@@ -51,7 +51,7 @@ class ReportCommand:
         opt.trust_runs(self.folders, self.trusted)
         opt.check_writable("--out", self.to)
         write_report(self.folders, self.to)
-        out.print(f"written: {self.to}", highlight=False, soft_wrap=True)
+        print_written(self.to)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class ExportCommand:
     def run(self) -> None:
         from sonde.export import export
 
-        out.print(f"written: {export(self.folder, self.to)}", highlight=False, soft_wrap=True)
+        print_written(export(self.folder, self.to))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +86,16 @@ class LeaderboardCommand:
         if self.to is not None:
             from sonde.viewer.leaderboard import export
 
-            _print_written(export(found, self.to), self.as_json)
-        elif self.as_json:
-            out.print_json(data=found.to_json())
+            _print_page(export(found, self.to), self.as_json)
         else:
-            out.print(tables.leaderboard(found))
+            print_result(found.to_json(), tables.leaderboard(found), self.as_json)
 
 
-def _print_written(path: Path, as_json: bool) -> None:
+def _print_page(path: Path, as_json: bool) -> None:
     if as_json:
         out.print_json(data={"written": str(path)})
     else:
-        out.print(f"written: {path}", highlight=False, soft_wrap=True)
+        print_written(path)
 
 
 # --- sonde view --------------------------------------------------------------------------------------------------
@@ -111,8 +109,7 @@ class ViewCommand:
     """
 
     places: Annotated[
-        list[Path] | None,
-        Argument(help="Run folders, trainings, or folders that contain them.", show_default="runs"),
+        list[Path] | None, Argument(help="Run folders, trainings, or folders that contain them.", show_default="runs")
     ] = None
     port: Annotated[int | None, Option(help="Port on this machine; 0 is any.", show_default="8930 or the next")] = None
     browser: Annotated[bool, Option("--open/--no-open", help="Open the browser.")] = True
@@ -126,8 +123,7 @@ class ViewCommand:
         Option("--best/--no-best", help="With --export: the best question of every turn.", show_default="yes"),
     ] = None
     tokens: Annotated[
-        bool | None,
-        Option("--tokens/--no-tokens", help="With --export: the tokens of every turn.", show_default="yes"),
+        bool | None, Option("--tokens/--no-tokens", help="With --export: the tokens of every turn.", show_default="yes")
     ] = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
@@ -151,7 +147,7 @@ class ViewCommand:
             if given.get(name, least) < least:
                 raise invalid(f"--{name}", given[name], f"{least} or more")
         first = export(places, to, Extent(**given), told=lambda line: stderr.print(line, highlight=False))
-        _print_written(first, self.as_json)
+        _print_page(first, self.as_json)
 
     def _serve(self, places: Sequence[Path]) -> None:
         """Answer until interrupted; the address goes to standard output."""

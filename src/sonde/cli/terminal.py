@@ -9,8 +9,10 @@ One character replaces one, so tables stay aligned; a character without a look-a
 from __future__ import annotations
 
 import codecs
+import json
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,6 +39,21 @@ class Terminal(Console):
 
 out = Terminal()
 stderr = Terminal(stderr=True)
+
+
+def print_result(data: Any, shown: RenderableType, as_json: bool, *written: Path) -> None:
+    """Print a result as JSON, or as `shown` and the paths that were written."""
+    if as_json:
+        out.print_json(json.dumps(data))
+        return
+    out.print(shown)
+    print_written(*written)
+
+
+def print_written(*paths: Path) -> None:
+    """Print the paths that were written, a line each."""
+    for path in paths:
+        out.print(f"written: {path}", highlight=False, soft_wrap=True)
 
 
 # --- encodings ---------------------------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from rich.console import RenderableType
 from typer import Argument, Option
 
 from sonde import paprika
@@ -41,7 +41,7 @@ from .evaluate import with_seats
 from .overrides import Part, override, parse_assignment
 from .players import model_config, model_seats, trained_model
 from .progress import progress, training
-from .terminal import out, stderr
+from .terminal import print_result, stderr
 
 Seats = Mapping[str, Mapping[str, Json]]
 PARTS = ("settings", "objective", "online", "rule", "seats")
@@ -56,8 +56,7 @@ class _Training:
     folder: Annotated[Path, Option("--out", help="Folder for checkpoints, history and the trained model.")]
     preset: opt.PresetOpt = None
     n_tasks: Annotated[
-        int | None,
-        opt.tasks_option("--tasks", "-n", help="Only the first N training tasks of each."),
+        int | None, opt.tasks_option("--tasks", "-n", help="Only the first N training tasks of each.")
     ] = None
     user: opt.UserOpt = None
     judge: opt.JudgeOpt = None
@@ -71,9 +70,8 @@ class _Training:
 
             write_report(runs, self.report, training=trainings)
 
-    def _print_written(self, *paths: Path) -> None:
-        for path in (*paths, *([self.report] if self.report else [])):
-            out.print(f"written: {path}", highlight=False, soft_wrap=True)
+    def _print(self, data: Json, table: RenderableType, *written: Path) -> None:
+        print_result(data, table, self.as_json, *written, *([self.report] if self.report else []))
 
 
 # --- sonde train -------------------------------------------------------------------------------------------------
@@ -132,11 +130,8 @@ class TrainCommand(_Training):
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (made_by(model), command))) + "\n")
         self._write_report([], [self.folder])
-        if self.as_json:
-            out.print_json(json.dumps({"model": str(done.model), "steps": done.steps, "last": done.history[-1]}))
-            return
-        out.print(tables.training(done.history))
-        self._print_written(done.model, self.folder / HISTORY)
+        data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
+        self._print(data, tables.training(done.history), done.model, self.folder / HISTORY)
 
     def _check_used(self, objective: str, online: bool) -> None:
         """Refuse options that this objective does not use."""
@@ -149,8 +144,11 @@ class TrainCommand(_Training):
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
         for option, given in (only_recorded if online else only_online).items():
             if given:
-                source = "its own play" if online else "recorded episodes"
-                raise UserError(f"{option}: no option of {objective}, which learns from {source}")
+                own, recorded = "their own play", "recorded episodes"
+                source, other = (own, recorded) if online else (recorded, own)
+                raise UserError(
+                    f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
+                )
 
     def _base(self, preset: Training) -> Training:
         """The preset with the options in their places."""
@@ -207,7 +205,7 @@ def _server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
     """The inference server that plays; None where this process does."""
     if spec is None:
         if base_url is not None:
-            raise UserError("--base-url: allowed: together with --server vllm:NAME or sglang:NAME")
+            raise UserError("--base-url: allowed: only with --server vllm:NAME or sglang:NAME")
         return None
     config = model_config(spec, base_url, "--server")
     if not issubclass(find(str(config["name"])), TokenEndpoint):
@@ -240,7 +238,9 @@ def override_training(known: Training, seats: Seats, assignments: Sequence[str] 
     changed = {parse_assignment(assignment).path[0] for assignment in assignments or ()}
     learns, shares = find_objective(known.objective).learns, known.learning.share is not None
     if "rule" in changed and learns not in ("pairs", "successes"):
-        raise UserError(f"-o rule: no part of {known.objective}, which learns from every episode that it is given")
+        raise UserError(
+            f"-o rule: {known.objective} selects no episodes; allowed: objectives that learn from pairs or wins"
+        )
     rule = "pairs" if learns == "pairs" else "share" if shares else "sft"
     parts = {
         "settings": known.settings, "objective": known.options, "online": known.online,
@@ -310,10 +310,7 @@ class PaprikaCommand(_Training):
     envs: Annotated[list[str] | None, Argument(help="Environments to learn from, as NAME or NAME:PRESET.")] = None
     model: Annotated[str | None, Option(help=MODEL)] = None
     settings: Annotated[str | None, Option(help="paper, or tiny for the models that come with sonde.")] = None
-    k: Annotated[
-        int | None,
-        opt.tasks_option("-k", help="Samples per task.", show_default="20, mastermind 100"),
-    ] = None
+    k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="20, mastermind 100")] = None
     player: Annotated[
         str | None, Option(help="Another backend that plays the training episodes, such as http:NAME.")
     ] = None
@@ -328,16 +325,12 @@ class PaprikaCommand(_Training):
             stderr.print(f"{stage}: {asked.training(stage).told()}", highlight=False)
         outcome = paprika.run(asked, self.folder, watch=_watch)
         self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
-        if self.as_json:
-            out.print_json(json.dumps(outcome.to_json()))
-            return
-        out.print(tables.stages(outcome))
-        self._print_written(self.folder)
+        self._print(outcome.to_json(), tables.stages(outcome), self.folder)
 
     def _values(self) -> dict[str, Json]:
         """The configuration of the file, changed by the options that are given."""
         if self.base_url is not None and self.player is None:
-            raise UserError("--base-url: allowed: together with --player http:NAME")
+            raise UserError("--base-url: allowed: only with --player http:NAME")
         given: dict[str, Json] = {
             "model": self.model and trained_model(self.model),
             "n_tasks": self.n_tasks,
