@@ -202,7 +202,7 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
 
 
 def _tie_to_weights(run: Prepared, folder: Path) -> None:
-    """Where episodes are missing, check that servers hold the weights that the folder was begun with."""
+    """Where episodes are missing, check that servers hold the weights with which the folder was started."""
     models = list(served_models(dict(run.policies)))
     if not models:
         return

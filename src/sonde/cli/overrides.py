@@ -107,7 +107,7 @@ class _Editor:
         return self.apply_changes(self._begin(at) if inner and value is None else value, inner, at)
 
     def _replace(self, value: Any, given: Json, at: str) -> Any:
-        """A whole value, by what was given for it; a mapping changes the fields of a dataclass."""
+        """Replace a whole value, or, with a mapping, the fields of a dataclass that it names."""
         if not isinstance(given, Mapping):
             return self._read(given, at)
         if value is None:

@@ -84,7 +84,7 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     return Group(
         Text(f"{name}, {rows[0].label}", style="italic"),
         table,
-        *_faults(rows, agent=False, told=own),
+        *_faults(rows, agent=False, shown=own),
         *_samples(rows, agent=False),
         *notes,
     )
@@ -112,13 +112,13 @@ def leaderboard(board: Board) -> Group:
         n = sum(len(one.environments) for one in results)
         rest = (interval(value, percent=True) for value in found[1:])
         table.add_row(agent, str(n), interval(found[0], 2), *rest)
-    told = (
+    notes = (
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
         "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
     )
-    return Group(*parts, table, *(Text(line, style="dim") for line in told))
+    return Group(*parts, table, *(Text(line, style="dim") for line in notes))
 
 
 def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -148,10 +148,10 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     return table
 
 
-def _faults(rows: Sequence[Evaluation], *, agent: bool, told: Sequence[str] = ()) -> list[Table]:
-    """Defects of replies, for the evaluations that have any; without the columns in `told`, which the main table
+def _faults(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = ()) -> list[Table]:
+    """Defects of replies, for the evaluations that have any; without the columns in `shown`, which the main table
     has."""
-    names = [name for name in _FAULTS if name not in told and _any(rows, name)]
+    names = [name for name in _FAULTS if name not in shown and _any(rows, name)]
     if not names:
         return []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -181,8 +181,8 @@ def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
         passed = passes(e.metrics, e.k)
         cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
         table.add_row(_title(e, agent), *([e.label] if agent else []), *cells)
-    told = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
-    return [table, Text(told, style="dim")]
+    note = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
+    return [table, Text(note, style="dim")]
 
 
 def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
