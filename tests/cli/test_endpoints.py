@@ -110,7 +110,7 @@ def test_strict_leads_to_the_keys_that_help(here: Path) -> None:
 
 def test_strict_is_for_endpoints() -> None:
     assert failure("eval", "wordle", "--agent", "random", "--strict", "-n", "1").startswith(
-        "--strict: allowed: where a"
+        "--strict: allowed: only where a"
     )
 
 
