@@ -102,7 +102,10 @@ def _plain(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PlayCommand:
-    """Play in the terminal. `?` shows the most informative question, `!` what is still possible, Ctrl-D ends."""
+    """Play an environment yourself, in the terminal.
+
+    `?` shows the most informative question, `!` what is still possible, Ctrl-D ends the game.
+    """
 
     env: opt.EnvArg = "wordle"
     preset: opt.PresetOpt = None

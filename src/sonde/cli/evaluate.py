@@ -167,7 +167,10 @@ def _make_strict(config: Json) -> Json:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalCommand(Playing):
-    """Evaluate an agent. The same command continues an interrupted run and plays no episode twice."""
+    """Play, record and evaluate an agent.
+
+    The same command continues an interrupted run and plays no episode twice.
+    """
 
     envs: opt.EnvsArg = None
     suite: Annotated[
@@ -277,7 +280,10 @@ def _show(
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutCommand(Playing):
-    """Play and record episodes without evaluating them, for training data; `sonde rescore` evaluates them later."""
+    """Play and record episodes without evaluating them, for training data.
+
+    `sonde rescore` evaluates them later.
+    """
 
     env: opt.EnvArg
     folder: Annotated[Path, Argument(help="The run folder to write or continue.")]

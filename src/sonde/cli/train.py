@@ -79,9 +79,11 @@ class _Training:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainCommand(_Training):
-    """Train a model: on recorded episodes (sft, rpo and the like; mc and ilql, whose values are used by
-    `-o seats.agent.model.heads=FOLDER`), or while it plays (grpo, ppo; with all settings of a paper: starpo,
-    delta_belief)."""
+    """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
+
+    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper. To play with the
+    values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
+    """
 
     objective: Annotated[
         str,
@@ -304,8 +306,10 @@ SPECIAL: Mapping[str, Part] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PaprikaCommand(_Training):
-    """Run PAPRIKA from start to end: play, select, train, evaluate. The same command continues where it was
-    interrupted."""
+    """Run PAPRIKA from start to end: play, select, train, evaluate.
+
+    The same command continues where it was interrupted.
+    """
 
     envs: Annotated[list[str] | None, Argument(help="Environments to learn from, as NAME or NAME:PRESET.")] = None
     model: Annotated[str | None, Option(help=MODEL)] = None
