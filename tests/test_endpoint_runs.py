@@ -11,9 +11,9 @@ import pytest
 import sonde
 from sonde import Sampling, UserError
 from sonde.core.config import parts_of
+from sonde.evaluation.evaluate import row
 from sonde.evaluation.reply_defects import notes as notes_of
 from sonde.evaluation.results import read, result, write
-from sonde.evaluation.rows import row
 from sonde.models.http import Http
 from sonde.models.remote.adapting import Refusal
 from sonde.runs.rollout import Plan, collect, record

@@ -28,10 +28,9 @@ from sonde.core import (
     default_policies,
 )
 from sonde.envs.mastermind.env import Mastermind
-from sonde.evaluation.evaluate import METRICS, Evaluation, compare, evaluate, macro
+from sonde.evaluation.evaluate import METRICS, Evaluation, compare, evaluate, macro, row
 from sonde.evaluation.metrics import MeanAt, rate, unseen
 from sonde.evaluation.per_turn import CALLED, called
-from sonde.evaluation.rows import row
 from sonde.train.rewards import named_rewards
 from tests.cases import each
 

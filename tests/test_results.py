@@ -208,7 +208,7 @@ def test_the_command_in_a_file_measures_the_same_again(tmp_path: Path) -> None:
     run(*PLAY, "-o", "label=a b", "--submit", "results/one.json", "--runs", "elsewhere")
     first = results.read(tmp_path / "results" / "one.json")
     assert first.command == (
-        "sonde eval word_guess circuit_decoding --suite mtp --agent floor --tasks 3 -k 2 --set 'label=a b' "
+        "sonde eval word_guess circuit_decoding --agent floor --tasks 3 -k 2 --set 'label=a b' --suite mtp "
         "--submit results/one.json"
     )
     assert first.agent == "a b" and [p.form[0] for p in first.environments] == ["circuit_decoding", "word_guess"]
@@ -269,7 +269,7 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
 @each(
     "args, said",
     [
-        (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: together with --suite"),
+        (["wordle", "--agent", "random", "--submit", "a.json"], "--submit: allowed: only with --suite"),
         (["--suite", "mtp", "--config", "x.yaml", "--submit", "a.json"], "--submit: allowed: without --config"),
         (["--suite", "mtp", "--agent", "floor", "--submit", "."], "--submit: got '.', allowed: a file"),
         (["--suite", "mtp", "wordle", "--agent", "random"], "environment of suite mtp: unknown name 'wordle'"),

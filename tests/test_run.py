@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from sonde.runs.run import (
     execute,
     load_evaluation,
     missing,
-    override,
     play,
     prepare,
     read_config,
@@ -114,30 +112,12 @@ def test_a_mistake_shows_before_anything_is_played(changes: dict[str, Any], says
         small(**changes)
 
 
-def test_overrides_reach_inside_and_change_nothing_else() -> None:
-    values = {"env": {"name": "mastermind"}, "seats": {AGENT: {"name": "agents:llm"}}, "k": 1}
-    before = json.dumps(values)
-    assert override(values, "k=3")["k"] == 3
-    assert override(values, "seats.agent.context=last:3")["seats"][AGENT] == {"name": "agents:llm", "context": "last:3"}
-    assert override(values, "seats.agent.model.stop=[a, b]")["seats"][AGENT]["model"] == {"stop": ["a", "b"]}
-    assert override(values, "label=")["label"] is None
-    assert override(values, "label=a=b")["label"] == "a=b"
-    assert json.dumps(values) == before
-
-
-@each(
-    "assignment, says",
-    [
-        ("k", "override: got 'k', allowed: KEY.KEY=VALUE"),
-        ("=3", "override: got '=3'"),
-        ("k.x=3", "override: k.x: k is not a mapping"),
-        ("k=[1", "override: k: while parsing a flow sequence"),
-        ("k=2024-99-99", "override: k: month must be"),
-    ],
-)
-def test_a_bad_override_is_named(assignment: str, says: str) -> None:
-    with pytest.raises(UserError, match=says):
-        override({"k": 1}, assignment)
+@pytest.mark.parametrize("field", ["env", "seats"])
+def test_what_must_be_there_is_named(field: str) -> None:
+    values: dict[str, Any] = {"env": MASTERMIND, "seats": RANDOM}
+    del values[field]
+    with pytest.raises(UserError, match=f"config: missing {field}"):
+        config_from(values)
 
 
 # --- what a run is called and where it goes ------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import common
 from common import ARMS, Lab, Row, success, written
 
 import sonde
-from sonde.cli.options import model_seats
+from sonde.cli.players import model_seats
 from sonde.core import Policy
 from sonde.evaluation.metrics import Estimate
 

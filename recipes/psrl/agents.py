@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from common import PAPER, Row, play, row, show
 
 import sonde
-from sonde.cli.options import model_config
+from sonde.cli.players import model_config
 from sonde.core import UserError, build, invalid, run_sync
 from sonde.evaluation import regret
 

@@ -1,12 +1,11 @@
-"""`make demo`: a language model plays beside random play and a reference solver, a tiny one is trained, and a report
-shows both.
+"""`make demo`: a language model plays, between random play and reference solvers; a tiny one trains; then a report.
 
-SmolLM2-135M is far too small to play well; it is used because it runs on any laptop in minutes. Environments, batching,
-records, evaluation and report are the same as for a large model. The model that learns, sonde-tiny-maze, comes with
-sonde: it walks through mazes at random, is trained on its own successful walks, and is tested on starts that lie on no
-shortest path of those walks.
+SmolLM2-135M is far too small to play well; it runs on any laptop in minutes. Everything around it is the same as for a
+large model: environments, batching, records, evaluation and report. The model that trains, sonde-tiny-maze, comes with
+sonde: it wanders through mazes until it sees the goal, trains on its own successful walks, and is tested on starts that
+lie on no shortest path of a walk that it could train on.
 
-`--full` (`make demo FULL=1`) plays more and longer environments, and trains on more walks.
+`--full` (`make demo FULL=1`) plays more and longer environments and trains on more walks.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from .runs.run import RunConfig, execute, load_evaluation, prepare
 from .runs.store import Run
 
 MODEL = "model"
-"""The folder of a training that holds its model."""
+"""The subfolder of a training's final model."""
 TRAINED = "maze-sft"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played. The tiny model is trained on `lessons` training tasks, each played `k` times."""
+    """How much is played. The tiny model trains on `lessons` training tasks, `k` samples each."""
 
     environments: tuple[str, ...]
     tasks: int
@@ -66,17 +65,17 @@ LONGEST_FIRST = (
     "mastermind",
 )  # fmt: skip
 EXAMPLES = {"wordle": 2, "mastermind": 2}
-"""Example games in the prompt; one by default, because every token of it is attended to at every step."""
+"""Number of example games; one where games are long, as every token costs attention at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; all other answers are a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = "sonde-tiny-maze"
 TEMPERATURES = (1.0, 0.0)
-"""At 1 a model may gain by a sharper distribution alone; at 0 only other answers count."""
+"""At 1 a model may gain by sampling its most likely answer more often; what it has learned also shows at 0."""
 
 
 def main(folder: Path, size: Size) -> None:
-    """Play, print the table and write the report; a second call reuses all episodes and takes seconds."""
+    """Play, print the table, write the report; a second call finds everything played and takes seconds."""
     begun, floors = time.perf_counter(), list[Path]()
     with _stage("1/4 random play and the reference solvers"):
         for name in size.environments:
@@ -97,7 +96,7 @@ def main(folder: Path, size: Size) -> None:
 
 
 def small_model(env: str) -> dict[str, Json]:
-    """The policy of a very small model: example games in the prompt, answers without reasoning."""
+    """The policy of a very small model: example games in the prompt, answers without thinking."""
     from sonde.models.hf import native_dtype
 
     model = {"name": "models:hf", "model": "smollm2", "dtype": native_dtype(), "threads": 1}
@@ -112,7 +111,7 @@ def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
 
 
 def learn(folder: Path, size: Size) -> list[Path]:
-    """Test, play, train on the won episodes, test again; return the run folders of the tests."""
+    """Test, play, train on the won games, test again; the run folders of the tests."""
     trained = folder / TRAINED
     tests = [_walk(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
     played = _walk(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
@@ -122,7 +121,7 @@ def learn(folder: Path, size: Size) -> list[Path]:
 
 
 def _learned(tests: list[Path]) -> str:
-    """The effect of the training, a line per temperature."""
+    """Success before and after training, a line per temperature."""
     n, found = len(TEMPERATURES), [load_evaluation(test) for test in tests]
     lines = [f"{LEARNER} learned from its own play; held-out walks won before and after, and the difference by task:"]
     for temperature, before, after in zip(TEMPERATURES, found[:n], found[n:], strict=True):
@@ -132,7 +131,7 @@ def _learned(tests: list[Path]) -> str:
 
 
 def _walk(folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test") -> Path:
-    """A run of the learner at one temperature."""
+    """A run of the model that trains, at temperature 1 (no truncation) or 0."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
     env, named = {"name": "maze", "preset": "pairs"}, f"{label}, temperature {temperature:g}"
@@ -147,7 +146,7 @@ def _execute(config: RunConfig, folder: Path) -> Path:
 
 
 def _in_parallel(folder: Path, size: Size) -> tuple[list[Path], list[Path]]:
-    """Play both models on all environments, with one process and one thread per core."""
+    """Run both models, one process with one thread per core, which is faster than threads that wait for each other."""
     workers = min(4, os.cpu_count() or 1)
     with (
         out.status(f"{workers} at a time"),

@@ -11,7 +11,7 @@ import pytest
 
 import sonde
 from sonde.cli import main
-from sonde.cli.consoles import replace_unshowable
+from sonde.cli.terminal import replace_unshowable
 from sonde.core import AGENT, Action, Episode
 from sonde.runs.store import RunWriter
 

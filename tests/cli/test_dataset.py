@@ -45,6 +45,6 @@ def test_errors(tmp_path: Path) -> None:
     assert "task: unknown name 'mase' (did you mean 'maze'?)" in failure("dataset", "lmrl", "mase")
     assert "n: got 0, allowed: 1 or more" in failure("dataset", "lmrl", "maze", "--n", "0")
     assert "--part: unknown name 'test'" in failure("dataset", "lmrl", "maze", "--part", "test")
-    assert "together with --agent or --model" in failure("dataset", "lmrl", "maze", "--temperature", "1")
+    assert "only with --agent or --model" in failure("dataset", "lmrl", "maze", "--temperature", "1")
     missing = failure("dataset", "lmrl", "maze", "--from", str(tmp_path / "none.json"))
     assert "none.json" in missing and "No such file" in missing

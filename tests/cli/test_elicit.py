@@ -76,4 +76,4 @@ def test_options_of_the_model_are_set_and_others_are_not() -> None:
     assert "model 'http' cannot score" in failure(*http)
     said = failure(*http, "-o", "model.prompt_logprobs=true", "-o", "model.api_key_env=''", "-o", "model.retries=0")
     assert "nothing answers at http://127.0.0.1:9/v1" in said
-    assert "-o: got 'context=render', allowed: model.KEY=VALUE" in failure(*http, "-o", "context=render")
+    assert "-o: unknown name 'context'; known: model" in failure(*http, "-o", "context=render")

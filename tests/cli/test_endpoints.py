@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 import sonde
 from sonde import UserError
-from sonde.cli.options import check_place, model_config, model_seats
+from sonde.cli.overrides import override
+from sonde.cli.players import model_config, model_seats
 from sonde.models.http import Http
 from sonde.models.remote.providers import Provider, provider_config, providers
+from sonde.runs.run import RunConfig
 
 from ..models.server import Request, reply, says, serving
 from .invoke import failure, run
@@ -107,7 +110,7 @@ def test_strict_leads_to_the_keys_that_help(here: Path) -> None:
 
 def test_strict_is_for_endpoints() -> None:
     assert failure("eval", "wordle", "--agent", "random", "--strict", "-n", "1").startswith(
-        "--strict: allowed: where a"
+        "--strict: allowed: only where a"
     )
 
 
@@ -131,6 +134,7 @@ def test_strict_reaches_every_seat_and_cache(here: Path) -> None:
     assert "-o 'seats.agent.model.model.omit" not in error and "400 from /v1/chat/completions: no" in error
 
 
+NAMES = [f.name for f in fields(RunConfig)]
 VALUES = {
     "env": {"name": "wordle"},
     "seats": {"agent": {"name": "agents:llm", "model": {"name": "models:cached", "model": {"name": "models:http"}}}},
@@ -155,7 +159,7 @@ VALUES = {
 )
 def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, says_so: str) -> None:
     with pytest.raises(UserError) as caught:
-        check_place(assignment, VALUES)
+        override(VALUES, [assignment], names=NAMES)
     assert says_so in str(caught.value)
 
 
@@ -165,7 +169,7 @@ def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, say
      "seats.agent.model.name=models:http", "seats.user.model.omit=[x]", "seats.judge={}"],
 )  # fmt: skip
 def test_options_at_their_places_are_taken(assignment: str) -> None:
-    check_place(assignment, VALUES)
+    override(VALUES, [assignment], names=NAMES)
 
 
 def test_the_page_of_models_has_every_provider() -> None:

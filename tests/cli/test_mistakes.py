@@ -20,7 +20,10 @@ from sonde.runs.store import Run
 
 from .test_cli import mistake, process, write_config
 
-COMMANDS = ["list", "show", "play", "eval", "rollout", "rescore", "compare", "report", "export"]
+COMMANDS = [
+    "list", "show", "play", "eval", "rollout", "rescore", "compare", "audit", "read", "report", "view", "export",
+    "elicit", "train", "paprika", "leaderboard",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +34,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 # --- mistakes ------------------------------------------------------------------------------------------------------
 
+FAKE = ["eval", "mastermind", "--model", "fake", "-n", "1"]
 RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
 
 
@@ -47,7 +51,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
         (["eval", "mastermind", "--model", "fake"], "script, pattern"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
-        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: together with --model http:NAME"),
+        ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: only with --model http:NAME"),
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
         ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
         ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),
@@ -58,12 +62,12 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         ([*RANDOM, "-n", "0"], "n_tasks: got 0, allowed: 1 or more"),
         ([*RANDOM, "-n", "501"], "n_tasks: got 501, allowed: 1 to 500 for mastermind, split test"),
         ([*RANDOM, "--bogus"], "--bogus"),
-        ([*RANDOM, "-o", "foo"], "override: got 'foo', allowed: KEY.KEY=VALUE"),
-        ([*RANDOM, "-o", "env.length=[1"], "override: env.length: "),
+        ([*RANDOM, "-o", "foo"], "-o: got 'foo', allowed: PATH=VALUE"),
+        ([*RANDOM, "-o", "env.length=[1"], "-o env.length: got '[1', allowed: YAML ("),
         ([*RANDOM, "-o", "env.length=four"], "mastermind: length: got 'four', allowed: a whole number"),
         ([*RANDOM, "-o", "env.lenght=4"], "unknown name 'lenght' (did you mean 'length'?)"),
         ([*RANDOM, "-o", "n_task=4"], "-o: unknown name 'n_task' (did you mean 'n_tasks'?)"),
-        ([*RANDOM, "-o", "answer_only=1"], "-o: unknown name 'answer_only' (did you mean 'seats.agent.answer_only'?)"),
+        ([*FAKE, "-o", "answer_only=1"], "-o: unknown name 'answer_only' (did you mean 'seats.agent.answer_only'?)"),
         ([*RANDOM, "-o", "preset=lmrl"], "-o: unknown name 'preset' (did you mean 'env.preset'?)"),
         ([*RANDOM, "-o", "k=many"], "config: k: got 'many', allowed: a whole number"),
         ([*RANDOM, "--config", "gone.yaml"], "config: no file gone.yaml"),
@@ -169,6 +173,13 @@ def test_help_explains_every_option(command: str) -> None:
         assert explained and len(explained) > 8, f"{command}: {parameter.name} is not explained"
         if parameter.param_type_name == "option":
             assert max(parameter.opts, key=len) in text
+    assert f"Example: sonde {command}" in text
+
+
+def test_help_groups_the_commands() -> None:
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    groups = ["Play and evaluate", "Look at runs", "Beliefs", "Train", "Environments", "Data and models"]
+    assert [line.strip("╭╮─ ") for line in text.splitlines() if line.startswith("╭")] == ["Options", *groups]
 
 
 def sonde_command(name: str) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sonde.cli.app import app
-from sonde.cli.options import model_config, model_seats, trained_model
+from sonde.cli.players import model_config, model_seats, trained_model
 from sonde.core import AGENT, SondeError, UserError
 from sonde.models.files.fetch import known
 from sonde.runs.store import Run
@@ -84,14 +84,14 @@ def test_folders_and_names_on_the_hub_need_no_backend(tmp_path: Path) -> None:
 def test_an_address_belongs_to_a_model_behind_it() -> None:
     talk = ["eval", "twenty_questions", "--agent", "twenty_questions"]
     url = "http://localhost:1/v1"
-    says_so = "--user-url: allowed: together with --user http:NAME or --judge http:NAME"
+    says_so = "--user-url: allowed: only with --user http:NAME or --judge http:NAME"
     assert mistake(*talk, "--user-url", url) == says_so
     assert mistake(*talk, "--user-url", url, "--user", "fake") == says_so
     assert mistake("play", "twenty_questions", "--user-url", url) == says_so
     assert (
         mistake(*talk, "--user", "http:u") == "--user http:NAME: needs --user-url, for example http://localhost:8000/v1"
     )
-    assert "--base-url: allowed: together with --model http:NAME" in mistake(
+    assert "--base-url: allowed: only with --model http:NAME" in mistake(
         "eval", "mastermind", "--model", "smollm2", "--base-url", url
     )
 
@@ -136,7 +136,7 @@ def test_a_second_judge_samples_as_it_is_told() -> None:
     asked, result = served(says("<VALID>"), "audit", "made", "--judge", "http:j", "--base-url", "URL", *HERE)
     assert result.exit_code == 0, (result.output, result.exception)
     assert asked and {(body["temperature"], body["max_tokens"]) for body in asked} == {(1.5, 33)}
-    assert "--temperature: allowed: together with a model" in mistake("audit", "made", "--temperature", "1")
+    assert "--temperature: allowed: only with a model" in mistake("audit", "made", "--temperature", "1")
 
 
 def test_the_data_of_a_rollout_is_sampled_as_asked() -> None:

@@ -151,7 +151,7 @@ def test_the_report_shows_games_of_several_seats() -> None:
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),
         (["wordle", "--suite", "mtp"], "environment of suite mtp: unknown name 'wordle'"),
         (["--suite", "mtp", "-n", "301"], "n_tasks: got 301, allowed: 1 to 300 for circuit_decoding, split test"),
-        (["--agent", "floor"], "--agent: got 'floor', allowed: where the environment is named"),
+        (["--agent", "floor"], "--agent: got 'floor', allowed: only where the environment is named"),
     ],
 )
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:

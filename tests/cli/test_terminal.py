@@ -111,7 +111,7 @@ def test_a_person_at_play_is_shown_what_others_say(monkeypatch: pytest.MonkeyPat
         (["eval", "wordle", "--agent", "random", "--report", "file/r.html"], "--report: got 'file/r.html', allowed"),
         (["eval", "--config", "keys.yaml"], "config: keys.yaml: env: key: got 1, allowed: text"),
         (["eval", "--config", "deep.json"], "config: deep.json: "),
-        (["eval", "wordle", "--agent", "random", "-o", "env={1: 2}"], "override: env: key: got 1, allowed: text"),
+        (["eval", "wordle", "--agent", "random", "-o", "env={1: 2}"], "-o env: key: got 1, allowed: text"),
         (
             ["eval", "wordle", "--model", "fake", "-o", "seats.agent.stop=[1]", "-o", "seats.agent.model.script=[a]"],
             "agents:llm: stop[0]: got 1, allowed: text",

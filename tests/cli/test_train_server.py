@@ -35,9 +35,9 @@ def test_a_server_plays_and_its_drift_is_on_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--server", "fake"), "--server: got 'fake', allowed: vllm:NAME or sglang:NAME, which give token ids back"),
+        (("--server", "fake"), "--server: got 'fake', allowed: vllm:NAME or sglang:NAME, which return token ids"),
         (("--server", "vllm:m"), "--server vllm:NAME: needs --base-url, for example http://localhost:8000/v1"),
-        (("--base-url", "http://x/v1"), "--base-url: allowed: together with --server vllm:NAME or sglang:NAME"),
+        (("--base-url", "http://x/v1"), "--base-url: allowed: only with --server vllm:NAME or sglang:NAME"),
     ],
 )
 def test_what_is_no_server(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_what_is_no_server(options: tuple[str, ...], message: str, tmp_path: Pat
 
 def test_recorded_episodes_need_no_server(tmp_path: Path) -> None:
     said = mistake("train", "sft", "run", "--model", "sonde-tiny-maze", "--out", str(tmp_path), "--server", "vllm:m")
-    assert said == "--server: no option of sft, which learns from recorded episodes"
+    assert said == "--server: sft learns from recorded episodes; allowed: objectives that learn from their own play"

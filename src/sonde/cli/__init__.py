@@ -1,7 +1,7 @@
 """The command line: `sonde list | show | play | rollout | eval | rescore | compare | train | paprika | ...`.
 
-Results go to standard output, progress to standard error. A mistake of the user is one line on standard error and exit
-status 2; interrupting keeps what was finished and exits with 130; a run that an endpoint's failures have ended, or in
+Results go to standard output, progress to standard error. A user error is one line on standard error and exit status 2.
+An interrupt keeps the finished work and exits with 130. A run that ended because its endpoint keeps failing, or in
 which every episode ended in an error, exits with 1.
 """
 
@@ -17,8 +17,6 @@ from sonde._util.escaping import plain
 from sonde._util.extras import extras, lacking
 from sonde.core import Halted, SondeError
 
-from .consoles import replace_unshowable
-
 FAILED = 1
 INTERRUPTED = 130
 
@@ -26,6 +24,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Entry point of the `sonde` command."""
     from .app import app
+    from .terminal import replace_unshowable
 
     replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
     warnings.showwarning = _warn
@@ -45,7 +44,7 @@ def main() -> None:
         _fail(str(lacking("this command", e.name)), 2)
     except Exception as e:
         _usage(e)
-    if status == INTERRUPTED:  # some versions of typer return it, others raise
+    if status == INTERRUPTED:  # some versions of typer return this status, others raise
         _fail("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
     raise SystemExit(status if isinstance(status, int) else 0)
 
@@ -54,7 +53,7 @@ def _warn(
     message: Warning | str, category: type[Warning], filename: str, lineno: int,
     file: TextIO | None = None, line: str | None = None,
 ) -> None:  # fmt: skip
-    """A warning of sonde as one line, above a progress bar if there is one; those of others as Python shows them."""
+    """Print a warning of sonde as one line, above any progress bar, and any other warning in Python's form."""
     if category.__module__.startswith("sonde."):
         text = f"sonde: {' '.join(str(message).split())}"
     else:
@@ -63,7 +62,7 @@ def _warn(
 
 
 def _usage(error: Exception) -> NoReturn:
-    """Typer's own complaints (unknown options, missing arguments) in the house form; anything else is a defect."""
+    """Report typer's own errors (unknown options, missing arguments) in the house form; raise anything else again."""
     shown = getattr(error, "format_message", None)
     if shown is None:
         raise error
@@ -75,7 +74,8 @@ def _usage(error: Exception) -> NoReturn:
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    """One line, unless there is nothing to say, as after `sonde` alone, which has shown its help."""
+    """Print one line and exit; print nothing where the message is empty, as after `sonde` alone, which prints its
+    help."""
     if message:
         print(f"sonde: {plain(' '.join(message.split()))}", file=sys.stderr)
     raise SystemExit(status)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from sonde.core import AGENT, UserError, unknown
 from sonde.core.types import Json
@@ -18,100 +18,94 @@ from sonde.datasets import dataset as known
 from sonde.runs.run import Prepared, RunConfig, begin_anew
 from sonde.runs.store import Run
 
+from . import options as opt
 from . import tables
 from .estimate import estimate
-from .options import agent_config, in_role, model_seats
+from .players import agent_config, agent_in_role, model_seats
 from .progress import progress
-from .shared import (
-    AgentOpt,
-    BudgetOpt,
-    CacheOpt,
-    ConcurrencyOpt,
-    FreshOpt,
-    JsonOpt,
-    ModelOpt,
-    NewTokensOpt,
-    TemperatureOpt,
-    UrlOpt,
-    UserOpt,
-    UserUrlOpt,
-)
-from .terminal import out, stderr
-
-app = typer.Typer(help="Datasets for offline learning.", no_args_is_help=True)
+from .terminal import out, print_result, stderr
 
 
-def _begun(incomplete: str) -> list[str]:
+def _complete_tasks(incomplete: str) -> list[str]:
     return [name for name in TASKS if name.startswith(incomplete)]
 
 
-@app.callback()
-def main() -> None:
-    """Datasets for offline learning."""
+@dataclass(frozen=True, kw_only=True)
+class LmrlDatasetCommand:
+    """Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.
 
+    The same command continues an interrupted one; a larger --n extends it.
+    """
 
-@app.command()
-def lmrl(
-    task: Annotated[str, typer.Argument(help=f"One of {', '.join(TASKS)}.", autocompletion=_begun)],
+    task: Annotated[str, Argument(help=f"One of {', '.join(TASKS)}.", autocompletion=_complete_tasks)]
     n: Annotated[
         int | None,
-        typer.Option("--n", "-n", help="Training episodes; for evaluation a tenth as many. By default the paper's."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="World seed.")] = 0,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write or continue.", show_default="datasets/lmrl-TASK")
-    ] = None,
-    agent: AgentOpt = None,
-    model: ModelOpt = None,
-    base_url: UrlOpt = None,
-    user: UserOpt = None,
-    user_url: UserUrlOpt = None,
-    cache: CacheOpt = None,
-    temperature: TemperatureOpt = None,
-    max_new_tokens: NewTokensOpt = None,
-    concurrency: ConcurrencyOpt = None,
-    budget: BudgetOpt = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Processor cores to play on.", show_default="all")
-    ] = None,
-    file: Annotated[Path | None, typer.Option("--from", help="Read LMRL-Gym's own JSON instead of playing.")] = None,
-    part: Annotated[str, typer.Option(help="What --from is read into: train or eval.")] = "train",
-    fresh: FreshOpt = False,
-    dry_run: Annotated[bool, typer.Option(help="Only say how many episodes, and how long they take.")] = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Make a dataset of LMRL-Gym, as runs for training and for evaluation with a card of statistics. The same command
-    continues an interrupted one; a larger --n extends it."""
-    chosen, folder = known(task), folder or Path("datasets") / f"lmrl-{task}"
-    if part not in PARTS:
-        raise unknown("--part", part, PARTS)
-    if file is not None:
-        _read(task, chosen, file, folder, part, fresh=fresh, as_json=as_json)
-        return
-    seats: dict[str, Mapping[str, Json]] = dict(model_seats(user, None, user_url, base_url, cache))
-    if agent is None and model is None and (temperature is not None or max_new_tokens is not None):
-        raise UserError("--temperature, --max-new-tokens: allowed: together with --agent or --model")
-    if agent is not None or model is not None:
-        acting = in_role(agent, chosen.env["name"], chosen.env["preset"])
-        seats[AGENT] = agent_config(
-            acting, model, base_url, cache, temperature=temperature, max_new_tokens=max_new_tokens
+        Option(
+            "--n", "-n", help="Training episodes; for evaluation a tenth as many.", show_default="the paper's number"
+        ),
+    ] = None
+    seed: Annotated[int, Option(help="World seed.")] = 0
+    to: Annotated[
+        Path | None, Option("--out", help="The folder to write or continue.", show_default="datasets/lmrl-TASK")
+    ] = None
+    agent: opt.AgentOpt = None
+    model: opt.ModelOpt = None
+    base_url: opt.UrlOpt = None
+    user: opt.UserOpt = None
+    user_url: opt.UserUrlOpt = None
+    cache: opt.CacheOpt = None
+    temperature: opt.TemperatureOpt = None
+    max_new_tokens: opt.NewTokensOpt = None
+    concurrency: opt.ConcurrencyOpt = None
+    budget: opt.BudgetOpt = None
+    processes: Annotated[int | None, Option(min=1, help="Processor cores to play on.", show_default="all")] = None
+    file: Annotated[Path | None, Option("--from", help="Read LMRL-Gym's own JSON instead of playing.")] = None
+    part: Annotated[str, Option(help="The part that --from is read into: train or eval.")] = "train"
+    fresh: opt.FreshOpt = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of episodes and the time.")] = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        chosen, folder = known(self.task), self.to or Path("datasets") / f"lmrl-{self.task}"
+        if self.part not in PARTS:
+            raise unknown("--part", self.part, PARTS)
+        if self.file is not None:
+            _read(self.task, chosen, self.file, folder, self.part, fresh=self.fresh, as_json=self.as_json)
+            return
+        found = parts(
+            chosen, n=self.n, seed=self.seed, seats=self._seats(chosen),
+            concurrency=self.concurrency or RunConfig.concurrency, budget=self.budget,
+        )  # fmt: skip
+        if self.dry_run:
+            _foretell(found, folder, self.as_json)
+            return
+        runs = {each.name: self._play(each, folder / each.name) for each in found}
+        _finish(self.task, chosen, runs, folder, self.as_json)
+
+    def _seats(self, chosen: Dataset) -> dict[str, Mapping[str, Json]]:
+        """The players that replace the paper's."""
+        seats: dict[str, Mapping[str, Json]] = dict(
+            model_seats(self.user, None, self.user_url, self.base_url, self.cache)
         )
-    found = parts(chosen, n=n, seed=seed, seats=seats, concurrency=concurrency or RunConfig.concurrency, budget=budget)
-    if dry_run:
-        _foretell(found, folder, as_json)
-        return
-    runs: dict[str, Run] = {}
-    for each in found:
-        to = folder / each.name
-        if fresh:
+        if self.agent is not None or self.model is not None:
+            acting = agent_in_role(self.agent, chosen.env["name"], chosen.env["preset"])
+            seats[AGENT] = agent_config(
+                acting, self.model, self.base_url, self.cache,
+                temperature=self.temperature, max_new_tokens=self.max_new_tokens,
+            )  # fmt: skip
+        elif self.temperature is not None or self.max_new_tokens is not None:
+            raise UserError("--temperature, --max-new-tokens: allowed: only with --agent or --model")
+        return seats
+
+    def _play(self, part: Part, to: Path) -> Run:
+        if self.fresh:
             begin_anew(to)
-        with progress(f"{task} {each.name}", each.episodes, min(each.episodes, held(each, to))) as on_done:
-            runs[each.name] = fill(each, to, processes=processes, on_done=on_done)
-    _finish(task, chosen, runs, folder, as_json)
+        with progress(f"{self.task} {part.name}", part.episodes, min(part.episodes, held(part, to))) as on_done:
+            return fill(part, to, processes=self.processes, on_done=on_done)
 
 
 def _read(task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fresh: bool, as_json: bool) -> None:
-    """A file of LMRL-Gym into one part; the card is about all parts that are there."""
+    """Read a file of LMRL-Gym into one part; the card covers all existing parts."""
     to = folder / part
     if fresh:
         begin_anew(to)
@@ -124,7 +118,7 @@ def _read(task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fr
 
 
 def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
-    """What there is to play and how long that takes; of models the calls and tokens."""
+    """Print how many episodes remain and how long they take; for models, the calls and tokens."""
     told = [
         {
             "part": part.name,
@@ -145,7 +139,7 @@ def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
 
 
 def _at_most(part: Part) -> Prepared:
-    """The run with whole samples of its tasks, at least as many as there will be."""
+    """The run with whole samples of its tasks, at least as many as will be played."""
     tasks = part.run.tasks[: part.episodes]
     k = math.ceil(part.episodes / len(tasks))
     return replace(part.run, tasks=tasks, config=replace(part.run.config, k=k))
@@ -155,8 +149,4 @@ def _finish(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, a
     """Write the card and show it."""
     found = card(task, chosen, runs)
     save(found, folder)
-    if as_json:
-        out.print_json(json.dumps(found))
-        return
-    out.print(tables.dataset(found["dataset"], list(runs), rows(found)))
-    out.print(f"written: {folder}", highlight=False, soft_wrap=True)
+    print_result(found, tables.dataset(found["dataset"], list(runs), rows(found)), as_json, folder)

@@ -1,19 +1,18 @@
-"""`sonde elicit`: what a model believes is hidden, before every turn of the episodes of a run."""
+"""`sonde elicit`: a model's beliefs about what is hidden, before every turn of a run's episodes."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
@@ -25,91 +24,90 @@ from sonde.core.registry import check_recorded
 from sonde.core.types import Json
 from sonde.evaluation.metrics import Estimate
 from sonde.models.remote.served_weights import kept_imprint, served_models, tie
-from sonde.runs.run import assigned, override
 from sonde.runs.store import BY_KEY, Run, TrajectoryDataset
 
-from .options import agent_config
+from . import options as opt
+from .overrides import override
+from .players import agent_config
 from .progress import bar
-from .shared import ContextOpt, ExamplesOpt, JsonOpt, RunArg, TrustOpt, UrlOpt, models_begun, trust_runs
 from .tables import NOT_AVAILABLE
-from .terminal import out
+from .terminal import print_result
 
 _ROWS = 12
-"""Turns that are shown, at most."""
+"""Maximum number of turns in the table."""
 
 
-def elicit(
-    folder: RunArg,
+@dataclass(frozen=True, kw_only=True)
+class ElicitCommand:
+    """Read a model's belief about what is hidden off its probabilities, before every turn of recorded episodes.
+
+    The model sees the games as the run's agent did, if that was a model, or else all messages; anybody may have played
+    the episodes. The same command continues where it was interrupted.
+    """
+
+    folder: opt.RunArg
     model: Annotated[
         str,
-        typer.Option(
-            help="Whose beliefs: hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list` or a folder.",
-            autocompletion=models_begun,
+        Option(
+            help="Whose beliefs: hf:NAME, http:NAME (vllm, sglang), fake, a name of `sonde models list`, or a folder.",
+            autocompletion=opt.complete_models,
         ),
-    ],
-    base_url: UrlOpt = None,
-    template: Annotated[
-        str, typer.Option(help="statement, question, answer, or a text with <target> in it.")
-    ] = "statement",
+    ]
+    base_url: opt.UrlOpt = None
+    template: Annotated[str, Option(help="statement, question, answer, or a text with <target> in it.")] = "statement"
     candidates: Annotated[
-        str | None,
-        typer.Option(
-            help="Of others than the true one too: all that are possible at first, a number, or a file of lines."
-        ),
-    ] = None,
-    aggregate: Annotated[str, typer.Option(help="sum or mean over the tokens of a candidate.")] = "sum",
-    context: ContextOpt = None,
-    examples: ExamplesOpt = None,
-    overrides: Annotated[
-        list[str], typer.Option("--set", "-o", help="KEY=VALUE of the model, such as model.prompt_logprobs=true.")
-    ] = [],  # noqa: B006
-    fresh: Annotated[bool, typer.Option(help="Begin anew: remove the beliefs that the run folder holds.")] = False,
-    trusted: TrustOpt = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Read a model's own belief about what is hidden off its probabilities, before every turn of recorded episodes.
+        str | None, Option(help="Further candidates beside the true one: all, a number, or a file with one per line.")
+    ] = None
+    aggregate: Annotated[str, Option(help="sum or mean over the tokens of a candidate.")] = "sum"
+    context: opt.ContextOpt = None
+    examples: opt.ExamplesOpt = None
+    overrides: opt.OverrideOpt = None
+    fresh: Annotated[bool, Option("--fresh", help="Start over: remove the beliefs in the run folder.")] = False
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
 
-    The model is shown the games as the run's agent was, if that was a model, or else all messages; the episodes may be
-    anybody's. The same command goes on where it was interrupted.
-    """
-    trust_runs([folder], trusted)
-    run = _Episodes(Run.load(folder))
-    how = Elicitation(template=template, candidates=_candidates(candidates), aggregate=cast("Any", aggregate))
-    config = agent_config("llm", model, base_url, known=run.agent, context=context, examples=examples)
-    for assignment in overrides:
-        config = override(config, _of_model(assignment))
-    seat: LLM = build(config)
-    seat.model.require("score")  # before anything is removed
-    if fresh:
-        believed.forget(folder)
-    before = sum(t in believed.read(folder).beliefs for t in run.ids)
-    with bar(f"{run.env.spec.name}: eliciting", len(run.ids), before) as done:
+    def run(self) -> None:
+        opt.trust_runs([self.folder], self.trusted)
+        run = _Episodes(Run.load(self.folder))
+        seat = self._seat(run)
+        how = Elicitation(
+            template=self.template, candidates=_candidates(self.candidates), aggregate=cast("Any", self.aggregate)
+        )
+        seat.model.require("score")  # before anything is removed
+        if self.fresh:
+            believed.forget(self.folder)
+        before = sum(t in believed.read(self.folder).beliefs for t in run.ids)
+        with bar(f"{run.env.spec.name}: eliciting", len(run.ids), before) as done:
+            run_sync(self._elicit(run, seat, how, done))
+        notes = believed.read(self.folder)
+        found = split(believed.courses(run.env, run, notes.beliefs))
+        data = {"folder": str(self.folder), **notes.setting, "beliefs": _plain(found)}
+        print_result(data, table(found), self.as_json, self.folder)
 
-        async def work() -> None:
-            shown = {name: seat.config[name] for name in SHOWN}
-            try:
-                await _check_player(run, seat)
-                found = believed.believed(folder, run.env, run, seat.model, how, prompt=seat.prompt, shown=shown)
-                async with aclosing(found):
-                    async for _ in found:
-                        done()
-            finally:
-                await seat.close()
+    def _seat(self, run: _Episodes) -> LLM:
+        """The agent's seat with the model in it. Only the model can be overridden: how a game is shown has options of
+        its own, and the rest would change nothing."""
+        config = agent_config(
+            "llm", self.model, self.base_url, file=run.agent, context=self.context, examples=self.examples
+        )
+        return build(config | override({"model": config["model"]}, self.overrides, names=["model"]))
 
-        run_sync(work())
-    notes = believed.read(folder)
-    found = split(believed.courses(run.env, run, notes.beliefs))
-    if as_json:
-        out.print_json(json.dumps({"folder": str(folder), **notes.setting, "beliefs": _plain(found)}))
-        return
-    out.print(table(found))
-    out.print(f"written: {folder}", highlight=False, soft_wrap=True)
+    async def _elicit(self, run: _Episodes, seat: LLM, how: Elicitation, done: Callable[[], None]) -> None:
+        shown = {name: seat.config[name] for name in SHOWN}
+        try:
+            await _check_player(run, seat)
+            found = believed.believed(self.folder, run.env, run, seat.model, how, prompt=seat.prompt, shown=shown)
+            async with aclosing(found):
+                async for _ in found:
+                    done()
+        finally:
+            await seat.close()
 
 
 @dataclass(frozen=True)
 class _Episodes:
-    """The finished episodes of a run by task and sample, so that those that share a prompt come together; read from
-    disk whenever they are asked for."""
+    """The finished episodes of a run, ordered by task and sample so that those with a common prompt are adjacent; read
+    from disk on every iteration."""
 
     run: Run
 
@@ -134,22 +132,14 @@ class _Episodes:
 
     @property
     def agent(self) -> Mapping[str, Json]:
-        """The configuration of the agent that played, as far as a seat is made of it."""
+        """The configuration of the agent that played, without its fingerprint."""
         config = dict(next(iter(self)).policies.get(AGENT, {}))
         check_recorded([value for name, value in config.items() if name != "model"])
         return {k: v for k, v in config.items() if k != "fingerprint"}
 
 
-def _of_model(assignment: str) -> str:
-    """An option of the model: how a game is shown has options of its own, and the rest would change nothing."""
-    (first, *rest), _ = assigned(assignment)
-    if first != "model" or not rest:
-        raise invalid("-o", assignment, "model.KEY=VALUE, such as model.prompt_logprobs=true")
-    return assignment
-
-
 async def _check_player(run: _Episodes, seat: LLM) -> None:
-    """Raise `UserError` where the model is the one that played, on a server that holds other weights by now."""
+    """Raise `UserError` where the model is the one that played and its server holds other weights now."""
     saved: Mapping[str, Json] = run.agent.get("model", {})
     for _, served in served_models(seat.model):
         if (saved.get("name"), saved.get("model")) == (f"models:{seat.model.name}", served.model):
@@ -179,7 +169,7 @@ def _plain(found: Mapping[str, Summary]) -> Json:
 
 
 def table(found: Mapping[str, Summary]) -> Group:
-    """The belief of the truth by turn, wins against losses, and beside the exact posterior where there is one."""
+    """The probability of the truth by turn, for wins and losses, beside the exact posterior where there is one."""
     every = found["all"]
     compared = bool(every.divergence)
     curve = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -208,8 +198,7 @@ def _at(column: tuple[Estimate, ...], t: int) -> str:
 
 
 def _numbers(found: Mapping[str, Summary]) -> list[Table]:
-    """One line per number, all episodes and split by outcome; nothing where there is none. Names are short enough for
-    80 columns."""
+    """One row per metric, over all episodes and by outcome; rows without values are left out. Names fit 80 columns."""
     rows = {
         "calibration (ECE)": lambda s: s.reliability and s.reliability.ece,
         "corr. truth gain": lambda s: s.correlation_truth,

@@ -1,4 +1,4 @@
-"""What a run would cost: `--dry-run`, and what is told of it when a training starts."""
+"""Estimate the cost of a run, for `--dry-run` and for the start of a training."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sonde.evaluation.display_names import label
 from sonde.runs.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English; the estimate is a bound in turns, not in tokenisers."""
+"""A rule of thumb for English; the estimate bounds the turns, not the tokeniser."""
 HEARD = 500
-"""Tokens of another seat's message, which environments cut to some 2,000 characters."""
+"""Tokens of another seat's message; environments cut messages to about 2,000 characters."""
 
 
 class Seat(NamedTuple):
-    """Upper bounds of what one seat costs over a run. `asked_again`: further calls, where replies cannot be used."""
+    """Upper bounds of the cost of one seat over a run. `asked_again`: further calls after unusable replies."""
 
     calls: int
     asked_again: int
@@ -32,9 +32,9 @@ class Seat(NamedTuple):
 
 
 def costs(run: Prepared) -> dict[str, Json]:
-    """Upper bounds: every episode takes all its turns, and every reply all its tokens. Tokens are those of the calls
-    that are not asked again. What the prompts of agents made of several sub-calls hold depends on what was said before,
-    so their tokens are n/a."""
+    """Upper bounds of a run's cost: every episode takes all its turns, and every reply all its tokens. Tokens are those
+    of the first calls, without repeated ones. Prompts of agents with several sub-calls depend on earlier replies, so
+    their tokens are n/a."""
     episodes = len(run.tasks) * run.config.k
     seated = sorted(run.policies.items(), key=lambda row: row[0] != AGENT)
     playing = [seat for seat, policy in seated if isinstance(policy, Composed) or _speaks(policy)]
@@ -52,7 +52,7 @@ def costs(run: Prepared) -> dict[str, Json]:
 
 
 def speakers(envs: Sequence[Env[Any]], policies: Mapping[str, AnyPolicy], episodes: int) -> Iterator[str]:
-    """A line for every seat in which a model speaks besides the one that is trained, with the calls at most."""
+    """A line with the maximum number of calls for every seat with a model, besides the trained one."""
     for seat, policy in policies.items():
         if _speaks(policy):
             acts = [env.acts(seat) for env in envs if seat in env.spec.seats]
@@ -62,7 +62,7 @@ def speakers(envs: Sequence[Env[Any]], policies: Mapping[str, AnyPolicy], episod
 
 
 def _speaks(policy: AnyPolicy) -> bool:
-    """Whether a model speaks for this policy."""
+    """Whether this policy uses a model."""
     return "model" in policy.config
 
 
@@ -82,7 +82,7 @@ def _seat(run: Prepared, seat: str, episodes: int, others: int) -> Seat:
 
 
 def estimate(runs: Sequence[Prepared], out: Console, as_json: bool) -> None:
-    """Print the costs of runs: per environment, and per seat where several are models."""
+    """Print the costs of runs per environment, and per seat where several seats have models."""
     found = [costs(run) for run in runs]
     if as_json:
         out.print_json(json.dumps(found))

@@ -1,190 +1,277 @@
-"""The commands that play, score and compare runs. Each reads its options, calls the library and shows the result."""
+"""`sonde read`, `report`, `view`, `export` and `leaderboard`: runs in the terminal, as pages and as tables."""
 
 from __future__ import annotations
 
 import json
-import time
-from contextlib import AbstractContextManager
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
-import typer
+from rich.console import Console, Group
+from rich.text import Text
+from typer import Argument, Option
 
-from sonde.core import build
-from sonde.evaluation.evaluate import Evaluation, macro
-from sonde.evaluation.evaluate import compare as compare_evaluations
-from sonde.evaluation.results import result
-from sonde.evaluation.results import write as write_result
-from sonde.evaluation.suites import ANCHORS, PROTOCOLS, Protocol, paper_score
-from sonde.runs.rollout import OnDone
-from sonde.runs.run import Prepared, load_evaluation, missing, reopen, spent
-from sonde.runs.run import play as play_run
-from sonde.runs.store import Run
+from sonde._util.escaping import plain
+from sonde.beliefs import records as believed
+from sonde.beliefs.elicitation import Elicited
+from sonde.core import AGENT, Act, Outcome, Trajectory, Turn, UserError, invalid, unknown
+from sonde.core.types import Kind
+from sonde.evaluation.leaderboard import board
+from sonde.evaluation.reply_defects import DEFECTS
+from sonde.evaluation.rows import TRUNCATED, Row
+from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.runs.store import BY_KEY, Run
 
+from . import options as opt
 from . import tables
-from .again import again, check_submission
-from .estimate import estimate
-from .options import ROLES, environments, model_seats
-from .playing import Playing, Recording, with_options
-from .progress import progress, scored
-from .shared import (
-    CacheOpt,
-    EnvArg,
-    JsonOpt,
-    NewTokensOpt,
-    OutOpt,
-    ReportOpt,
-    RunArg,
-    SubmitOpt,
-    SuiteOpt,
-    TemperatureOpt,
-    TrustOpt,
-    UrlOpt,
-    completing,
-    trust_runs,
-)
-from .terminal import out
+from .terminal import out, print_result, print_written, stderr
+
+_STYLES = {AGENT: "bold cyan", "told": "dim"}
+_WIDE = 8
+"""Characters of a seat's column."""
+_NOTHING: tuple[object, ...] = (None, "", (), [])
 
 
-@with_options
-def evaluate(
-    typed: typer.Context,
-    envs: EnvArg = None,
-    suite: SuiteOpt = None,
-    *,
-    playing: Playing,
-    max_turns: Annotated[int | None, typer.Option(help="Override the environment's turn limit.")] = None,
-    runs: OutOpt = Path("runs"),
-    gains: Annotated[
-        bool | None, typer.Option(help="Exact information per turn (costs a search per turn).", show_default="gains")
-    ] = None,
-    report: ReportOpt = None,
-    submit: SubmitOpt = None,
-    dry_run: Annotated[bool, typer.Option(help="Only say how many calls and tokens it would take.")] = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Evaluate an agent. The same command continues an interrupted run and never plays an episode twice."""
-    if submit is not None:
-        check_submission(submit, suite, playing.config)
-    protocol = PROTOCOLS.get(suite or "", Protocol())
-    settings = {"max_turns": max_turns, "gains": gains, "label": playing.agent if playing.agent in ROLES else None}
-    prepared = [
-        playing.prepared(env, preset, defaults={"k": protocol.samples(env or "")}, agent=protocol.agent, **settings)
-        for env, preset in environments(envs, suite, playing.preset)
-    ]
-    if dry_run:
-        estimate(prepared, out, as_json)
-        return
-    done: list[Evaluation] = []
-    folders: list[Path] = []
-    seconds: list[float | None] = []
-    for run in prepared:
-        folder = runs / run.folder_name
-        playing.begin(folder)
-        lacking, before, begun = missing(run, folder), spent(folder), time.perf_counter()
-        known = before is not None or lacking == len(run.tasks) * run.config.k
-        with _progress(run, folder) as on_done:
-            stored = play_run(run, folder, on_done=on_done)
-        took = time.perf_counter() - begun if lacking else 0.0
-        done.append(scored(run, folder, len(stored), took))
-        folders.append(folder)
-        seconds.append(done[-1].seconds if known else None)
-    _show(done, folders, report, as_json, suite)
-    if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
-        raise typer.Exit(1)
-    if submit is not None and suite is not None:
-        played = list(zip(prepared, done, seconds, strict=True))
-        write_result(result(suite, again(typed), played, Run.load(folders[-1]).commit), submit)
-        if not as_json:
-            out.print(f"written: {submit}", highlight=False, soft_wrap=True)
+# --- sonde report, export, leaderboard ---------------------------------------------------------------------------
 
 
-def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
-    total = len(run.tasks) * run.config.k
-    return progress(run.env.spec.name, total, total - missing(run, folder))
+@dataclass(frozen=True, kw_only=True)
+class ReportCommand:
+    """Write one self-contained HTML page about any number of runs."""
 
+    folders: Annotated[list[Path], Argument(help="Run folders.")]
+    to: Annotated[Path, Option("--out", help="The HTML file to write.")] = Path("report.html")
+    trusted: opt.TrustOpt = False
 
-def _show(
-    done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
-) -> None:
-    if report is not None:
+    def run(self) -> None:
         from sonde.viewer import write_report
 
-        write_report(folders, report)
+        opt.trust_runs(self.folders, self.trusted)
+        opt.check_writable("--out", self.to)
+        write_report(self.folders, self.to)
+        print_written(self.to)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportCommand:
+    """Write a run's episodes as two Parquet tables, for other programs."""
+
+    folder: opt.RunArg
+    to: Annotated[Path, Argument(help="The folder to write.")]
+
+    def run(self) -> None:
+        from sonde.runs.store.export import export
+
+        print_written(export(self.folder, self.to))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardCommand:
+    """Show each agent's score per suite, and how well it asks, decides and follows the format."""
+
+    results: Annotated[Path, Argument(help="A folder with files of `sonde eval --submit`.")] = Path("results")
+    to: Annotated[Path | None, Option("--export", help="Write an HTML page into this new folder instead.")] = None
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        found = board(self.results)
+        for result, reasons in found.stale:
+            for why in reasons:
+                stderr.print(
+                    f"sonde: out of date: {result.agent} in {result.suite}: {why}; again: {result.command}",
+                    highlight=False, soft_wrap=True,
+                )  # fmt: skip
+        if self.to is not None:
+            from sonde.viewer.leaderboard import export
+
+            _print_page(export(found, self.to), self.as_json)
+        else:
+            print_result(found.to_json(), tables.leaderboard(found), self.as_json)
+
+
+def _print_page(path: Path, as_json: bool) -> None:
     if as_json:
-        paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
-        found = [{**e.summary(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
-        mean = {name: value and asdict(value) for name, value in macro(done).items()}
-        out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
-        return
-    out.print(tables.suite(suite, done) if suite else tables.evaluations(done))
-    for folder in [*folders, *([report] if report else [])]:
-        out.print(f"written: {folder}", highlight=False, soft_wrap=True)
+        out.print_json(data={"written": str(path)})
+    else:
+        print_written(path)
 
 
-@with_options
-def rollout(
-    env: Annotated[str, typer.Argument(help="An environment.", autocompletion=completing("envs"))],
-    folder: Annotated[Path, typer.Argument(help="The run folder to write or continue.")],
-    *,
-    playing: Recording,
-) -> None:
-    """Play and record episodes without evaluating them (training data, say); `sonde rescore` evaluates them later."""
-    run = playing.prepared(env, playing.preset, defaults={"split": "train", "k": 1})
-    playing.begin(folder)
-    with _progress(run, folder) as on_done:
-        stored = play_run(run, folder, on_done=on_done)
-    out.print(f"{len(stored)} episodes in {folder}", highlight=False, soft_wrap=True)
+# --- sonde view --------------------------------------------------------------------------------------------------
 
 
-def rescore(
-    folder: RunArg,
-    gains: Annotated[bool, typer.Option(help="Exact information per turn; kept, and computed once.")] = True,
-    trusted: TrustOpt = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Compute the evaluation of a run again from its episodes; no policy is called."""
-    trust_runs([folder], trusted)
-    stored = Run.load(folder)
-    _show([scored(reopen(stored, gains=gains), folder, len(stored))], [folder], None, as_json)
+@dataclass(frozen=True, kw_only=True)
+class ViewCommand:
+    """Browse runs, trainings and comparisons in the browser, also while they are played.
+
+    The server answers this machine alone, under an address that holds a random token. Ctrl-C ends it.
+    """
+
+    places: Annotated[
+        list[Path] | None, Argument(help="Run folders, trainings, or folders that contain them.", show_default="runs")
+    ] = None
+    port: Annotated[int | None, Option(help="Port on this machine; 0 is any.", show_default="8930 or the next")] = None
+    browser: Annotated[bool, Option("--open/--no-open", help="Open the browser.")] = True
+    to: Annotated[Path | None, Option("--export", help="Write the pages as files into this new folder instead.")] = None
+    episodes: Annotated[int | None, Option(help="With --export: episodes of each run.", show_default="200")] = None
+    comparisons: Annotated[int | None, Option(help="With --export: pairs of runs to compare.", show_default="1000")] = (
+        None
+    )
+    best: Annotated[
+        bool | None,
+        Option("--best/--no-best", help="With --export: the best question of every turn.", show_default="yes"),
+    ] = None
+    tokens: Annotated[
+        bool | None, Option("--tokens/--no-tokens", help="With --export: the tokens of every turn.", show_default="yes")
+    ] = None
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        places = self.places or [Path("runs")]
+        opt.trust_runs([run for place in places for run in opt.find_runs(place)], self.trusted)
+        given = {name: getattr(self, name) for name in ("episodes", "comparisons", "best", "tokens")}
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.to is not None:
+            self._export(places, self.to, given)
+            return
+        for name, value in given.items():
+            raise invalid(f"--{name}", value, "nothing without --export")
+        self._serve(places)
+
+    def _export(self, places: Sequence[Path], to: Path, given: dict[str, Any]) -> None:
+        from sonde.viewer.site.export import Extent, export
+
+        for name, least in (("episodes", 1), ("comparisons", 0)):
+            if given.get(name, least) < least:
+                raise invalid(f"--{name}", given[name], f"{least} or more")
+        first = export(places, to, Extent(**given), on_progress=lambda line: stderr.print(line, highlight=False))
+        _print_page(first, self.as_json)
+
+    def _serve(self, places: Sequence[Path]) -> None:
+        """Answer until interrupted; the address goes to standard output."""
+        from sonde.viewer.site.server import serve
+
+        if self.port is not None and not 0 <= self.port < 2**16:
+            raise invalid("--port", self.port, "0 to 65535")
+
+        def show_address(address: str) -> None:
+            if self.as_json:
+                print(json.dumps({"address": address}), flush=True)
+            else:
+                out.print(f"{address}\nCtrl-C ends it.", highlight=False, soft_wrap=True)
+
+        serve(places, port=self.port, browser=self.browser, on_start=show_address)
 
 
-def compare(
-    a: Annotated[Path, typer.Argument(help="A run folder.")],
-    b: Annotated[Path, typer.Argument(help="Another, on the same tasks.")],
-    trusted: TrustOpt = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Compare two runs, paired by task."""
-    trust_runs([a, b], trusted)
-    found = compare_evaluations(load_evaluation(a), load_evaluation(b))
-    if as_json:
-        out.print_json(json.dumps(asdict(found)))
-        return
-    out.print(tables.comparison(found))
+# --- sonde read --------------------------------------------------------------------------------------------------
 
 
-def audit(
-    folder: RunArg,
-    judge: Annotated[str | None, typer.Option(help="A language model as a second judge, as in --model.")] = None,
-    base_url: UrlOpt = None,
-    cache: CacheOpt = None,
-    temperature: TemperatureOpt = None,
-    max_new_tokens: NewTokensOpt = None,
-    trusted: TrustOpt = False,
-    as_json: JsonOpt = False,
-) -> None:
-    """Judge the wins of recorded conversations again, by rules and by a second judge, and look for leaks."""
-    from sonde.evaluation.audit import annotate
-    from sonde.evaluation.audit import audit as judged_again
+@dataclass(frozen=True, kw_only=True)
+class ReadCommand:
+    """Read the conversations of a run, with reward and information gain per turn."""
 
-    trust_runs([folder], trusted)
-    seats = model_seats(None, judge, None, base_url, cache, temperature=temperature, max_new_tokens=max_new_tokens)
-    second = build(seats["judge"]) if judge else None
-    found = judged_again(Run.load(folder).trajectories, second)
-    annotate(folder, found, producer=f"rules and {judge}" if judge else "rules")
-    if as_json:
-        out.print_json(json.dumps(found.to_json()))
-        return
-    out.print(tables.audit(found))
+    folder: opt.RunArg
+    n: Annotated[int, Option("-n", help="Number of episodes.")] = 1
+    task: Annotated[int | None, Option(help="Only the task with this index.")] = None
+    outcome: Annotated[
+        str | None, Option(help="Only episodes with this outcome: win, loss, timeout, format, error.")
+    ] = None
+    reply: Annotated[
+        str | None,
+        Option(help="Only episodes with such a reply: invalid, repeated, truncated, reasoning_only, refused."),
+    ] = None
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.outcome is not None and self.outcome not in get_args(Kind):
+            raise unknown("--outcome", self.outcome, get_args(Kind))
+        if self.reply is not None and self.reply not in DEFECTS:
+            raise unknown("--reply", self.reply, DEFECTS)
+        episodes = chosen(self.folder, self.n, self.task, self.outcome, self.reply)
+        if self.as_json:
+            out.print_json(json.dumps([t.to_json() for t in episodes]))
+        else:
+            read_in_terminal(self.folder, episodes, out)
+
+
+def chosen(folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None) -> Sequence[Trajectory]:
+    """Up to `n` episodes of a run in order of task and sample, filtered by task, by outcome and by a reply with a
+    defect (`replies.DEFECTS`)."""
+    if n < 1:
+        raise invalid("-n", n, "1 or more")
+    run = Run.load(folder).trajectories
+    found = run.where(order=BY_KEY)
+    if task is not None:
+        found = found.where("task_index = ?", task, order=BY_KEY)
+    if kind is not None:
+        found = found.where("coalesce(kind, 'error') = ?", kind, order=BY_KEY)
+    episodes = list(islice(found if reply is None else filter(DEFECTS[reply], found), n))
+    if not episodes:
+        asked = {"--task": task, "--outcome": kind, "--reply": reply}
+        wanted = " and ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
+        raise UserError(f"{folder}: no episode of {wanted or 'any kind'} among its {len(run)}")
+    return episodes
+
+
+def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
+    """Print episodes, with the information gain of every turn where the run has been evaluated, and with elicited
+    beliefs where there are any."""
+    rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
+    beliefs = believed.read(folder).beliefs
+    for t in episodes:
+        out.print(_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
+        out.print()
+
+
+def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Group:
+    said = [line for turn in t.turns for line in (*_lines(turn), Text(_facts(turn, row, beliefs), style="dim"))]
+    return Group(Text(_title(t), style="bold"), *said)
+
+
+def _title(t: Trajectory) -> str:
+    name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not recorded
+    ended = t.error or (_end(t.outcome) if t.outcome else "not ended")
+    task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
+    return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
+
+
+def _end(outcome: Outcome) -> str:
+    why = f" ({TRUNCATED[outcome.truncated]})" if outcome.truncated in TRUNCATED else ""
+    return f"{outcome.kind}{why}, return {outcome.score:g}"
+
+
+def _lines(turn: Turn) -> Iterator[Text]:
+    """The message of each seat, repeated ones once with their number, and what the agent was told if that differs."""
+    for (seat, said), same in groupby(turn.acts, key=lambda act: (act.seat, act.action.text)):
+        acts = list(same)
+        times = f" ({len(acts)} times)" if len(acts) > 1 else ""
+        yield _line(seat, (said or _thought(acts[-1])) + times, _STYLES.get(seat, "bold magenta"))
+        told = acts[-1].told.get(AGENT, "")
+        if told and told != said:
+            yield _line("told", told, _STYLES["told"])
+
+
+def _thought(act: Act) -> str:
+    """The reasoning of a seat whose message is empty."""
+    thoughts = [c.reasoning for c in act.action.completions if c.reasoning]
+    return f"(reasoning only) {thoughts[-1]}" if thoughts else ""
+
+
+def _line(who: str, said: str, style: str) -> Text:
+    first, *rest = plain(said.strip()).split("\n")
+    pad = " " * (_WIDE + 1)
+    return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
+
+
+def _facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
+    """The turn's number, reward, information gain, change of belief and recorded info."""
+    parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
+    if row and row.gains and turn.index < len(row.gains):
+        parts.append(f"{row.gains[turn.index].realised:+.2f} bits")
+    if turn.index + 1 < len(beliefs):
+        before, after = (beliefs[turn.index + i].target for i in (0, 1))
+        parts.append(f"ln b {before:.2f} to {after:.2f}")
+    parts += [f"{name} {value}" for name, value in turn.info.items() if value not in _NOTHING and name != "reply"]
+    return f"{' ' * (_WIDE + 1)}{' · '.join(parts)}"

@@ -32,7 +32,7 @@ def number(value: Estimate | None, digits: int) -> str:
 
 
 def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> str:
-    """A mean with half the width of its interval."""
+    """A mean and half the width of its interval."""
     if value is None:
         return NOT_AVAILABLE
     scale = 100.0 if percent else 1.0
@@ -42,7 +42,7 @@ def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> 
 
 
 def evaluations(rows: Sequence[Evaluation]) -> Group:
-    """One line per evaluation, and what the columns mean."""
+    """One row per evaluation, and notes on the columns."""
     names = ["tasks", "success %", "pass@k", "score", "turns", "bits"]
     table = _table(names, rows, agent=True)
     notes = _notes(rows, "bits: information gained per turn.")
@@ -50,7 +50,7 @@ def evaluations(rows: Sequence[Evaluation]) -> Group:
 
 
 def audit(found: Audit) -> Group:
-    """The shares with their intervals, and what was counted."""
+    """The shares with their intervals, and the counts."""
     table = Table(title=f"{found.env}, {found.n} episodes", box=box.SIMPLE_HEAD, title_justify="left")
     for column in ("", "share %", "95 % interval"):
         table.add_column(column, justify="left" if not column else "right")
@@ -63,7 +63,7 @@ def audit(found: Audit) -> Group:
 
 
 def suite(name: str, rows: Sequence[Evaluation]) -> Group:
-    """One line per environment of a suite that one agent has played, their mean, and what the columns mean."""
+    """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
     own = _OWN if name in ANCHORS else ()
     names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
     table = _table(names, rows, agent=False)
@@ -84,14 +84,14 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     return Group(
         Text(f"{name}, {rows[0].label}", style="italic"),
         table,
-        *_faults(rows, agent=False, told=own),
+        *_faults(rows, agent=False, shown=own),
         *_samples(rows, agent=False),
         *notes,
     )
 
 
 def leaderboard(board: Board) -> Group:
-    """One table per suite, then one of all agents."""
+    """One table per suite, then one over all suites."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
         columns = ("score", "won %", "asks", "decides", "follows", "tokens")
@@ -112,13 +112,13 @@ def leaderboard(board: Board) -> Group:
         n = sum(len(one.environments) for one in results)
         rest = (interval(value, percent=True) for value in found[1:])
         table.add_row(agent, str(n), interval(found[0], 2), *rest)
-    told = (
+    notes = (
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
         "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
     )
-    return Group(*parts, table, *(Text(line, style="dim") for line in told))
+    return Group(*parts, table, *(Text(line, style="dim") for line in notes))
 
 
 def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -132,7 +132,7 @@ def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Ta
 
 def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
     titles = [_title(e, agent) for e in rows]
-    gap = 1 if max(map(len, titles)) <= _LONG else 0  # beside what divides columns; long names leave no room for it
+    gap = 1 if max(map(len, titles)) <= _LONG else 0  # long names leave no room for a gap
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
     table.add_column(
         "environment", overflow="fold", min_width=max(len(word) for title in titles for word in title.split())
@@ -148,9 +148,10 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     return table
 
 
-def _faults(rows: Sequence[Evaluation], *, agent: bool, told: Sequence[str] = ()) -> list[Table]:
-    """What was wrong with replies, of evaluations in which anything was; columns that are `told` already left out."""
-    names = [name for name in _FAULTS if name not in told and _any(rows, name)]
+def _faults(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = ()) -> list[Table]:
+    """Defects of replies, for the evaluations that have any; without the columns in `shown`, which the main table
+    has."""
+    names = [name for name in _FAULTS if name not in shown and _any(rows, name)]
     if not names:
         return []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -165,7 +166,7 @@ def _faults(rows: Sequence[Evaluation], *, agent: bool, told: Sequence[str] = ()
 
 
 def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
-    """mean@k with both deviations, and pass@j; only of what was played with many samples."""
+    """mean@k with both deviations, and pass@j, for evaluations with many samples."""
     found = [(e, e.mean_at) for e in rows if e.mean_at is not None and e.k >= MANY]
     if not found:
         return []
@@ -180,8 +181,8 @@ def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
         passed = passes(e.metrics, e.k)
         cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
         table.add_row(_title(e, agent), *([e.label] if agent else []), *cells)
-    told = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
-    return [table, Text(told, style="dim")]
+    note = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
+    return [table, Text(note, style="dim")]
 
 
 def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
@@ -200,7 +201,7 @@ def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
 
 
 def _failures(e: Evaluation) -> str:
-    """What was lost to the outside world, and why the first of it was; empty if nothing was."""
+    """The number of failed and missing episodes, with the first error; empty if there are none."""
     lost = [f"{n} {kind}" for kind in ("error", "missing") if (n := e.kinds[kind])]
     if not lost:
         return ""
@@ -209,7 +210,7 @@ def _failures(e: Evaluation) -> str:
 
 
 def _title(e: Evaluation, agent: bool) -> str:
-    """The environment, with its preset where that is not the default."""
+    """The environment, with its preset if that is not the default."""
     check_recorded(e.env)
     cls: Any = find(e.env["name"])
     return e.env_name + ("" if e.preset == cls.presets[0] else f" ({e.preset})") + ("" if agent else _star(e))
@@ -234,9 +235,9 @@ _FAULTS = {
     "context full %": "context_full",
     "filtered %": "filtered",
 }
-"""Columns of what was wrong with replies, with their metrics."""
+"""Columns of reply defects, with their metrics."""
 _IF_ANY = {**_FAULTS, "model %": "by_model"}
-"""Columns that are shown only where there is something to tell, with their metrics."""
+"""Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
     "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
@@ -261,7 +262,7 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
 }
 _OWN = ("0-100", "invalid %")
 _OWN_MEANS = ("0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",)
-"""Columns of the suite whose paper has a scale of its own, LMRL-Gym's."""
+"""Columns of LMRL-Gym's suite, whose paper has a scale of its own."""
 
 
 def _any(rows: Sequence[Evaluation], column: str) -> bool:
@@ -279,7 +280,7 @@ def comparison(c: Comparison) -> Table:
 
 
 def listing(title: str, rows: Iterable[tuple[str, str]]) -> Table:
-    """Names and what they are."""
+    """Names with their descriptions."""
     table = Table(title=title, show_header=False, box=None, title_justify="left", padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
@@ -304,15 +305,15 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "seconds_playing": ("s playing", ".1f"),
     "seconds_training": ("s training", ".1f"),
 }
-"""The numbers of a training that are told in a terminal, the most telling first: what they are called and their form.
-The history in its folder and the report have all of them."""
+"""Metrics of a training that the terminal shows, most important first, with their titles and formats. The history file
+and the report have all metrics."""
 _TOLD_IF_ANY = {"unreadable", "context_full"}
 _MOST = 7
-"""Of them in a table, which then fits 80 columns."""
+"""Number of them in a table that fits 80 columns."""
 
 
 def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """The statistics of a dataset, the paper's beside them."""
+    """The statistics of a dataset beside the paper's."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("")
     for name in (*parts, "paper"):
@@ -323,8 +324,8 @@ def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def told(entry: Mapping[str, float]) -> dict[str, str]:
-    """An entry of a training's history as a person reads it, the most telling numbers first; nothing of unreadable
-    answers where there were none.
+    """An entry of a training's history, formatted, most important metrics first; without the share of unreadable
+    answers where it is 0.
 
     >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
@@ -338,7 +339,7 @@ def _number(value: float, form: str) -> str:
 
 
 def training(history: Sequence[Mapping[str, float]]) -> Table:
-    """What a training logged, at ten steps or fewer, in at most 80 columns: its most telling numbers."""
+    """The most important metrics of a training at up to ten steps, in at most 80 columns."""
     at = sorted({round(i * (len(history) - 1) / 9) for i in range(10)}) if history else []
     rows = [told(history[i]) for i in at]
     names = list(dict.fromkeys(name for row in rows for name in row))[:_MOST]
@@ -351,7 +352,7 @@ def training(history: Sequence[Mapping[str, float]]) -> Table:
 
 
 def stages(outcome: Outcome) -> Group:
-    """Every stage of a pipeline in every environment, and the last against the base."""
+    """Every stage of a pipeline in every environment, and the last stage compared with the base."""
     table = Table(box=box.SIMPLE_HEAD)
     for column in (
         "environment",

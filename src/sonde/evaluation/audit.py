@@ -1,13 +1,13 @@
-"""Were the wins of a run real, and did a user give the answer away? The conversations judged again.
+"""Re-judge recorded conversations for false wins and leaked answers.
 
 Source: PAPRIKA (arXiv 2502.17543), appendix D: a simulated user can be talked into a false success or let the answer
-slip; 1.5 % of 200 successes that the authors read by hand were such. Here every recorded conversation is judged again
-by the environment's own rules and, if one is given, by a second judge (any policy that reads messages and replies
-<VALID> or <NOTVALID>). Nothing is played again, and the record is not touched; `annotate` notes the verdicts beside it.
+slip; 1.5 % of 200 successes that the authors read by hand were such. Here the environment's own rules judge every
+recorded conversation again and, if one is given, a second judge does (any policy that reads messages and replies
+<VALID> or <NOTVALID>). Nothing is played again and the record does not change; `annotate` stores the verdicts.
 
-    false success   a recorded success that the rules, or the second judge, deny
-    leak            the agent was told a name of the secret that it had not said itself
-    withheld        replies that named the secret and were not passed on
+    false success   a recorded success that the rules or the second judge deny
+    leak            a message to the agent named the secret before the agent did
+    withheld        replies that named the secret and were not delivered
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ VERSION = "2"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What was found about one trajectory. `by_rules` and `by_judge` say whether its last message solves the game, None
-    where that cannot be told, or nobody was asked."""
+    """The findings about one trajectory. `by_rules`, `by_judge`: whether its last message solves the game, None where
+    that is undecided, or no judge was given."""
 
     trajectory: str
     task: str
@@ -49,8 +49,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The findings of a run. `rates` maps a name to a share with its 95 % interval, None where there is nothing to
-    count."""
+    """The findings about a run. `rates` maps a name to a share with its 95 % interval, None where no episode counts."""
 
     env: str
     n: int
@@ -63,19 +62,19 @@ class Audit:
 
 
 def audit(trajectories: Iterable[Trajectory], judge: Policy | None = None, *, concurrency: int = 16) -> Audit:
-    """Judge recorded conversations again. Raises `UserError` for environments in which nobody claims anything."""
+    """Judge recorded conversations again. Raises `UserError` for environments that are not dialogues."""
     found = list(trajectories)
     if not found:
         raise UserError("audit: got no trajectories, allowed: at least one")
     env: Env[Any] = build_recorded(found[0].env)
     if not isinstance(env, Dialogue):
-        raise UserError(f"audit: {env.name} has no user whose word could be judged again")
+        raise UserError(f"audit: {env.name} has no user whose verdict could be judged again; allowed: a dialogue")
     rows = run_sync(_all(env, found, judge, concurrency))
     return Audit(env=env.name, n=len(rows), rates=_rates(rows), counts=_counts(rows), findings=tuple(rows))
 
 
 def annotate(folder: Path | str, found: Audit, producer: str) -> None:
-    """Note the findings beside the run's trajectories, under the name `audit`."""
+    """Store the findings as annotations of the run, under the name `audit`."""
     with Annotator.open(folder, "audit", producer=producer, version=VERSION) as notes:
         for finding in found.findings:
             notes.add(finding.trajectory, {k: v for k, v in asdict(finding).items() if k != "trajectory"})
@@ -113,13 +112,13 @@ async def _finding(env: Dialogue, t: Trajectory, judge: Policy | None) -> Findin
 
 
 def _rules(env: Dialogue, last: Talk, outcome: Outcome | None) -> bool | None:
-    """The rules' verdict: on what was claimed or won by what it names, on other messages by what they ask."""
+    """The rules' verdict: whether a claim or win names the secret, or whether another message solves the game."""
     claimed = outcome is not None and (outcome.claimed or outcome.success)
     return env.judged(last) if claimed else env.solves(last)
 
 
 def _talks(env: Dialogue, t: Trajectory) -> list[Talk]:
-    """The states in which the user was to speak, one per message of the agent that reached it."""
+    """The states in which it was the user's turn, one per message of the agent that reached the user."""
     ep, found = Episode.begin(env, t.task, seed=t.seed, sample=t.sample), list[Talk]()
     for act in t.acts:
         ep = ep.step(act.action)
@@ -129,7 +128,7 @@ def _talks(env: Dialogue, t: Trajectory) -> list[Talk]:
 
 
 def _leak(env: Dialogue, t: Trajectory, talks: Sequence[Talk]) -> str:
-    """The first thing told to the agent that names the secret before the agent did; empty if there is none."""
+    """The first message to the agent that names the secret before the agent did; empty if there is none."""
     secrets = env.secrets(talks[0]) if talks else ()
     said = ""
     for turn in t.turns:
@@ -140,7 +139,7 @@ def _leak(env: Dialogue, t: Trajectory, talks: Sequence[Talk]) -> str:
 
 
 async def _second(env: Dialogue, t: Trajectory, last: Talk, judge: Policy) -> bool | None:
-    """The second judge's verdict on the last message; None if it never gives one."""
+    """The second judge's verdict on the last message; None if it gives none."""
     begun = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
     messages = [Message("user", env.to_judge(last))]
     for n in range(RETRIES + 1):
@@ -165,10 +164,8 @@ def _rates(rows: Sequence[Finding]) -> dict[str, Estimate | None]:
 
 def _rate(rows: Iterable[tuple[str, bool]]) -> Estimate | None:
     """The share of true values, its interval clustered by task; None without rows."""
-    by_task: dict[str, list[float]] = {}
-    for task, value in rows:
-        by_task.setdefault(task, []).append(float(value))
-    return metrics.rate(list(by_task.values())) if by_task else None
+    table = metrics.group_by_task((task, float(value)) for task, value in rows)
+    return metrics.rate(table) if table else None
 
 
 def _counts(rows: Sequence[Finding]) -> dict[str, int]:

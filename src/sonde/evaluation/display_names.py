@@ -1,4 +1,4 @@
-"""What players are called: `llm (smollm2)`, and who sits opposite where that is not the environment's own policy."""
+"""Display names of policies, such as `llm (smollm2)`, and of non-default users, judges and opponents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sonde.models.files.weights import short_name
 
 
 def label(config: Mapping[str, Json]) -> str:
-    """`llm (smollm2)` for a model's policy, `llm (rpo@1c9f03)` where it was trained; the name of a program.
+    """`llm (smollm2)` for a policy with a model, `llm (rpo@1c9f03)` for a trained model, else the policy's name.
 
     >>> label({"name": "users:llm", "model": {"name": "models:http", "model": "Qwen/Qwen3-14B"}})
     'llm (Qwen3-14B)'
@@ -32,7 +32,7 @@ def _model_name(config: Mapping[str, Json] | str) -> str:
 
 
 def swapped(env: Env[Any], others: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
-    """The policies in other seats than the agent's that are not the environment's own, by seat, as they are called.
-    `others` are configurations, each with its fingerprint."""
+    """Display names, by seat, of the policies in `others` that differ from the environment's defaults. `others` are
+    configurations, each with its fingerprint."""
     own = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
     return {seat: label(config) for seat, config in others.items() if config["fingerprint"] != own.get(seat)}

@@ -1,8 +1,8 @@
-"""Evaluation as PAPRIKA does it, with intervals, exact information and a scale: env x agent x tasks -> numbers.
+"""Evaluate an agent in an environment, following PAPRIKA, with intervals, exact information gain and a scale.
 
 Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
-average success over samples, pass@k. A format failure, a failure of the outside world and a missing record all count
-as failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
+average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as
+failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
 efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
 """
 
@@ -21,34 +21,35 @@ from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
 from sonde.runs.rollout import OnDone
+from sonde.runs.rollout import tokens as count_tokens
 
 from . import display_names as labels
 from . import metrics
 from . import per_turn as curves
 from . import reply_defects as replies
 from . import scale as reference
-from .information_gain import NOTHING, measured
+from .information_gain import NOTHING, Information, measured
 from .metrics import Estimate, MeanAt
-from .rows import Row, row
+from .rows import Row
 
 SCHEMA = 2
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
 CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
-"""Metrics of the episodes that the agent could not go on with, and how their outcomes call what cut them short."""
+"""Metrics of episodes that the agent could not continue, with the value of `Outcome.truncated` that they count."""
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
     "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens",
 )  # fmt: skip
-"""What every evaluation has, beside pass@1 to pass@k."""
+"""The metrics of every evaluation, beside pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro` averages over environments."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What an agent achieved in one environment. `metrics` maps a name to an estimate, or to None for n/a; `others` are
-    the policies in other seats that are not the environment's own, as they are called."""
+    """The results of one agent in one environment. `metrics` maps a name to an estimate, or to None for n/a; `others`
+    are the display names of policies in other seats that differ from the environment's defaults."""
 
     env: Mapping[str, Json]
     env_name: str
@@ -72,9 +73,9 @@ class Evaluation:
     turns_played: Mapping[str, float] = field(default_factory=dict)
     """Mean, median and 90th percentile of the turns of all episodes, won or not."""
     wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
-    """`invalid`, `repeated`: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
+    """`invalid`, `repeated`: the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
     mean_at: MeanAt | None = None
-    """mean@k with two deviations; None of one sample per task."""
+    """mean@k with two deviations; None for one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
@@ -82,9 +83,9 @@ class Evaluation:
 
     @property
     def players(self) -> str:
-        """The agent, and whoever sits opposite in place of the environment's own policies.
+        """The agent, and the policies that replace the environment's own in other seats.
 
-        A table of the same agent against several users (ΔBelief-RL, table 2) tells its rows apart by it.
+        It names the rows of a table of one agent against several users (ΔBelief-RL, table 2).
         """
         return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
 
@@ -93,12 +94,12 @@ class Evaluation:
         return asdict(self)
 
     def summary(self) -> dict[str, Json]:
-        """The numbers without the rows of single episodes."""
+        """The numbers, without the rows of single episodes."""
         return asdict(replace(self, rows=()))
 
     @classmethod
     def from_json(cls, data: Any) -> Evaluation:
-        """The evaluation of a file. Raises `UserError` naming the field that is missing, unknown or of a wrong type."""
+        """Read an evaluation from JSON. Raises `UserError` naming a field that is missing, unknown or ill-typed."""
         schema = data.get("schema", 0) if isinstance(data, Mapping) else type(data).__name__
         if schema != SCHEMA:
             raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
@@ -120,8 +121,8 @@ def rows_of(
     folder: Path | None = None,
     on_done: OnDone | None = None,
 ) -> list[Row]:
-    """Finished trajectories as rows. With `gains` every question is weighed exactly, on all cores; what the run
-    `folder` keeps from an earlier time is not computed again."""
+    """Summarise finished trajectories. With `gains` the exact information gain of every question is computed, on all
+    cores; values stored in the run `folder` are not computed again."""
     pairs = measured(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
     found: list[Row] = []
     for trajectory, known in pairs:
@@ -129,6 +130,30 @@ def rows_of(
         if on_done is not None:
             on_done(trajectory)
     return found
+
+
+def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
+    """Summarise a finished trajectory as a row; `known` is its precomputed information gain."""
+    outcome = trajectory.outcome
+    if outcome is None:
+        raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
+    return Row(
+        task=trajectory.task.id,
+        index=trajectory.task.index,
+        sample=trajectory.sample,
+        trajectory=trajectory.id,
+        kind="loss" if outcome.kind == "win" and not outcome.success else outcome.kind,
+        score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
+        turns=len(trajectory.turns),
+        tokens=count_tokens(trajectory),
+        replies=replies.count(trajectory),
+        shared=replies.shared(trajectory),
+        truncated=outcome.truncated,
+        error=trajectory.error,
+        entropy=known.entropy,
+        gains=known.gains,
+        called=curves.called(trajectory),
+    )
 
 
 def summarise(
@@ -145,7 +170,7 @@ def summarise(
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
-    """The evaluation of rows over the tasks (given by id) that were to be played k times; what is missing failed.
+    """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones failed.
 
     `others` holds the configurations of the policies in the other seats, each with its fingerprint; by default they are
     the environment's.
@@ -221,7 +246,7 @@ def _metrics(
 
 
 def _most_bits(by_task: Mapping[str, list[Row]]) -> float:
-    """The most that there was to learn; on average an exact posterior learns between 0 and this."""
+    """The largest prior entropy; the mean gain of an exact posterior lies between 0 and this."""
     return max((r.entropy[0] for rows in by_task.values() for r in rows if r.entropy), default=0.0)
 
 
@@ -230,7 +255,7 @@ def _cut_by(row: Row, by: str) -> float:
 
 
 def _worst(spec: Spec) -> float:
-    """The score of an episode that was not played to its end: the least reward of a turn, in every turn."""
+    """The score of an unfinished episode: the lowest reward of a turn, in every turn."""
     return reference.returns(spec)[0]
 
 
@@ -239,12 +264,12 @@ def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
 
 
 def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
-    """What broke off gets the worst score, like what is missing, whatever it had earned."""
+    """Returns; unfinished and missing episodes get the worst score."""
     return _table(by_task, k, lambda r: worst if r.is_broken_off else r.score, worst)
 
 
 def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
-    """Turns to the win; episodes that were not won count with the limit."""
+    """Turns to the win; episodes that were not won count as the limit."""
     return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
@@ -254,7 +279,7 @@ def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float)
 
 
 def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
-    """The mean over episodes for which the value exists; None where there is none."""
+    """The mean over the episodes that have the value; None where there are none."""
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
     return metrics.mean(table, bounds=bounds) if table else None
@@ -270,9 +295,9 @@ def evaluate(
     gains: bool = True,
     seconds: float = 0.0,
 ) -> Evaluation:
-    """The evaluation of recorded trajectories of one environment and one agent.
+    """Evaluate recorded trajectories of one environment and one agent.
 
-    `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those that were.
+    `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those in the record.
     """
     found = list(trajectories)
     if not found:
@@ -308,8 +333,8 @@ def evaluate(
 
 
 def macro(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
-    """The means over environments of success, score and reference_score, every environment with the same weight; None
-    where one of them has no such metric. The mean of scores means something where all of them have the same range."""
+    """Macro averages over environments of success, score and reference_score; None where an environment lacks the
+    metric. The average of scores is meaningful only where all environments have the same range of returns."""
     found: dict[str, Estimate | None] = {}
     for name in MACRO:
         values = [value for e in evaluations if (value := e.metrics[name]) is not None]
@@ -319,7 +344,7 @@ def macro(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two evaluations on the same tasks: the mean of A - B, task by task."""
+    """Differences of two evaluations on the same tasks: the mean of A - B, paired by task."""
 
     env_name: str
     a: str
@@ -332,14 +357,14 @@ class Comparison:
 
 @checked
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
-    """A - B, paired by task; within a task that both have begun, what is missing counts as in an evaluation."""
+    """Compare two evaluations, A - B, paired by the tasks of both; a missing sample counts as in an evaluation."""
     if a.env != b.env:
         apart = [key for key in {**a.env, **b.env} if a.env.get(key) != b.env.get(key)]
         got = " and ".join(", ".join(f"{key} {e.env.get(key)}" for key in apart) for e in (a, b))
         raise UserError(f"compare: env: got {got}, allowed: the same environment in both")
     shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
     if not shared:
-        raise UserError("compare: the two evaluations share no task")
+        raise UserError("compare: the evaluations share no task; allowed: runs on the same tasks")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
     limit, scores = a.max_turns, reference.returns(build_recorded(a.env).spec)

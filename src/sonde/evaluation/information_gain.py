@@ -1,8 +1,8 @@
-"""The information in recorded episodes: computed on all cores, and once, because it is kept beside the run.
+"""Exact information gain of recorded episodes, computed on all cores and stored beside the run.
 
-`measured` pairs trajectories with their `Information`. What a run folder keeps are annotations called `information`:
-per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of the prior and the number
-of turns. They hold for one version of sonde and of the environment; what another one left is computed anew.
+`measured` pairs trajectories with their `Information`. A run folder stores it as annotations named `information`: per
+turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of the prior and the number of
+turns. They are valid for one version of sonde and of the environment; those of another version are recomputed.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from sonde.runs.store import Annotation, Annotator, annotation_names, read_annot
 from sonde.runs.store.codec import dumps, loads
 
 THROUGH = "users:hybrid"
-"""The user whose own replies posteriors pass over, for those of the rules that it has kept."""
-NAME, PRODUCER = "information", "sonde.evaluation.information_gain"
+"""A user whose record keeps the rules' replies; posteriors are computed from those."""
+NAME = "information"
+PRODUCER = "sonde.evaluation.information_gain"
+"""Name and producer of the stored annotations; runs on disk have them."""
 PATIENCE = 2.0
-"""Seconds that one process works alone before others are started: most runs are scored by then."""
+"""Seconds that one process works alone before others start; most runs are scored by then."""
 BATCH = 8
-"""Episodes that a process is sent at a time."""
+"""Episodes sent to a process at a time."""
 DURABLE = 5.0
-"""Seconds of work that an interrupted scoring may lose."""
+"""Seconds of work that an interruption may lose."""
 
 _FIELDS = tuple(field.name for field in fields(Gain))
 
 
 class Information(NamedTuple):
-    """H(b_0), ..., H(b_T) in bits and one `Gain` per turn; both None where there is no exact filter for what was
-    played, or where nobody asked."""
+    """H(b_0), ..., H(b_T) in bits and one `Gain` per turn; both None where no exact filter applies, or where gains were
+    not asked for."""
 
     entropy: tuple[float, ...] | None
     gains: tuple[Gain, ...] | None
@@ -49,7 +51,7 @@ NOTHING = Information(None, None)
 
 
 def information(env: Env[Any], trajectory: Trajectory) -> Information:
-    """By replaying the trajectory through the exact filter and weighing every question asked against the best."""
+    """Replay the trajectory through the exact filter and compare every question asked with the best one."""
     prior = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
     found = prior and Episode.replay(env, trajectory).gains(expected=True)
     return NOTHING if prior is None or found is None else _from(float(prior.entropy), found)
@@ -63,24 +65,20 @@ def _from(prior: float, gains: Sequence[Gain]) -> Information:
 
 
 def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
-    """Whether the policies that the filter takes for granted were the ones that played, or somebody who has kept what
-    they would have said (`core.belief.by_rules`)."""
+    """Whether the policies that the filter assumes are the ones that played, or a user whose record keeps what they
+    would have said (`core.belief.by_rules`)."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
     return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
 
 
 def measured(
-    env: Env[Any],
-    trajectories: Iterable[Trajectory],
-    *,
-    folder: Path | None = None,
-    processes: int | None = None,
+    env: Env[Any], trajectories: Iterable[Trajectory], *, folder: Path | None = None, processes: int | None = None
 ) -> Generator[tuple[Trajectory, Information], None, None]:
-    """Every trajectory and its information: first those that the run `folder` keeps it of, then, in another pass, the
-    rest, which is then kept there. The same values whatever the number of `processes`, by default one per core.
+    """Yield every trajectory with its information: first those stored in the run `folder`, then, in another pass, the
+    rest, which is stored there. The values do not depend on the number of `processes`, by default one per core.
     """
     known = {} if folder is None else _kept(folder, env)
-    if known:  # the rest is not held in memory meanwhile
+    if known:  # two passes, so that the rest is not held in memory
         complete = True
         for trajectory in trajectories:
             if trajectory.id in known:
@@ -104,8 +102,8 @@ def measured(
 def _computed(
     env: Env[Any], trajectories: Iterator[Trajectory], processes: int
 ) -> Generator[tuple[Trajectory, Information], None, None]:
-    """Alone for as long as `PATIENCE`, then together with others, if there is enough left for them to do."""
-    if type(env).__module__ == "__main__":  # nobody else can import it
+    """Compute in this process for `PATIENCE` seconds, then in several, if enough is left."""
+    if type(env).__module__ == "__main__":  # another process could not import it
         processes = 1
     begun = time.monotonic()
     for trajectory in trajectories:
@@ -125,7 +123,7 @@ def _computed(
 
 
 def _informed(work: tuple[bytes, Sequence[Trajectory]]) -> list[Information]:
-    """In a process of its own."""
+    """The work of another process."""
     config, trajectories = work
     env = _built(config)
     return [information(env, trajectory) for trajectory in trajectories]
@@ -144,7 +142,7 @@ def _version(env: Env[Any]) -> str:
 
 
 class _Notes:
-    """Keeps information in a run folder; a context manager."""
+    """Writes information into a run folder; a context manager."""
 
     def __init__(self, notes: Annotator) -> None:
         self._notes, self._flushed = notes, time.monotonic()
@@ -166,7 +164,7 @@ class _Notes:
 
 
 def _kept(folder: Path, env: Env[Any]) -> dict[str, Information]:
-    """What the folder keeps of this version, by trajectory id."""
+    """The information that the folder stores for this version, by trajectory id."""
     if NAME not in annotation_names(folder):
         return {}
     mine = (PRODUCER, _version(env))
@@ -179,7 +177,7 @@ def _kept(folder: Path, env: Env[Any]) -> dict[str, Information]:
 def _read(
     trajectory: str, whole: Mapping[str, Json] | None, notes: Mapping[tuple[str, int | None], Annotation]
 ) -> Information | None:
-    """None where the note of a turn was lost."""
+    """The stored information of a trajectory; None where the annotation of a turn is missing."""
     if whole is None:
         return NOTHING
     turns = [notes.get((trajectory, turn)) for turn in range(whole["turns"])]

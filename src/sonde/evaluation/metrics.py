@@ -1,4 +1,4 @@
-"""Numbers over trajectories: success, pass@k, turns, intervals clustered by task.
+"""Statistics over tasks and samples: rates, means, differences, pass@k, with intervals clustered by task.
 
 Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be ragged: a list of lists, one per task.
 """
@@ -6,7 +6,7 @@ Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -19,7 +19,7 @@ Table = Sequence[Sequence[float]]
 """One row per task, one value per sample."""
 
 Bounds = tuple[float, float]
-"""The least and the greatest value that there may be."""
+"""The lowest and the highest possible value."""
 
 LEVEL = 0.95
 _RESAMPLES = 2000
@@ -48,6 +48,14 @@ class Estimate:
         return self.low <= other.high and other.low <= self.high
 
 
+def group_by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
+    """A table of (task, value) pairs: one row per task, in the order in which tasks occur first."""
+    found: dict[str, list[float]] = {}
+    for task, value in values:
+        found.setdefault(task, []).append(value)
+    return list(found.values())
+
+
 def rate(table: Table) -> Estimate:
     """Mean of values in {0, 1} with a Wilson interval at the effective sample size.
 
@@ -73,9 +81,9 @@ def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimat
     """Mean of any values with a bootstrap interval that resamples whole tasks, widened for few of them.
 
     In simulations it held the truth of normal values in 93 to 96 % of runs with 2 to 50 tasks, that of skewed
-    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the least and the greatest value that
-    there may be, which the interval does not pass. Where all task means are equal, as with one task, resampling sees
-    no spread; the limits then are those of `unseen`, towards a bound that is infinite the mean itself.
+    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the lowest and the highest possible value;
+    the interval stays within them. Where all task means are equal, as with one task, resampling sees no spread; the
+    limits then are those of `unseen`, or the mean itself towards an infinite bound.
     """
     means = _task_means(table)
     low, high = _interval(means, bounds, seed)
@@ -83,15 +91,15 @@ def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimat
 
 
 def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
-    """A rate where all values are 0 or 1, so that its interval never collapses to a point; else a mean."""
+    """A `rate` where all values are 0 or 1, so that the interval never collapses to a point; else a `mean`."""
     return rate(table) if _binary(table) else mean(table, bounds=bounds)
 
 
 def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
-    """Mean of a - b over tasks that both played, row by row, with a paired bootstrap interval over tasks.
+    """Mean of a - b over the tasks of both, row by row, with a paired bootstrap interval over tasks.
 
-    `bounds` are those of a value of a or b, by default none; 0 and 1 where no other values occur, as in `estimate`.
-    Where all tasks differ alike, see `mean`.
+    `bounds` are those of a value of a or b; by default none, or 0 and 1 where no other values occur, as in `estimate`.
+    Where all differences are equal, see `mean`.
     """
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
@@ -103,12 +111,12 @@ def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = Non
 def difference_over_seeds(
     a: Sequence[Table], b: Sequence[Table], *, seed: int = 0, bounds: Bounds | None = None
 ) -> Estimate:
-    """Mean of a - b over seeds of training (the outer rows) and the tasks that all of them played.
+    """Mean of a - b over training seeds (the outer rows) and the tasks common to all of them.
 
     The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it
-    holds both how much another training and how much other tasks would change the mean; it is conservative for many
-    seeds, and with few of them it cannot know their spread well. `n` counts tasks; `bounds` are those of `difference`.
-    Where all gaps are equal, only as many of them are independent as there are seeds or tasks, whichever are fewer.
+    covers the variation both of trainings and of tasks; it is conservative for many seeds, and few seeds do not
+    determine their spread well. `n` counts tasks; `bounds` are those of `difference`. Where all differences are equal,
+    the number of independent ones is taken to be that of seeds or of tasks, whichever is smaller.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
@@ -131,11 +139,11 @@ def difference_over_seeds(
 def of_sums(
     sums: Any, statistic: Callable[[Any], Any], *, seed: int = 0, bounds: Bounds = _UNBOUNDED
 ) -> Estimate | None:
-    """A ratio, a slope, a correlation: whatever is a function of sums, with a bootstrap interval over whole tasks.
+    """Any function of sums (a ratio, a slope, a correlation), with a bootstrap interval over whole tasks.
 
     `sums` holds one row per task, shape `(tasks, S)`; `statistic` maps sums of shape `(..., S)` to values of shape
-    `(...)`, not a number where it has none. None where that is so for all tasks together. Resamples without a value are
-    left out. The limits are stretched for few tasks, and where resampling sees no spread, as in `mean`.
+    `(...)`, NaN where it is undefined. None where it is undefined for all tasks together; such resamples are left out.
+    The limits are widened for few tasks, and where resampling sees no spread, as in `mean`.
     """
     sums_TS = np.asarray(sums, np.float64)
     n = len(sums_TS)
@@ -157,10 +165,10 @@ def of_sums(
 
 
 def average(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of estimates from independent samples, every one with the same weight; `n` is the sum of theirs.
+    """The unweighted mean of estimates from independent samples; `n` is the sum of theirs.
 
-    The interval combines the distances of the given limits from their means as a root of squares, which keeps its
-    shape where they are lopsided (Zou & Donner 2008, "Construction of confidence limits about effect measures").
+    The interval combines the distances of the given limits from their means as a root of squares, which keeps
+    asymmetric intervals asymmetric (Zou & Donner 2008, "Construction of confidence limits about effect measures").
 
     >>> print(average([Estimate(0.5, 0.2, 0.8, 10), Estimate(1.0, 0.6, 1.0, 10)]))
     0.750 [0.500, 0.900]
@@ -192,7 +200,7 @@ def _binary(table: Table) -> bool:
 
 
 def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
-    """How far two values may be apart."""
+    """The bounds of the difference of two values."""
     if all(map(_binary, tables)):
         bounds = (0.0, 1.0)
     elif bounds is None:
@@ -201,11 +209,11 @@ def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
 
 
 def unseen(n: int) -> float:
-    """The greatest share of a population that may differ from n equal values drawn from it, with 95 % confidence.
+    """The largest share of a population that may differ from n equal values drawn from it, with 95 % confidence.
 
     The exact upper limit of a proportion of which 0 in n were seen (Clopper and Pearson 1934): a greater share would
     have left no trace with a chance below 0.05, (1 - share)^n; about 3 / n. If that share lies at a bound, the mean is
-    that far from the value seen, so the limits hold whatever the distribution.
+    that far from the value seen, so the limits hold for any distribution.
 
     >>> [round(unseen(n), 4) for n in (1, 20, 300)]
     [0.95, 0.1391, 0.0099]
@@ -214,7 +222,7 @@ def unseen(n: int) -> float:
 
 
 def _around(value: float, n: int, bounds: Bounds) -> Bounds:
-    """The limits of the mean after n independent values that were all this one."""
+    """The limits of the mean after n independent values that were all equal to `value`."""
     low, high = (unseen(n) * (bound - value) if math.isfinite(bound) else 0.0 for bound in bounds)
     return value + min(0.0, low), value + max(0.0, high)
 
@@ -227,7 +235,7 @@ def _interval(values: Any, bounds: Bounds, seed: int) -> Bounds:
 
 
 def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
-    """The limits of a percentile bootstrap of the mean, stretched about it as Student's t stretches the normal.
+    """The limits of a percentile bootstrap of the mean, widened by the ratio of Student's t to the normal.
 
     Resampling n values understates their spread by sqrt((n - 1) / n), and its quantiles are those of a normal.
     """
@@ -237,7 +245,7 @@ def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
 
 
 def _stretched(centre: float, found: Any, n: int) -> tuple[float, float]:
-    """The limits that resamples of n tasks put about the value of all of them."""
+    """The limits from resamples of n tasks, widened about the value of all tasks."""
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     stretch = student(n - 1) / student(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
     return centre - stretch * max(0.0, centre - float(low)), centre + stretch * max(0.0, float(high) - centre)
@@ -290,12 +298,12 @@ class MeanAt:
 def mean_at(table: Table) -> MeanAt:
     """mean@k of a table with k samples of each task.
 
-    `over_samples` is what ΔBelief-RL prints behind its mean@8 (by its code; table 1): sample j of all tasks is column
-    j, and this is the population deviation of the k means of columns. It says how much one column would differ from
-    another on *these* tasks, with one sample of each; the mean of k columns varies less, by a root of k.
+    `over_samples` is the deviation that ΔBelief-RL prints with its mean@8 (by its code; table 1): sample j of all tasks
+    is column j, and this is the population deviation of the k column means. It tells how much one column differs from
+    another on *these* tasks, with one sample of each; the mean of k columns varies less, by a factor of sqrt(k).
 
-    `over_tasks` is ours, the standard error of the mean: the deviation (n - 1) of the n means of tasks, over a root of
-    n. It says how much other tasks would change the mean, as intervals do. None for a single task.
+    `over_tasks` is ours, the standard error of the mean: the sample deviation (n - 1) of the n task means over sqrt(n).
+    Like the intervals, it tells how much other tasks would change the mean. None for a single task.
 
     >>> mean_at([[1, 0], [1, 1], [0, 0]])
     MeanAt(k=2, mean=0.5, over_samples=0.16666666666666666, over_tasks=0.2886751345948129)
@@ -311,8 +319,8 @@ def mean_at(table: Table) -> MeanAt:
 def anchored_score(raw: float, *, low: float, average: float, high: float) -> float:
     """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `average`, 100 at `high`.
 
-    Straight between these points and on along the outer pieces beyond them, so it is not clipped. The paper takes the
-    least possible return, the mean of its data set and the return of its best policy (table 7).
+    Piecewise linear through these points and extrapolated beyond them, so it is not clipped. The paper takes the lowest
+    possible return, the mean of its data set and the return of its best policy (table 7).
 
     >>> [anchored_score(x, low=-101, average=-83, high=-6.84) for x in (-101, -83, -6.84, -44.92)]
     [0.0, 50.0, 100.0, 75.0]
@@ -329,8 +337,8 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
 def within(turns_to_win: Sequence[Sequence[int | None]], max_turns: int) -> list[Estimate]:
     """The share of episodes won within 1, 2, ..., max_turns turns; None marks an episode that was not won.
 
-    One row per task. All budgets are read off the same games, so the curve never falls. Where agents are told how many
-    turns they have, a game that was cut short by this count need not be what they play with so few turns.
+    One row per task. All budgets are read off the same games, so the curve never falls. An agent that knows its number
+    of turns may play differently with fewer of them.
 
     >>> print(*within([[1, 3], [None, None]], 3))
     0.250 [0.037, 0.744] 0.250 [0.037, 0.744] 0.500 [0.095, 0.905]

@@ -1,57 +1,42 @@
-"""An evaluation turn by turn: won within a budget, still unknown, called invalid or repeated. Rows -> curves."""
+"""Per-turn curves of an evaluation: success within a turn budget, remaining entropy, invalid and repeated turns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
-from sonde.core import Gain, Trajectory
+from sonde.core import Trajectory
 
 from . import metrics
 from .metrics import Estimate
+from .rows import Row
 
 CALLED = ("invalid", "repeated")
-"""What an environment may call a turn, as `turn.info` says under `result` or, where a user answers, `answer`."""
+"""Marks that an environment may give a turn, in `turn.info` under `result` or, where a user answers, `answer`."""
 
 MANY = 8
-"""Samples of each task from which on pass@k is shown as a curve."""
+"""Samples per task from which on pass@k is shown as a curve."""
 
 
-class Played(Protocol):
-    """An episode as these curves need it."""
-
-    @property
-    def win(self) -> bool: ...
-    @property
-    def turns(self) -> int: ...
-    @property
-    def entropy(self) -> tuple[float, ...] | None: ...
-    @property
-    def gains(self) -> tuple[Gain, ...] | None: ...
-    @property
-    def called(self) -> Mapping[str, tuple[int, ...]]: ...
-
-
-ByTask = Mapping[str, Sequence[Played]]
+ByTask = Mapping[str, Sequence[Row]]
 """Episodes by the task that they played."""
 
 
 def called(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
-    """The turns, from 0, that the environment called invalid or repeated; without the names that it never used."""
+    """The turns, from 0, that the environment marked invalid or repeated; marks that it never gave are left out."""
     told = [(turn.info.get("result"), turn.info.get("answer")) for turn in trajectory.turns]
     found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in CALLED}
     return {name: turns for name, turns in found.items() if turns}
 
 
 def within(by_task: ByTask, k: int, max_turns: int) -> tuple[Estimate, ...]:
-    """The share of episodes won within 1, 2, ..., max_turns turns; those that are missing were not."""
+    """The share of episodes won within 1, 2, ..., max_turns turns; missing episodes count as not won."""
     won = [[r.turns if r.win else None for r in rows] + [None] * (k - len(rows)) for rows in by_task.values()]
     return tuple(metrics.within(won, max_turns))
 
 
 def wasted(by_task: ByTask) -> dict[str, tuple[Estimate, ...]]:
-    """By what turns may be called: of the episodes that came to turn 1, 2, ..., the share in which it was called so."""
+    """For each mark, the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
     longest = max((r.turns for rows in by_task.values() for r in rows), default=0)
     return {name: tuple(_at(by_task, name, turn) for turn in range(longest)) for name in CALLED}
 
@@ -62,24 +47,24 @@ def _at(by_task: ByTask, name: str, turn: int) -> Estimate:
 
 
 def passes(found: Mapping[str, Estimate | None], k: int) -> dict[int, Estimate]:
-    """pass@1, 2, 4, ... and k out of the metrics of an evaluation, which have every one of them."""
+    """pass@1, 2, 4, ... and k, from the metrics of an evaluation, which contain pass@1 to pass@k."""
     at = sorted({k, *(2**i for i in range(k.bit_length()) if 2**i <= k)})
     return {j: value for j in at if (value := found[f"pass@{j}"]) is not None}
 
 
-def share(row: Played, name: str) -> float | None:
-    """The share of an episode's turns that were called so; None of one without turns."""
+def share(row: Row, name: str) -> float | None:
+    """The share of an episode's turns with this mark; None for an episode without turns."""
     return len(row.called.get(name, ())) / row.turns if row.turns else None
 
 
-def efficiency(r: Played) -> float | None:
-    """Mean over the turns at which something was left to learn."""
+def efficiency(r: Row) -> float | None:
+    """Mean question efficiency over the turns at which something was left to learn."""
     found = [e for g in r.gains or () if (e := g.efficiency) is not None]
     return sum(found) / len(found) if found else None
 
 
-def entropy(rows: Sequence[Played], max_turns: int) -> tuple[float, ...] | None:
-    """Mean posterior entropy after 0, 1, ..., max_turns turns; episodes that have ended keep their last."""
+def entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
+    """Mean posterior entropy after 0, 1, ..., max_turns turns; ended episodes keep their last value."""
     curves = [r.entropy for r in rows if r.entropy is not None]
     if not curves:
         return None
@@ -88,7 +73,8 @@ def entropy(rows: Sequence[Played], max_turns: int) -> tuple[float, ...] | None:
 
 
 def turns_played(turns: Sequence[int]) -> dict[str, float]:
-    """A percentile is a number of turns that was played: the least one that so many episodes kept within."""
+    """Mean, median and 90th percentile of the turns played; a percentile is the least number of turns within which that
+    share of episodes ended."""
     if not turns:
         return {}
     ordered = sorted(turns)

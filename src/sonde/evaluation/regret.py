@@ -1,18 +1,18 @@
-"""Regret over sub-episodes, and what bandit research measures of exploration, from trajectories and the truth.
+"""Regret over sub-episodes and exploration metrics of bandit research, from trajectories and the true world.
 
 Source: Toward Efficient Exploration by LLM Agents, section 2 (regret), section 3 (Bayesian regret) and appendix B.1
 (suffix failures and minimum action frequency, after Krishnamurthy et al. 2024); PAPRIKA, appendix J (bandit regret).
 
-The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. That policy is
-not on record, its actions are, and both estimates below have that regret as their expectation:
+The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. Only
+the actions of that policy are recorded; both estimates below have its regret as their expectation:
 
     expected   sum over the steps h of  V*_h(s_h) - Q*_h(s_h, a_h)        (for a bandit: the gap of the arm pulled)
     realised   V*(s_1) - sum of the rewards                               (noisier, can be negative)
 
-An answer that named no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. An episode that ended because it was solved
-has no regret from there on; one that ended by a format failure has all of V* as regret in everything that it missed. A
+An answer that names no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. An episode that ended because it was solved
+has no regret from there on; one that ended by a format failure has V* as regret in every sub-episode that it missed. A
 last sub-episode that `max_turns` cut short counts the steps that were played.
-Environments are those with `model` and `world` (`envs/_shared/finite.py`); truth comes from replaying the reset.
+Environments need `model` and `world` (`envs/_shared/finite.py`); the truth comes from replaying the reset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sonde.envs._shared.finite import FiniteEnv, Floats, Problem, World
 Kind = Literal["expected", "realised"]
 _KINDS = ("expected", "realised")
 NO_ACTION = -1
-"""Stands for an answer that named no action."""
+"""Stands for an answer that names no action."""
 
 
 class Curve(NamedTuple):
@@ -51,11 +51,11 @@ class Truth(NamedTuple):
 
 
 def truth(env: Env[Any], trajectory: Trajectory) -> Truth:
-    """What was true in the world of this trajectory."""
+    """The problem of a trajectory, solved in its true world."""
     task = trajectory.task
     problem: Problem | None = env.model(task.public)
     if problem is None:
-        raise UserError(f"regret: {env.name} has no finite model, so its regret is n/a")
+        raise UserError(f"regret: {env.name} has no finite model; allowed: an environment with one")
     finite = cast("FiniteEnv", env)
     world = finite.world(env.reset(task, Rng(trajectory.seed, "reset", task.id)))
     q = world.values(problem.horizon)
@@ -84,7 +84,8 @@ def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> F
 
 
 def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
-    """What one step adds. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) - return."""
+    """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) -
+    return."""
     problem, h = known.problem, info["step"]
     s = problem.states.index(info["state"])
     if kind == "expected" and info["action"] is not None:
@@ -96,8 +97,8 @@ def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
 
 
 def _missed(known: Truth, trajectory: Trajectory) -> Floats:
-    """What was still to be had when the episode broke off, by sub-episode: from where its last answer could not be
-    read, or from where that answer led."""
+    """The value that was left when the episode broke off, by sub-episode: from the state in which its last answer could
+    not be parsed, or from the state that this answer led to."""
     problem, info = known.problem, trajectory.turns[-1].info
     rows = np.zeros(problem.sub_episodes)
     h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
@@ -115,7 +116,7 @@ def returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
 
 
 def actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The number of the action of every turn (`NO_ACTION` where none was named), and whether it was optimal there."""
+    """The index of the action of every turn (`NO_ACTION` where none was named), and whether it was optimal."""
     known = truth(env, trajectory)
     chosen = np.full(len(trajectory.turns), NO_ACTION)
     optimal = np.zeros(len(trajectory.turns), np.bool_)
@@ -128,7 +129,7 @@ def actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64
 
 
 def solved_in(trajectory: Trajectory) -> int | None:
-    """The number of sub-episodes it took to solve a problem that ends when it is solved; None if it was not."""
+    """The number of sub-episodes after which a problem that ends when solved was solved; None if it was not."""
     won = trajectory.outcome is not None and trajectory.outcome.success
     return int(trajectory.turns[-1].info["sub_episode"]) + 1 if won else None
 
@@ -146,7 +147,8 @@ class Cost(NamedTuple):
 
 
 def costs(trajectory: Trajectory) -> dict[str, Cost]:
-    """Calls and tokens by the name of the sub-call. A call made in `finish` follows the last act and is not on it."""
+    """Calls and tokens by the name of the sub-call. A call made in `finish` comes after the last act and is not
+    counted."""
     found: dict[str, Cost] = {}
     for turn in trajectory.turns:
         for c in turn.acts[0].action.completions:
@@ -193,9 +195,9 @@ def curve(rows_NK: npt.ArrayLike) -> Curve:
 
 def bayesian(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> Curve:
     """Mean cumulative regret over worlds drawn from the prior: trials in one world are averaged first, and the standard
-    error is over worlds, of which `n` is the number.
+    error is over the `n` worlds.
 
-    `worlds[i]` names the world of trial i; `Trajectory.group` does. Where every trial has a world of its own this is
+    `worlds[i]` names the world of trial i, such as `Trajectory.group`. Where every trial has its own world this is
     `cumulative`.
 
     >>> bayesian([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
@@ -210,7 +212,7 @@ def bayesian(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> Curve:
 
 
 def by_tokens(rows_NK: npt.ArrayLike, tokens_NK: npt.ArrayLike) -> tuple[Floats, Curve]:
-    """Mean cumulative tokens after every sub-episode, and the cumulative regret there (figures 19 and 20)."""
+    """Mean cumulative tokens and regret after every sub-episode (figures 19 and 20)."""
     spent = np.cumsum(np.asarray(tokens_NK, np.float64), axis=1).mean(axis=0)
     return spent, cumulative(rows_NK)
 
@@ -248,7 +250,7 @@ class Solved(NamedTuple):
 
 
 def solved(took: Sequence[int | None]) -> Solved:
-    """Over trials, from `solved_in`.
+    """The share of solved trials, from the values of `solved_in`.
 
     >>> solved([2, 4, None, None])[:3]
     (0.5, 0.28867513459481287, 3.0)
@@ -262,7 +264,7 @@ def solved(took: Sequence[int | None]) -> Solved:
 
 
 class BanditReport(NamedTuple):
-    """The three curves that the papers show of a bandit agent."""
+    """The three curves that the papers show for a bandit agent."""
 
     regret: Curve
     suffix_failures: Curve

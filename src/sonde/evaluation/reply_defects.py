@@ -1,15 +1,13 @@
-"""What was wrong with the agent's replies: invalid, cut by the token limit, refused, unreadable, or only thought.
+"""Count defective replies of the agent: invalid, truncated, refused, unparseable, or reasoning only.
 
-`DEFECTS` names what an episode can be searched for (`sonde read RUN --reply refused`).
+`DEFECTS` are the defects that episodes can be searched for (`sonde read RUN --reply refused`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 from sonde.core import AGENT, RULES, Completion, Trajectory, Turn
 from sonde.envs._shared.refusals import is_refusal
@@ -17,53 +15,11 @@ from sonde.models.chat.reasoning import split_completion
 from sonde.models.remote.verdicts import LONGEST
 
 from . import per_turn as curves
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replies:
-    """Counts over one episode. `malformed`: replies of sub-calls that could not be read and were asked for again;
-    `fallbacks`: sub-calls that were given up; `cut`: replies that the token limit cut; `thoughts`: replies that hold
-    reasoning and nothing else; `refused`: replies that decline to play, by the host's word or the look of them
-    (`envs/_shared/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
-    before, though the conversation had grown; `unsent`: sampling fields that an endpoint did not take of any seat's
-    model, those of others than the agent with the seat in front."""
-
-    malformed: int = 0
-    fallbacks: int = 0
-    cut: int = 0
-    thoughts: int = 0
-    refused: int = 0
-    shrunk: int = 0
-    unsent: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """Who gave the last replies of the turns to the agent, where rules and a model share a seat (`users/hybrid.py`).
-    `denied`: replies of the model's that the rules knew to be untrue, so that theirs stood."""
-
-    rules: int = 0
-    model: int = 0
-    denied: int = 0
-
-    @property
-    def by_model(self) -> float | None:
-        """The share of the model's replies; None where nobody shared a seat."""
-        total = self.rules + self.model + self.denied
-        return self.model / total if total else None
-
-
-class Counted(Protocol):
-    """An episode with its counts."""
-
-    @property
-    def replies(self) -> Replies: ...
-    @property
-    def shared(self) -> Shared: ...
+from .rows import Replies, Row, Shared
 
 
 def count(trajectory: Trajectory) -> Replies:
-    """The counts of an episode."""
+    """Count the defects in an episode's replies."""
     said = [c for turn in trajectory.turns for c in turn.acts[0].action.completions]
     return Replies(
         malformed=sum(c.unread == "malformed" for c in said),
@@ -83,7 +39,7 @@ DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "reasoning_only": lambda t: count(t).thoughts > 0,
     "refused": lambda t: count(t).refused > 0,
 }
-"""Whether any reply of an episode was so. What could not be read at all is an outcome (`format`)."""
+"""Whether any reply of an episode has the defect. A reply that cannot be parsed at all is an outcome (`format`)."""
 
 
 def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
@@ -92,8 +48,8 @@ def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
 
 
 def _shrunk(trajectory: Trajectory) -> int:
-    """Of an agent that shows its model the whole conversation. What comes with token ids was checked when it came, and
-    a number that is too small for the text is no count."""
+    """The number of prompts that did not grow, for an agent that shows its model the whole conversation. Replies with
+    token ids are skipped, as they were checked on arrival, and so are counts too small for their text."""
     if trajectory.policies.get(AGENT, {}).get("context") != "full":
         return 0
     found = length = 0
@@ -106,13 +62,13 @@ def _shrunk(trajectory: Trajectory) -> int:
 
 
 def shared(trajectory: Trajectory) -> Shared:
-    """Who replied in an episode."""
+    """Count who replied in an episode."""
     said = Counter(by for turn in trajectory.turns if (by := _by(turn)))
     return Shared(**{name: said[name] for name in ("rules", "model", "denied")})
 
 
 def _by(turn: Turn) -> str:
-    """Whose reply ended a turn; empty where nobody shares a seat."""
+    """Who wrote the reply that ended a turn; empty where no seat is shared."""
     noted = [act.action.memory for act in turn.acts[1:] if isinstance(act.action.memory, Mapping)]
     return next((str(memory.get("by", "")) for memory in reversed(noted) if RULES in memory), "")
 
@@ -127,11 +83,11 @@ def _refused(c: Completion) -> bool:
 
 
 SHARES = ("cut", "reasoning_only", "refused")
-"""The metrics of `shares`."""
+"""Names of the metrics of `shares`."""
 
 
-def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[float]]]:
-    """Per task and episode, whether a reply was cut, held nothing but reasoning, or refused to play."""
+def shares(by_task: Mapping[str, Sequence[Row]]) -> dict[str, list[list[float]]]:
+    """Tables, per task and episode, of whether any reply was truncated, had only reasoning, or refused to play."""
     played = [rows for rows in by_task.values() if rows]
     return {
         "cut": [[float(r.replies.cut > 0) for r in rows] for rows in played],
@@ -140,8 +96,8 @@ def shares(by_task: Mapping[str, Sequence[Counted]]) -> dict[str, list[list[floa
     }
 
 
-def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
-    """What is to be said of a run's replies; nothing if nothing was wrong."""
+def notes(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Notes on the defects in a run's replies; empty if there are none."""
     malformed, fallbacks, cut, thoughts, refused = (
         sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts", "refused")
     )
@@ -176,5 +132,5 @@ def notes(rows: Sequence[Counted]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hit(rows: Sequence[Counted], name: str) -> str:
+def _hit(rows: Sequence[Row], name: str) -> str:
     return f"{sum(getattr(r.replies, name) > 0 for r in rows)} of {len(rows)}"

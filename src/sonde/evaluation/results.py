@@ -1,19 +1,19 @@
-"""Results: what an agent came to in a suite, as one small file that says how to measure it again.
+"""Results of an agent in a suite, as one small file with the command that measures them again.
 
     sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
 
-A file holds, for every environment of the suite that was played, its whole configuration and that of all players, its
-version, the seed, how many tasks of how many, the numbers with their intervals (by task), what it cost, and a hash of
-all episodes; besides them the command, those of the training where the model was trained here, the version of sonde
-and the commit. What is said over environments is computed when files are read, never stored (`board`):
+For every environment that was played, a file holds the whole configuration of the environment and of all players, the
+version, the seed, the number of tasks and of those available, the numbers with their intervals (by task), the cost, and
+a hash of all episodes; beside them the command, the training commands of a model that was trained here, the version of
+sonde and the commit. Numbers over several environments are computed when files are read and never stored (`board`):
 
-    headline   the mean reference score of a suite: 0 is random play, 100 the reference solver, every environment with
-               the same weight; of all environments that have such a scale, or there is none
-    asks       efficiency: the bits that a question was expected to give, of those that the best one would have given
-    decides    of the episodes in which at most one bit was unknown while there was a turn left, the share that was won
-    follows    the share of turns that had an answer which could be read and was allowed
+    headline   the mean reference score of a suite: 0 is random play, 100 the reference solver; every environment has
+               the same weight, and only environments with such a scale count
+    asks       efficiency: the expected bits of a question, as a share of those of the best question
+    decides    of the episodes in which at most one bit was unknown while a turn was left, the share that was won
+    follows    the share of turns whose answer could be parsed and was allowed
 
-The last three are an agent's *profile*, each the mean over the environments that have it. All of this is ours.
+The last three are an agent's *profile*, each the mean over the environments that have it. All of this is our own.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from .suites import Form, suite
 
 SCHEMA = 1
 ENOUGH = 1.0
-"""Bits left unknown at which an agent knows enough to decide: no more than between two things as likely."""
+"""Remaining entropy, in bits, at which an agent knows enough to decide: that of two equally likely hypotheses."""
 METRICS = ("success", "score", "reference_score", "turns", "bits_per_turn", "efficiency", "decided", "followed")
 PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played(Checked):
-    """One environment of a suite, played by one agent. `of` are the tasks of the split, of which the first `tasks` were
-    played; `scale` is what floor and reference were measured with; `tokens` and `seconds` are all that it took, the
-    latter None where a part was played before; `episodes` is a hash of every episode; `unsent` are the sampling fields
-    that an endpoint did not take (`Replies.unsent`)."""
+    """One environment of a suite, played by one agent. The first `tasks` of the `of` tasks of the split were played;
+    `scale` is the fingerprint of its floor and reference; `tokens` and `seconds` are totals, the latter None where a
+    part was played earlier; `episodes` is a hash of all episodes; `unsent` are the sampling fields that an endpoint
+    rejected (`Replies.unsent`)."""
 
     called = "result"
 
@@ -95,12 +95,12 @@ class Played(Checked):
 
     @property
     def n(self) -> int:
-        """Episodes."""
+        """Number of episodes."""
         return self.tasks * self.k
 
 
 class Headline(NamedTuple):
-    """The mean reference score over the environments played of those that have a scale, `whole` if that is all."""
+    """The mean reference score over the environments with a scale that were played; `whole` if all of them were."""
 
     score: Estimate | None
     played: int
@@ -113,8 +113,8 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Checked):
-    """What an agent, called `agent`, came to in a suite; `training` are the commands that made its
-    model, where they are known."""
+    """The results of an agent (its display name) in a suite; `training` holds the commands that made its model, if
+    known."""
 
     called = "result"
 
@@ -146,7 +146,7 @@ class Result(Checked):
         return Headline(average(found) if found else None, len(found), len(with_scale))
 
     def mean(self, name: str) -> tuple[Estimate | None, int]:
-        """A metric's mean over the environments that have it, and their number."""
+        """The mean of a metric over the environments that have it, and their number."""
         return _mean(self.environments, name)
 
     @property
@@ -164,7 +164,7 @@ class Result(Checked):
 
 
 def profile(results: Iterable[Result]) -> dict[str, tuple[Estimate | None, int]]:
-    """How well an agent asks, decides and follows, by all of its results, each with its number of environments."""
+    """How well an agent asks, decides and follows over all of its results, each with its number of environments."""
     played = [one for result in results for one in result.environments]
     return {name: _mean(played, metric) for name, metric in PROFILE.items()}
 
@@ -176,7 +176,7 @@ def _mean(played: Iterable[Played], name: str) -> tuple[Estimate | None, int]:
 
 @cache
 def scaled(name: str) -> tuple[Form, ...]:
-    """The environments of a suite whose floor and reference lie apart, which makes a scale of scores."""
+    """The environments of a suite with a scale, that is, whose floor and reference do not overlap."""
     found = ((form, reference.bounds(make(form[0], preset=form[1]))) for form in suite(name))
     return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
 
@@ -187,8 +187,8 @@ def scaled(name: str) -> tuple[Form, ...]:
 def result(
     name: str, command: str, runs: Sequence[tuple[Prepared, Evaluation, float | None]], commit: str | None
 ) -> Result:
-    """The result of runs, each with its evaluation and the seconds that it took. Raises `UserError` where an episode
-    was not played, or failed."""
+    """Make the result of runs, each with its evaluation and its seconds. Raises `UserError` where an episode was not
+    played, or failed."""
     return Result(
         suite=name,
         agent=runs[0][1].label,
@@ -202,9 +202,9 @@ def result(
 
 
 def _training(agent: Mapping[str, Any]) -> str:
-    """The commands that made the model of an agent's configuration; empty where they are not known."""
+    """The commands that trained the model of an agent's configuration; empty where they are not known."""
     model = agent.get("model")
-    while isinstance(model, Mapping):  # one may be in front of another
+    while isinstance(model, Mapping):  # a cache in front of a model
         model = model.get("model")
     return made_by(model) if isinstance(model, str) else ""
 
@@ -244,33 +244,26 @@ def _scale(env: Env[Any]) -> str:
 
 
 def decided(rows: Iterable[Row]) -> Estimate | None:
-    """Of the episodes in which at most `ENOUGH` was unknown before some turn, the share that was won."""
+    """The share of wins among the episodes in which at most `ENOUGH` bits were unknown before some turn."""
     known = [row for row in rows if any(bits <= ENOUGH for bits in (row.entropy or ())[:-1])]
-    return metrics.rate(_by_task([(row.task, float(row.win)) for row in known])) if known else None
+    return metrics.rate(metrics.group_by_task([(row.task, float(row.win)) for row in known])) if known else None
 
 
 def followed(rows: Iterable[Row]) -> Estimate | None:
-    """The share of an episode's turns whose answer could be read and was allowed."""
+    """The mean share of an episode's turns whose answer could be parsed and was allowed."""
     shares = [
         (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
         for row in rows
         if row.turns
     ]
-    return metrics.mean(_by_task(shares), bounds=(0.0, 1.0)) if shares else None
-
-
-def _by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
-    found: dict[str, list[float]] = {}
-    for task, value in values:
-        found.setdefault(task, []).append(value)
-    return list(found.values())
+    return metrics.mean(metrics.group_by_task(shares), bounds=(0.0, 1.0)) if shares else None
 
 
 # --- kept -----------------------------------------------------------------------------------------------------------
 
 
 def write(result: Result, to: Path) -> None:
-    """The file, whole or not at all."""
+    """Write the file atomically."""
     to.parent.mkdir(parents=True, exist_ok=True)
     plain = {"schema": result.schema, **asdict(result)}
     text = orjson.dumps(plain, default=dict, option=orjson.OPT_INDENT_2).decode()
@@ -278,7 +271,7 @@ def write(result: Result, to: Path) -> None:
 
 
 def read(path: Path) -> Result:
-    """The result in a file. Raises `UserError` that names the file and what is wrong with it."""
+    """Read a result. Raises `UserError` naming the file and its defect."""
     try:
         data = orjson.loads(path.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -290,7 +283,7 @@ def read(path: Path) -> Result:
 
 
 def stale(result: Result) -> list[str]:
-    """Why the numbers of a result are not those of what is installed; empty if they are."""
+    """The reasons for which a result is out of date with the installed version; empty if it is current."""
     return [why for played in result.environments if (why := _stale(played))]
 
 

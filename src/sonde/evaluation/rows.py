@@ -1,23 +1,52 @@
-"""Episodes as numbers: the rows that evaluations, reports and comparisons are computed from."""
+"""One row of numbers per episode; evaluations, reports and comparisons are computed from these rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sonde.core import AGENT, Gain, Trajectory, UserError
-from sonde.runs.rollout import tokens
-
-from . import per_turn as curves
-from .information_gain import NOTHING, Information
-from .reply_defects import Replies, Shared, count, shared
+from sonde.core import Gain
 
 TRUNCATED: Mapping[str, str] = {
     "tokens": "cut at the token limit",
     "context": "the model's context was full",
     "filter": "the model's host refused the conversation",
 }
-"""What cut an episode short, in words; that turns ran out, its kind says."""
+"""Reasons for which an episode was truncated, in words. Running out of turns is an outcome of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replies:
+    """Counts over one episode. `malformed`: replies to sub-calls that could not be parsed and were requested again;
+    `fallbacks`: sub-calls that were given up; `cut`: replies truncated by the token limit; `thoughts`: replies with
+    reasoning and no answer; `refused`: replies that decline to play, by the host's flag or by their wording
+    (`envs/_shared/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
+    before, although the conversation had grown; `unsent`: sampling fields that an endpoint rejected, with the seat in
+    front where it is not the agent's."""
+
+    malformed: int = 0
+    fallbacks: int = 0
+    cut: int = 0
+    thoughts: int = 0
+    refused: int = 0
+    shrunk: int = 0
+    unsent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Who wrote the last reply of each turn, where rules and a model share a seat (`users/hybrid.py`). `denied`:
+    replies of the model that the rules knew to be false, so the rules' reply was given instead."""
+
+    rules: int = 0
+    model: int = 0
+    denied: int = 0
+
+    @property
+    def by_model(self) -> float | None:
+        """The share of replies that the model wrote; None where no seat is shared."""
+        total = self.rules + self.model + self.denied
+        return self.model / total if total else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +66,7 @@ class Row:
     turns: int
     tokens: int = 0
     replies: Replies = field(default_factory=Replies)
-    """What was wrong with the agent's replies."""
+    """Defects of the agent's replies."""
     shared: Shared = field(default_factory=Shared)
     """Who replied to the agent, where rules and a model share a seat."""
     truncated: str = ""
@@ -45,7 +74,7 @@ class Row:
     entropy: tuple[float, ...] | None = None
     gains: tuple[Gain, ...] | None = None
     called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The turns, from 0, that the environment called `invalid` or `repeated`."""
+    """The turns, from 0, that the environment marked `invalid` or `repeated`."""
 
     @property
     def win(self) -> bool:
@@ -53,29 +82,5 @@ class Row:
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether it ended before the world did (`Outcome.is_broken_off`)."""
+        """Whether the episode ended before the game did (`Outcome.is_broken_off`)."""
         return self.kind in ("format", "error") or self.truncated in ("context", "filter")
-
-
-def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
-    """One finished trajectory as a row, with what is known of its information."""
-    outcome = trajectory.outcome
-    if outcome is None:
-        raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
-    return Row(
-        task=trajectory.task.id,
-        index=trajectory.task.index,
-        sample=trajectory.sample,
-        trajectory=trajectory.id,
-        kind="loss" if outcome.kind == "win" and not outcome.success else outcome.kind,
-        score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
-        turns=len(trajectory.turns),
-        tokens=tokens(trajectory),
-        replies=count(trajectory),
-        shared=shared(trajectory),
-        truncated=outcome.truncated,
-        error=trajectory.error,
-        entropy=known.entropy,
-        gains=known.gains,
-        called=curves.called(trajectory),
-    )

@@ -1,12 +1,12 @@
-"""The scale of every score: what random legal play and the reference solver achieve, measured and shipped.
+"""The scale of scores: measured returns of random legal play and of the reference solver, shipped with sonde.
 
 `reference_score = 100 (score - floor) / (reference - floor)` on the mean return of the test split: 0 is random legal
 play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a where the two intervals
 overlap, because then there is no scale.
 
-`python -m sonde.evaluation.scale [ENV ...]` measures every environment again, or these, and writes
-`sonde/evaluation/scale.json`. Each entry carries n, interval, seed, version, the fingerprints of everything it was
-measured with, and the first tasks' returns one by one, so that a test can tell a stale entry without measuring again.
+`python -m sonde.evaluation.scale [ENV ...]` measures all environments, or these, and writes
+`sonde/evaluation/scale.json`. An entry holds n, interval, seed, version, the fingerprints of everything that took
+part, and the returns on the first tasks one by one, so that a test can detect a stale entry without measuring it again.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ COMMAND = "python -m sonde.evaluation.scale"
 SAMPLES = {"floor": 16, "reference": 4}
 """Episodes per task and policy: the floor is noisier and cheaper."""
 LONG = 200
-"""Turns beyond which an episode says so much that a quarter of the samples is enough."""
+"""Turns beyond which a quarter of the samples is enough."""
 PREFIX = 8
-"""Tasks whose returns are stored one by one."""
+"""Number of tasks whose returns are stored one by one."""
 
 
 def fingerprint(env: Env[Any]) -> str:
-    """Changes when the environment's configuration or version does, or the configuration of any policy that plays."""
+    """A hash of the environment's configuration and version, and of the configurations of all policies that play."""
     spec = env.spec
     others = [name for name in spec.seats.values() if name is not None]
     policies = [f"agents:{spec.floor}", f"agents:{spec.reference}", *others]
@@ -55,7 +55,7 @@ def entries() -> Mapping[str, Mapping[str, Json]]:
 
 
 def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | None:
-    """Floor and reference of the mean return, or None where this configuration was not measured."""
+    """Floor and reference of the mean return; None where this configuration was not measured."""
     if split != "test" or not env.spec.reference:
         return None
     entry = entries().get(fingerprint(env))
@@ -67,7 +67,7 @@ def bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | No
 def scaled(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str] = EMPTY) -> Estimate | None:
     """`score` on the scale from floor to reference; None (n/a) where there is no scale.
 
-    `others` holds the fingerprints of the policies in the other seats: the scale was measured with the default ones.
+    `others` holds the fingerprints of the policies in the other seats; the scale holds for the default ones only.
     """
     default = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
     found = bounds(env, split) if {**default, **others} == default else None
@@ -82,13 +82,13 @@ def scaled(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str]
 
 
 def returns(spec: Spec) -> metrics.Bounds:
-    """The least and the greatest return that there may be: the rewards of a turn, in every turn."""
+    """The lowest and the highest possible return: the bounds of a turn's reward, in every turn."""
     low, high = spec.reward_range
     return min(0.0, low) * spec.max_turns, max(0.0, high) * spec.max_turns
 
 
 def play(env: Env[Any], agent: str, k: int, n_tasks: int | None = None, seed: int = 0) -> list[list[float]]:
-    """The agent's returns on the first `n_tasks` test tasks, one row per task."""
+    """Play the first `n_tasks` test tasks; the agent's returns, one row per task."""
     tasks = env.tasks("test")[:n_tasks]
     rows: dict[str, list[float]] = {task.id: [] for task in tasks}
     for t in collect(env, {AGENT: make(f"agents:{agent}")}, tasks, Plan(k=k, seed=seed)):
@@ -97,7 +97,7 @@ def play(env: Env[Any], agent: str, k: int, n_tasks: int | None = None, seed: in
 
 
 def measure(env: Env[Any]) -> dict[str, Json]:
-    """The entry of one environment."""
+    """Measure the entry of one environment."""
     spec = env.spec
     entry: dict[str, Json] = {"env": env.config, "version": spec.version, "seed": 0, "command": COMMAND}
     for role, agent in (("floor", spec.floor), ("reference", spec.reference)):
@@ -122,9 +122,9 @@ def environments() -> Sequence[Env[Any]]:
 
 
 def main(only: Sequence[str]) -> None:
-    """Measure environments, as many at a time as there are processors, and write the shipped file.
+    """Measure environments, one process per CPU, and write the shipped file.
 
-    `only` names those to measure; the entries of others are kept where they still hold. None named: all.
+    `only` names the environments to measure, by default all; entries of the others are kept where they are still valid.
     """
     all_envs = {fingerprint(env): env for env in environments() if env.spec.reference}
     for name in only:
@@ -147,6 +147,6 @@ if __name__ == "__main__":
         prog=COMMAND, description="Measure floors and references, and write the shipped file."
     )
     parser.add_argument(
-        "only", nargs="*", metavar="ENV", help="these alone; the entries of others are kept where they still hold"
+        "only", nargs="*", metavar="ENV", help="only these; entries of the others are kept where they are still valid"
     )
     main(parser.parse_args().only)

@@ -1,10 +1,10 @@
-"""Suites: the environments of a paper's benchmark under one name, how it evaluates, and the scale of its scores.
+"""Suites: the environments of a paper's benchmark, its evaluation protocol, and the scale of its scores.
 
     sonde eval --suite lmrl --agent random
     suite("mtp")                                 # environments and their presets
 
-Ours, but for the numbers: samples and sampling of ΔBelief-RL are those of its code, those of LMRL-Gym (arXiv
-2311.18232) of appendix F, its scale of table 7.
+The grouping is ours; the numbers are the papers': samples and sampling of ΔBelief-RL from its code, those of LMRL-Gym
+(arXiv 2311.18232) from appendix F, its scale from table 7.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Form = tuple[str, str]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a suite is evaluated unless one says otherwise: samples of each task (`each`: of an environment's that are
-    others), and settings of the agent if it has them."""
+    """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and
+    settings of the agent, where it has such fields."""
 
     k: int = RunConfig.k
     agent: Mapping[str, Json] = EMPTY
     each: Mapping[str, int] = EMPTY
 
     def samples(self, env: str) -> int:
-        """Of each task of an environment."""
+        """Samples of each task of an environment."""
         return self.each.get(env, self.k)
 
 
@@ -44,25 +44,25 @@ TITLES: Mapping[str, str] = Frozen(
     paprika="PAPRIKA: ten groups of tasks that need exploration",
     psrl="Toward Efficient Exploration by LLM Agents: one unknown world, again and again",
 )
-"""The papers of the suites, and what their environments are."""
+"""The papers of the suites, and their subjects."""
 
 PROTOCOLS: Mapping[str, Protocol] = {
     "delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0)),
     "lmrl": Protocol(agent=Frozen(temperature=1.0, min_p=0.0), each=Frozen(maze=32, wordle=29, chess=1)),
 }
-"""Those of suites whose paper does not evaluate as PAPRIKA does.
+"""Protocols of papers that do not evaluate as PAPRIKA does.
 
-Of ΔBelief-RL (by its code) top-k 20 is left out, which `Sampling` does not have, and so is its user, a language model
-at the same temperature: users are the environments' own rules unless there is a `--user`.
+ΔBelief-RL (by its code) also uses top-k 20, which `Sampling` does not have, and a language model at the same
+temperature as the user; here users are the environments' own rules unless there is a `--user`.
 
 LMRL-Gym: 32 rollouts from each of the 25 places of a maze, 4,096 games of Wordle (here 29 of each of 143 words), 1,000
-games of chess and 645 endgames, drawn at temperature 1, its scripts' default. Of the others it gives no number."""
+games of chess and 645 endgames, sampled at temperature 1, its scripts' default. For the others it gives no number."""
 
 ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
     lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po")),
     psrl=Frozen(river_swim=("length3",)),
 )
-"""Presets of a suite that have other names: tasks that its paper has in two forms, and the river of its section 4.2."""
+"""Presets of a suite with other names: tasks that its paper has in two forms, and the river of its section 4.2."""
 
 ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
     "lmrl": {
@@ -77,12 +77,12 @@ ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
         ("guess_my_city", "lmrl"): (-20.0, -18.8, -8.56),
     }
 }
-"""Returns that count 0, 50 and 100: the lowest, the mean of the paper's dataset, the highest. Car dealer's are not
-printed."""
+"""Returns that score 0, 50 and 100: the lowest, the mean of the paper's dataset, the highest. The paper does not print
+those of the car dealer."""
 
 
 def suite(name: str) -> tuple[Form, ...]:
-    """The environments of a suite and their presets: all presets of this name, and those in `ALSO`.
+    """The environments of a suite with their presets: all presets of this name, and those in `ALSO`.
 
     >>> ("word_guess", "mtp") in suite("mtp"), [p for env, p in suite("lmrl") if env == "maze"]
     (True, ['lmrl', 'lmrl_partial'])

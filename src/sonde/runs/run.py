@@ -1,18 +1,17 @@
-"""A run: one frozen configuration, from a file and the command line, and what comes of it in one folder.
+"""A run: one configuration, from a file and the command line, played and evaluated in one folder.
 
-    RUN/config.json           the configuration, resolved, with version, commit and fingerprint
-    RUN/trajectories-*.zst    every episode, appended as it ends
+    RUN/config.json           the resolved configuration, with version, commit and fingerprint
+    RUN/trajectories-*.zst    every episode, appended when it ends
     RUN/evaluation.json       the numbers, written when the run is complete
 
-The same configuration continues the same folder: finished episodes are never played again. The weights of a local
-model belong to the configuration, so one that was trained in between is another run's, though its path is the same. Of
-a server's weights an imprint is kept, and a server that holds others does not continue the run (`models.imprint`).
+The same configuration continues the same folder; finished episodes are never played again. The weights of a local model
+are part of the configuration, so a model that was trained in between makes another run, even at the same path. The run
+also stores an imprint of a server's weights, and a server with other weights cannot continue it (`models.imprint`).
 """
 
 from __future__ import annotations
 
 import json
-import re
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,14 +55,13 @@ from .store.index import WRITERS
 from .task_files import read_tasks
 
 EVALUATION = "evaluation.json"
-_POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(Checked):
-    """Everything that decides what a run records. `seats` maps seats to policy configurations; `tasks_file` takes the
-    place of the environment's own tasks. Without `processes` this one plays; `on` names a cluster where they are, `ray`
-    or `ray:ADDRESS`, by default one per CPU there."""
+    """The configuration of a run. `seats` maps seats to policy configurations; `tasks_file` replaces the environment's
+    own tasks. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or `ray:ADDRESS`, by
+    default with one process per CPU."""
 
     called = "config"
 
@@ -98,7 +96,7 @@ class RunConfig(Checked):
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
     def parts(self, n: int) -> list[RunConfig]:
-        """The same for each of n processes: shares of this one's share, its concurrency and its budget."""
+        """Split the configuration over n processes, dividing its share, concurrency and budget."""
         mine, of = self.share
         at_once = -(-self.concurrency // n)
         budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
@@ -108,7 +106,7 @@ class RunConfig(Checked):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A configuration with everything in it built: what will be played by whom."""
+    """A validated configuration with its environment, policies and tasks instantiated."""
 
     config: RunConfig
     env: Env[Any]
@@ -119,9 +117,9 @@ class Prepared:
 
     @property
     def resolved(self) -> dict[str, Json]:
-        """What is saved: all that decides which episodes there may be, every default spelled out. How many of them are
-        played, how many at once and at what cost is left out, so a run can be extended; how models are reached
-        (`core.config.HOW`) is saved, and may differ where a run is continued.
+        """The saved configuration: everything that determines the episodes, with all defaults. Their number,
+        concurrency and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is
+        saved, and may differ where a run is continued.
         """
         return {
             "env": self.env.config,
@@ -134,35 +132,36 @@ class Prepared:
 
     @property
     def _file(self) -> dict[str, Json]:
-        """The file of tasks, and what was in it when the run began."""
+        """The file of tasks, and a hash of the tasks in it."""
         name = self.config.tasks_file
         return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """Those of the tasks, in their order."""
+        """The ids of the tasks, in order."""
         return tuple(task.id for task in self.tasks)
 
     @property
     def split(self) -> str:
-        """The tasks in words: a split of the environment, or a part of a file."""
+        """The name of the tasks: a split of the environment, or a part of a file."""
         file = self.config.tasks_file
         return f"{self.config.split} of {Path(file).name}" if file else self.config.split
 
     @property
     def folder_name(self) -> str:
-        """A readable name that only equal configurations share, wherever their endpoints are."""
+        """A readable name that only equal configurations share; the addresses of endpoints do not count."""
         return f"{_slug(self.env.spec.name)}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
 
 
 @checked
 def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
-    """Build environment and policies and pick the tasks; every mistake in the configuration shows here. For one that
-    was `recorded`, maybe by somebody else, nothing is imported or asked (`core.registry.build_recorded`)."""
+    """Build the environment and the policies and select the tasks; every error in the configuration is raised here. For
+    a `recorded` configuration, maybe somebody else's, no code is imported and no address is called
+    (`core.registry.build_recorded`)."""
     make_from = build_recorded if recorded else build
     env = make_from(config.env)
     if not isinstance(env, Env):
-        raise UserError(f"env: {config.env['name']!r} is not an environment")
+        raise UserError(f"env: {config.env['name']!r} is not an environment; see `sonde list envs`")
     policies = seated(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -176,16 +175,16 @@ def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
 
 
 def missing(run: Prepared, folder: Path) -> int:
-    """How many episodes of the run, all shares of it, the folder lacks: not played, or failed."""
+    """The number of episodes of the run, over all shares, that the folder lacks: not played, or failed."""
     begun = (folder / "config.json").is_file()
     held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
     return sum(1 for _ in replace(run.config.plan(), share=(0, 1)).jobs(run.tasks, held))
 
 
 def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
-    """Play what the folder lacks, in as many processes as the configuration says, each the writer of a share. One that
-    is killed is begun again, and plays what its share still lacks. Of what other processes have played `on_done` gets
-    the record without its acts."""
+    """Play the missing episodes, in the number of processes of the configuration; each writes its own share. A killed
+    process is restarted and plays what its share still lacks. From other processes `on_done` gets the records without
+    their acts."""
     found = _workers(run.config)
     if found is None:
         _tie_to_weights(run, folder)
@@ -204,8 +203,7 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
 
 
 def _tie_to_weights(run: Prepared, folder: Path) -> None:
-    """Ask servers which weights they hold, where something is to be played: those that the folder was begun with, if it
-    was."""
+    """Where episodes are missing, check that servers hold the weights with which the folder was started."""
     models = list(served_models(dict(run.policies)))
     if not models:
         return
@@ -221,7 +219,7 @@ def _tie_to_weights(run: Prepared, folder: Path) -> None:
 
 
 def _workers(config: RunConfig) -> tuple[int, Workers] | None:
-    """How many processes play and where; None where this one does."""
+    """The number of processes and the pool that runs them; None where this process plays."""
     if config.on:
         from .on_ray import OnRay
 
@@ -231,20 +229,20 @@ def _workers(config: RunConfig) -> tuple[int, Workers] | None:
 
 
 def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:
-    """In a process of its own."""
+    """The work of another process."""
     config, folder = part
     play(prepare(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
 
 
 def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
-    """Play what the folder lacks, evaluate what it then holds, and keep the evaluation beside it."""
+    """Play the missing episodes, evaluate the run, and save the evaluation in its folder."""
     begun = time.perf_counter()
     play(run, folder, on_done=on_done)
     return rescore(run, folder, seconds=time.perf_counter() - begun)
 
 
 def reopen(stored: Run, *, gains: bool = True) -> Prepared:
-    """The run that a folder holds, as far as it was last evaluated, or else as far as its episodes go."""
+    """The run in a folder, to the extent of its last evaluation, or else of its episodes."""
     saved = ("env", "seats", "split", "seed", "tasks_file")
     config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
     if (stored.folder / EVALUATION).is_file():
@@ -259,16 +257,15 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
 
 
 def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
-    """The evaluation of a folder's episodes on the run's tasks, computed anew and saved. What is known of their
-    information is kept in the folder too, and computed once. Where several processes come to the end of one run, they
-    score it one after the other, so that the last evaluation is of what all of them have played. `seconds` of playing
-    are added to those that the last one knew of."""
+    """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once
+    and stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
+    includes what all of them have played. `seconds` of playing are added to those of the previous evaluation."""
     with scoring(folder):
         return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)
 
 
 def spent(folder: Path) -> float | None:
-    """The seconds of playing that a folder's evaluation knows of; None where there is none that does."""
+    """The seconds of playing in a folder's evaluation; None where there are none."""
     try:
         return load_evaluation(folder).seconds or None
     except (UserError, StoreError):
@@ -301,7 +298,7 @@ def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | Non
 
 @dataclass(frozen=True)
 class _Episodes:
-    """The episodes of a folder that a run is about, read from disk whenever they are asked for."""
+    """The episodes of a folder that belong to a run, read from disk on every iteration."""
 
     run: Prepared
     stored: Run
@@ -313,7 +310,7 @@ class _Episodes:
 
 
 def begin_anew(folder: Path) -> None:
-    """Remove the run that the folder holds, with its evaluation. Raises `UserError` where it holds anything else."""
+    """Remove the run in a folder, with its evaluation. Raises `UserError` where the folder holds anything else."""
     discard(folder, also=(EVALUATION,))
 
 
@@ -347,63 +344,25 @@ def read_config(path: Path) -> dict[str, Json]:
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
-    _check_keys(f"config: {path}", found)
+    check_keys(f"config: {path}", found)
     return found
 
 
-def _check_keys(field: str, value: Json) -> None:
-    """YAML has keys that are no text, such as `1` and `yes`."""
+def check_keys(field: str, value: Json) -> None:
+    """Raise `UserError` for keys that are not text: YAML reads `1` and `yes` as other types."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise invalid(f"{field}: key", key, "text; put it in quotes")
-            _check_keys(f"{field}: {key}", inner)
+            check_keys(f"{field}: {key}", inner)
     elif isinstance(value, list):
         for inner in value:
-            _check_keys(field, inner)
+            check_keys(field, inner)
 
 
 def config_from(values: Mapping[str, Json]) -> RunConfig:
     """A `RunConfig` from plain values; unknown fields are named."""
     return RunConfig(**values)
-
-
-def override(values: dict[str, Json], assignment: str) -> dict[str, Json]:
-    """`values` with one dotted assignment applied, such as `seats.agent.examples=2`; values read as YAML."""
-    (*parents, last), value = assigned(assignment)
-    at = result = _copied(values)
-    for key in parents:
-        at = at.setdefault(key, {})
-        if not isinstance(at, dict):
-            raise UserError(f"override: {'.'.join((*parents, last))}: {key} is not a mapping")
-    at[last] = value
-    return result
-
-
-def assigned(assignment: str) -> tuple[list[str], Json]:
-    """The dotted path of an assignment, and its value.
-
-    >>> assigned("settings.lr=1e-4")
-    (['settings', 'lr'], 0.0001)
-    """
-    path, sign, text = assignment.partition("=")
-    if not sign or not path:
-        raise invalid("override", assignment, "KEY.KEY=VALUE")
-    try:
-        value = _value(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
-        raise UserError(f"override: {path}: {' '.join(str(e).split())}") from e
-    _check_keys(f"override: {path}", value)
-    return path.strip().split("."), value
-
-
-def _value(text: str) -> Json:
-    """What a text says, as YAML; numbers such as 1e-4, which YAML 1.1 takes for text, too."""
-    return float(text) if _POWER.fullmatch(text.strip()) else yaml.safe_load(text)
-
-
-def _copied(values: Json) -> Json:
-    return {k: _copied(v) for k, v in values.items()} if isinstance(values, Mapping) else values
 
 
 def _slug(text: str) -> str:

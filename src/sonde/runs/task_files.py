@@ -1,16 +1,16 @@
-"""Tasks from a file: your own hidden setups, or the task files of the papers where you have them.
+"""Read tasks from a file: your own hidden setups, or the papers' task files.
 
 - `.json` with `train` and `eval`, rows of `{"agent": ..., "env": ...}`: PAPRIKA's game configurations (its repository,
   `game_configs/`). `train` gives its training tasks, `test` its evaluation tasks.
-- `.json` with a list: hidden setups, each as the environment's `task()` takes it.
+- `.json` with a list: hidden setups, each in the form that the environment's `task()` takes.
 - `.txt`: one secret per line: ΔBelief-RL's word lists, or `City, Country`.
 
-Files are UTF-8, with or without a byte order mark. A topic is known by its name, whatever its capitals, with an article
-before it or punctuation behind it ("The piano.").
+Files are UTF-8, with or without a byte order mark. Topics are matched by name, ignoring case, a leading article and
+trailing punctuation ("The piano.").
 
-None of their data is part of sonde. What sonde's knowledge does not cover becomes a scenario that only a language model
-can play the user of (`public["foreign"]`); it has no exact beliefs. A file that names some such topics beside known
-ones is said to (`UnknownTopicWarning`): they may be misspelt.
+The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario whose user can only be a
+language model (`public["foreign"]`); it has no exact beliefs. A file that mixes such topics with known ones gives an
+`UnknownTopicWarning`, as they may be misspelt.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from sonde.envs.twenty_questions.knowledge import knowledge
 SPLITS = {"train": "train", "test": "eval"}
 """Our split -> the key of a game configuration."""
 
-
 _AROUND = " .,;:!?\"'`“”‘’«»"
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
 
 
 class UnknownTopicWarning(UserWarning):
-    """Some of the topics in a file are known, and some are not."""
+    """Some topics in a file are known and some are not."""
 
 
 def _city(text: str) -> Json:
@@ -58,16 +57,13 @@ _ROWS: Mapping[str, Callable[[str, str], Json]] = {
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
 }
-_LINES: Mapping[str, Callable[[str], Json]] = {
-    "twenty_questions": _topic,
-    "guess_my_city": _city,
-}
+_LINES: Mapping[str, Callable[[str], Json]] = {"twenty_questions": _topic, "guess_my_city": _city}
 
 
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
-    """The tasks of a file, numbered, in its order. Raises `UserError` naming the row that is no task."""
+    """Read the tasks of a file, numbered in its order. Raises `UserError` naming a row that is not a task."""
     path = Path(path)
-    if path.exists() and not path.is_file():  # a pipe or a device, which may have no end; a record may name one
+    if path.exists() and not path.is_file():  # a pipe or a device may be endless, and a record may name one
         raise invalid("tasks_file", str(path), "a file")
     try:
         text = read_text(path)
@@ -99,7 +95,7 @@ def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Jso
 
 
 def _setup(env: Env[Any], row: Json, path: Path, i: int) -> Json:
-    """A row of a game configuration as a hidden setup."""
+    """The hidden setup of a row of a game configuration."""
     if env.name not in _ROWS:
         raise UserError(f"tasks_file: {env.name} reads no game configurations; allowed: {', '.join(_ROWS)}")
     if not isinstance(row, Mapping) or not all(isinstance(row.get(k), str) for k in ("agent", "env")):
@@ -121,7 +117,7 @@ def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
 
 
 def _known(env: Env[Any], setup: Json) -> Task | None:
-    """The task of a topic that the environment knows; None for all other setups."""
+    """The task of a topic that the environment knows; None for any other setup."""
     topic = setup.get("topic") if isinstance(setup, Mapping) else None
     for name in _spellings(topic) if isinstance(topic, str) else ():
         with suppress(UserError):
@@ -130,7 +126,7 @@ def _known(env: Env[Any], setup: Json) -> Task | None:
 
 
 def _spellings(topic: str) -> Iterator[str]:
-    """The topic as it is written, and as it may be known, the likeliest first."""
+    """The topic as written, then other spellings under which it may be known, likeliest first."""
     written = " ".join(topic.split())
     bare = written.strip(_AROUND)
     for name in (written, bare, _ARTICLE.sub("", bare)):
@@ -139,7 +135,7 @@ def _spellings(topic: str) -> Iterator[str]:
 
 @cache
 def _names() -> Mapping[str, Sequence[str]]:
-    """The names of all topics, by what they are whatever their capitals."""
+    """The names of all topics, by their case-folded form."""
     found: dict[str, list[str]] = {}
     for name in knowledge().index:
         found.setdefault(name.casefold(), []).append(name)

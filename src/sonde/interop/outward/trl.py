@@ -11,7 +11,8 @@ one world, derived from seed, step and place, and every step has new worlds. Rew
 its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's trainer in everything else.
 
 **With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
-trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); the sampled tokens come back as they are.
+trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); the sampled tokens come back as
+they are.
 
 Rewarders that need a model ask the trainer's current one. TRL calls `rollout_func` experimental;
 TRL_EXPERIMENTAL_SILENCE=1 turns that warning off. TRL's other way, in which it generates itself and the environment is

@@ -1,9 +1,9 @@
-"""A run as Parquet, for whatever reads tables: one row per episode, and one per act.
+"""Export a run as Parquet tables: one row per episode, and one per act.
 
     export("runs/a", "tables")     # tables/trajectories.parquet and tables/acts.parquet; columns in docs/store.md
 
-Own schema. It is a copy for other programs; sonde itself reads the run. Row group g of both files is about the same
-episodes. Both are read back, with the checksum of every page, before they get their names.
+The schema is our own. The tables are a copy for other programs; sonde itself reads the run. Row group g of both files
+holds the same episodes. Both files are read back, with the checksum of every page, before they get their names.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def export(folder: Path | str, to: Path | str) -> Path:
     """Write the episodes of a run as Parquet into a new folder, and return it. Needs the extra `parquet`."""
     run, target = Run.load(folder), Path(to)
     if not len(run):
-        raise UserError(f"export: {folder} holds no trajectories yet")
+        raise UserError(f"export: {folder} holds no trajectories yet; allowed: a run with episodes")
     if target.exists():
-        raise UserError(f"export: {target} is there already; allowed: a folder that is not")
+        raise UserError(f"export: {target} is there already; allowed: a new folder")
     pyarrow()
     temporary = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -116,10 +116,10 @@ def export(folder: Path | str, to: Path | str) -> Path:
 
 
 def _write(run: Run, folder: Path) -> dict[str, int]:
-    """Both tables; how many rows each has."""
+    """Write both tables; the number of rows of each."""
     counts = dict.fromkeys(TABLES, 0)
     schemas = {table: _schema(columns) for table, columns in TABLES.items()}
-    # Token ids and log-probabilities hardly repeat as wholes; dictionaries pay for the texts only.
+    # Lists of token ids and log-probabilities hardly repeat; dictionary encoding pays for the texts only.
     texts = {table: [c for c, kind in TABLES[table].items() if kind in ("text", "json")] for table in TABLES}
     with ExitStack() as opened:
         files = {
@@ -195,7 +195,7 @@ def _completion(data: Mapping[str, Any]) -> Row:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """As the column takes it: text with `?` for what UTF-8 cannot say."""
+    """A value in the form of its column; characters that UTF-8 cannot encode become `?`."""
     if kind == "json":
         return None if value is None else dumps(value).decode()
     if isinstance(value, str) and not value.isascii():

@@ -1,53 +1,153 @@
-"""`sonde play`: a person against an environment, with the exact information of every move beside it.
+"""`sonde list`, `sonde show` and `sonde play`: what there is, what an environment is, and a game for a person.
 
-The rules are those that a model meets, with two courtesies: no tags are asked for, and a line that cannot be read as an
-answer costs nothing. What is typed in a conversation is what is said.
+`sonde play` has the rules that a model meets, with two courtesies: no tags are needed, and input that cannot be read as
+an answer costs no turn. In a conversation, the line that is typed is the message.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
 from sonde.agents.human import bare, meant, unread, untagged
-from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, default_policies
+from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, build, default_policies, names, unknown
+from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
+from sonde.core.registry import check_recorded, summary
 from sonde.runs.rollout import close
+
+from . import options as opt
+from . import tables
+from .players import environment, model_seats
+from .terminal import out
 
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
 _SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
-"""Where an answer is too long to type: a shorter one that `Env.say` knows."""
+"""Hints at a shorter answer that `Env.say` accepts, where the usual one is long to type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListCommand:
+    """List everything that has a name: environments, agents, users, models, training objectives."""
+
+    kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.kind and self.kind not in KINDS:
+            raise unknown("kind", self.kind, KINDS)
+        found = {k: {name: summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        if self.as_json:
+            out.print_json(json.dumps(found))
+            return
+        for group, rows in found.items():
+            if rows:
+                out.print(tables.listing(group, rows.items()))
+                out.print()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCommand:
+    """Show an environment: its facts, its presets and its opening message."""
+
+    env: opt.EnvArg
+    preset: opt.PresetOpt = None
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.trusted:
+            opt.import_from_here()
+        else:
+            check_recorded({"name": self.env})
+        env = environment(self.env, self.preset)
+        opening = Episode.begin(env, env.tasks("test")[0]).view(AGENT).messages[0].content
+        facts = {f: getattr(env.spec, f) for f in env.spec.__dataclass_fields__} | {
+            "presets": env.presets,
+            "tasks": {split: len(env.tasks(split)) for split in env.splits},
+            "config": env.config,
+        }
+        if self.as_json:
+            out.print_json(json.dumps({**facts, "opening": opening}))
+            return
+        out.print(tables.listing(self.env, ((k, _plain(v)) for k, v in facts.items())))
+        out.print()
+        out.print(opening, highlight=False)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_plain, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+# --- sonde play --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayCommand:
+    """Play an environment yourself, in the terminal.
+
+    `?` shows the most informative question, `!` what is still possible, Ctrl-D ends the game.
+    """
+
+    env: opt.EnvArg = "wordle"
+    preset: opt.PresetOpt = None
+    split: opt.SplitOpt = None
+    index: Annotated[int | None, Option("--task", help="Index of the task. Default: a random one.")] = None
+    seed: opt.SeedOpt = None
+    user: opt.UserOpt = None
+    judge: opt.JudgeOpt = None
+    user_url: opt.UserUrlOpt = None
+    cache: opt.CacheOpt = None
+    temperature: opt.TemperatureOpt = None
+    max_new_tokens: opt.NewTokensOpt = None
+
+    def run(self) -> None:
+        seats = model_seats(
+            self.user, self.judge, self.user_url, None, self.cache,
+            temperature=self.temperature, max_new_tokens=self.max_new_tokens,
+        )  # fmt: skip
+        env = environment(self.env, self.preset, **({"judge": "seat"} if self.judge else {}))
+        others = {seat: build(config) for seat, config in seats.items()}
+        play_in_terminal(env, self.split or "test", self.index, self.seed or 0, out, others)
 
 
 def play_in_terminal(
     env: Env[Any], split: str, index: int | None, seed: int, out: Console, policies: Mapping[str, AnyPolicy] = EMPTY
 ) -> None:
-    """Play one episode against `policies`, and the default ones of other seats; end of input or Ctrl-C leaves it."""
+    """Play one episode; `policies` and default policies sit in the other seats. End of input or Ctrl-C leaves the
+    game."""
     if foreign := [seat for seat in policies if seat not in env.spec.seats]:
-        raise UserError(f"play: {env.name} has no seat {foreign[0]!r}; seats: {', '.join(env.spec.seats)}")
+        raise unknown(f"play: {env.name}: seat", foreign[0], env.spec.seats)
     others = {**default_policies(env), **policies}
     unfilled = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if unfilled:
         raise UserError(f"play: {env.name} has no default policy for seat {unfilled[0]!r}; use `sonde rollout`")
     tasks = env.tasks(split)
     if index is None:
-        # A person's own game: the one place where a choice need not be repeatable, and the task is named at the end.
+        # The only choice that is not repeatable; the task is named at the end of the game.
         index = secrets.randbelow(len(tasks))
     if not 0 <= index < len(tasks):
         raise UserError(f"--task: got {index}, allowed: 0 to {len(tasks) - 1}")
     begun = Episode.begin(env, tasks[index], seed=seed)
-    with asyncio.Runner() as loop:  # one for the whole game, so that connections stay open
+    with asyncio.Runner() as loop:  # one for the whole game, so connections stay open
         try:
             _play_in(loop, begun, others, out, _command(env, split, index, seed))
         finally:
@@ -69,7 +169,7 @@ def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolic
 
 
 def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
-    """The finished episode."""
+    """Play to the end; the finished episode."""
     answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
     while ep.to_act is not None:
@@ -99,7 +199,7 @@ def _show(ep: Episode, out: Console) -> None:
 
 
 def _said(turn: Turn) -> Text:
-    """The answer of a turn; under Wordle's marks as coloured tiles."""
+    """The answer of a turn; with Wordle's marks, as coloured tiles."""
     answer = " ".join(bare(turn.text).split())
     guess, marks = turn.info.get("guess"), turn.info.get("feedback")
     if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
@@ -147,7 +247,7 @@ def _finish(ep: Episode, command: str, out: Console) -> None:
 
 
 def _review(ep: Episode) -> Table:
-    """Every move beside the bits it gave, could be expected to give, and the best question could."""
+    """Every move with its realised and expected gain in bits, and the expected gain of the best question."""
     table = Table(box=None, header_style="dim")
     gains = ep.gains(expected=True) or ()
     table.add_column("turn", justify="right")
@@ -161,7 +261,7 @@ def _review(ep: Episode) -> Table:
 
 
 def _command(env: Env[Any], split: str, index: int, seed: int) -> str:
-    """The command line that begins this game."""
+    """The command line that starts this game."""
     preset = getattr(env, "preset", env.presets[0])
     parts = ["sonde", "play", env.name, "--task", str(index)]
     parts += ["--preset", preset] if preset != env.presets[0] else []

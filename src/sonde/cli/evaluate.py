@@ -1,0 +1,360 @@
+"""`sonde eval`, `rollout`, `rescore`, `compare` and `audit`: play, evaluate, compare and judge again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from sonde._util.argument_checks import check_types
+from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
+from sonde.core.types import Json
+from sonde.evaluation.evaluate import Evaluation, macro
+from sonde.evaluation.evaluate import compare as compare_evaluations
+from sonde.evaluation.results import result
+from sonde.evaluation.results import write as write_result
+from sonde.evaluation.suites import ANCHORS, PROTOCOLS, Protocol, paper_score, suite
+from sonde.models.files.shipped import check_plays
+from sonde.runs.rollout import OnDone
+from sonde.runs.run import (
+    Prepared,
+    RunConfig,
+    begin_anew,
+    config_from,
+    load_evaluation,
+    missing,
+    play,
+    prepare,
+    read_config,
+    reopen,
+    spent,
+)
+from sonde.runs.store import Run
+
+from . import options as opt
+from . import tables
+from .commands import command_line
+from .estimate import estimate
+from .overrides import override
+from .players import ROLES, agent_config, agent_in_role, model_seats
+from .progress import progress, scored
+from .terminal import out, print_result, print_written
+
+WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "dry_run")
+"""Fields of `Eval` that do not change what is measured, only where and how."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Playing:
+    """The options of `sonde eval` and `sonde rollout`: who plays what, how often, and how."""
+
+    preset: opt.PresetOpt = None
+    agent: opt.AgentOpt = None
+    model: opt.ModelOpt = None
+    base_url: opt.UrlOpt = None
+    strict: opt.StrictOpt = False
+    user: opt.UserOpt = None
+    judge: opt.JudgeOpt = None
+    user_url: opt.UserUrlOpt = None
+    cache: opt.CacheOpt = None
+    split: opt.SplitOpt = None
+    tasks_file: opt.FileOpt = None
+    n_tasks: opt.TasksOpt = None
+    k: opt.SamplesOpt = None
+    seed: opt.SeedOpt = None
+    temperature: opt.TemperatureOpt = None
+    min_p: opt.MinPOpt = None
+    max_new_tokens: opt.NewTokensOpt = None
+    examples: opt.ExamplesOpt = None
+    context: opt.ContextOpt = None
+    concurrency: opt.ConcurrencyOpt = None
+    processes: opt.ProcessesOpt = None
+    on: opt.OnOpt = None
+    budget: opt.BudgetOpt = None
+    config: opt.ConfigOpt = None
+    overrides: opt.OverrideOpt = None
+    fresh: opt.FreshOpt = False
+
+    @cached_property
+    def _file(self) -> dict[str, Json]:
+        """The configuration file, with language models in the seats that have one."""
+        seats = model_seats(self.user, self.judge, self.user_url, self.base_url, self.cache, strict=self.strict)
+        return with_seats(_config_file(self.config), seats)
+
+    def prepare(
+        self,
+        env: str | None,
+        preset: str | None,
+        *,
+        defaults: Mapping[str, Json],
+        agent: Mapping[str, Json] = EMPTY,
+        max_turns: int | None = None,
+        **settings: Json,
+    ) -> Prepared:
+        """The run of these options in one environment. The order of precedence: the options, the file, `defaults` (for
+        the agent's policy those in `agent`). `settings` that are None are left out."""
+        acting = agent_in_role(self.agent, env or self._file.get("env", {}).get("name"), preset)
+        policy = agent_config(
+            acting, self.model, self.base_url, self.cache, file=self._file.get("seats", {}).get(AGENT, {}),
+            defaults=agent, strict=self.strict, temperature=self.temperature, min_p=self.min_p,
+            max_new_tokens=self.max_new_tokens, examples=self.examples, context=self.context,
+        )  # fmt: skip
+        names = ("split", "tasks_file", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
+        given = {name: getattr(self, name) for name in names} | settings
+        values: dict[str, Json] = {**defaults, **self._file, **{k: v for k, v in given.items() if v is not None}}
+        values |= self._env(env, preset, max_turns)
+        values["seats"] = {**self._file.get("seats", {}), AGENT: policy}
+        if "judge" in values["seats"] and "env" in values:
+            values["env"] = {"judge": "seat", **values["env"]}
+        if self.strict:
+            seats, values["seats"] = values["seats"], _make_strict(values["seats"])
+            if values["seats"] == seats:
+                raise UserError(
+                    "--strict: allowed: only where a model is behind an endpoint: http:NAME, openai:NAME, ..."
+                )
+        values = override(values, self.overrides, names=[f.name for f in fields(RunConfig)])
+        run = prepare(config_from(values))
+        model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
+        check_plays(str(model.get("model")), run.env.spec.name, run.env.spec.preset)
+        return run
+
+    def _env(self, env: str | None, preset: str | None, max_turns: int | None) -> dict[str, Json]:
+        """The environment's configuration under `env`; nothing where neither the file nor an option names one."""
+        filed: Mapping[str, Json] = self._file.get("env", {})
+        config = filed if env is None or filed.get("name") == env else {"name": env}
+        given = {name: value for name, value in (("preset", preset), ("max_turns", max_turns)) if value is not None}
+        return {"env": {**config, **given}} if config or given else {}
+
+    def begin(self, folder: Path) -> None:
+        """Empty the folder before the first episode, with --fresh."""
+        if self.fresh:
+            begin_anew(folder)
+
+
+def _config_file(path: Path | None) -> dict[str, Json]:
+    """The content of a configuration file, with its parts checked to be mappings; empty without a file."""
+    found = read_config(path) if path else {}
+    check_types("config", RunConfig, found)
+    agent = found.get("seats", {}).get(AGENT, {})
+    if not isinstance(agent, Mapping):
+        raise invalid("config: seats.agent", agent, "a mapping")
+    return found
+
+
+def with_seats(config: dict[str, Json], seats: Mapping[str, Json]) -> dict[str, Json]:
+    """A configuration with these policies in its seats."""
+    return {**config, "seats": {**config.get("seats", {}), **seats}} if seats else config
+
+
+def _make_strict(config: Json) -> Json:
+    """A configuration with every `models:http` in it strict, however deep it is."""
+    if not isinstance(config, Mapping):
+        return config
+    own = {"strict": True} if config.get("name") == "models:http" else {}
+    return {**{name: _make_strict(value) for name, value in config.items()}, **own}
+
+
+# --- sonde eval --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalCommand(Playing):
+    """Play, record and evaluate an agent.
+
+    The same command continues an interrupted run and plays no episode twice.
+    """
+
+    envs: opt.EnvsArg = None
+    suite: Annotated[
+        str | None,
+        opt.tasks_option(help="All environments of a benchmark, or those given: mtp, paprika, ...; shows their mean."),
+    ] = None
+    max_turns: Annotated[int | None, opt.tasks_option(help="Turn limit, in place of the environment's.")] = None
+    runs: Annotated[Path, Option(help="Folder for the run folders.")] = Path("runs")
+    gains: Annotated[
+        bool | None,
+        Option("--gains/--no-gains", help="Exact information gain; costs a search per turn.", show_default="on"),
+    ] = None
+    report: opt.ReportOpt = None
+    submit: Annotated[
+        Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
+    ] = None
+    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")] = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        if self.submit is not None:
+            self._check_submission(self.submit)
+        prepared = self._prepare_all()
+        if self.dry_run:
+            estimate(prepared, out, self.as_json)
+            return
+        folders = [self.runs / run.folder_name for run in prepared]
+        played = [self._evaluate(run, folder) for run, folder in zip(prepared, folders, strict=True)]
+        done = [evaluation for evaluation, _ in played]
+        _show(done, folders, self.report, self.as_json, self.suite)
+        if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
+            raise typer.Exit(1)
+        if self.submit is not None and self.suite is not None:
+            rows = [(run, e, seconds) for run, (e, seconds) in zip(prepared, played, strict=True)]
+            command = command_line("eval", self, without=WHERE)
+            write_result(result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
+            if not self.as_json:
+                print_written(self.submit)
+
+    def _check_submission(self, to: Path) -> None:
+        """Raise `UserError` for a result that could not be written, or that its command could not measure again."""
+        opt.check_writable("--submit", to)
+        if self.suite is None:
+            raise UserError("--submit: allowed: only with --suite")
+        if self.config is not None:
+            raise UserError("--submit: allowed: without --config, a file that others do not have; see -o PATH=VALUE")
+
+    def _prepare_all(self) -> list[Prepared]:
+        protocol = PROTOCOLS.get(self.suite or "", Protocol())
+        label = self.agent if self.agent in ROLES else None
+        return [
+            self.prepare(
+                env, preset, defaults={"k": protocol.samples(env or "")}, agent=protocol.agent,
+                max_turns=self.max_turns, gains=self.gains, label=label,
+            )
+            for env, preset in self._environments()
+        ]  # fmt: skip
+
+    def _environments(self) -> Sequence[tuple[str | None, str | None]]:
+        """The environments to play, each with its preset; None leaves it to the configuration file."""
+        if self.suite is None:
+            return [(env, self.preset) for env in self.envs or (None,)]
+        if self.preset:
+            raise UserError("--suite: allowed: without --preset, which it sets")
+        forms = suite(self.suite)
+        for env in self.envs or ():
+            if env not in (known := {name for name, _ in forms}):
+                raise unknown(f"environment of suite {self.suite}", env, known)
+        return [form for form in forms if not self.envs or form[0] in self.envs]
+
+    def _evaluate(self, run: Prepared, folder: Path) -> tuple[Evaluation, float | None]:
+        """The evaluation of a run, and the seconds that all its episodes took; None where a part of them, played
+        earlier, was not timed."""
+        self.begin(folder)
+        lacking, before, begun = missing(run, folder), spent(folder), time.perf_counter()
+        timed = before is not None or lacking == len(run.tasks) * run.config.k
+        with _progress(run, folder) as on_done:
+            stored = play(run, folder, on_done=on_done)
+        evaluation = scored(run, folder, len(stored), time.perf_counter() - begun if lacking else 0.0)
+        return evaluation, evaluation.seconds if timed else None
+
+
+def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
+    total = len(run.tasks) * run.config.k
+    return progress(run.env.spec.name, total, total - missing(run, folder))
+
+
+def _show(
+    done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
+) -> None:
+    if report is not None:
+        from sonde.viewer import write_report
+
+        write_report(folders, report)
+    if as_json:
+        paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
+        found = [{**e.summary(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
+        mean = {name: value and asdict(value) for name, value in macro(done).items()}
+        out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
+        return
+    out.print(tables.suite(suite, done) if suite else tables.evaluations(done))
+    print_written(*folders, *([report] if report else []))
+
+
+# --- sonde rollout -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutCommand(Playing):
+    """Play and record episodes without evaluating them, for training data.
+
+    `sonde rescore` evaluates them later.
+    """
+
+    env: opt.EnvArg
+    folder: Annotated[Path, Argument(help="The run folder to write or continue.")]
+    split: Annotated[str | None, opt.tasks_option(help="train or test.", show_default="train")] = None
+    k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="1")] = None
+
+    def run(self) -> None:
+        run = self.prepare(self.env, self.preset, defaults={"split": "train", "k": 1})
+        self.begin(self.folder)
+        with _progress(run, self.folder) as on_done:
+            stored = play(run, self.folder, on_done=on_done)
+        out.print(f"{len(stored)} episodes in {self.folder}", highlight=False, soft_wrap=True)
+
+
+# --- sonde rescore, compare, audit -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoreCommand:
+    """Recompute the evaluation of a run from its episodes; no policy is called."""
+
+    folder: opt.RunArg
+    gains: Annotated[
+        bool, Option("--gains/--no-gains", help="Exact information gain per turn, computed once and stored.")
+    ] = True
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        opt.trust_runs([self.folder], self.trusted)
+        stored = Run.load(self.folder)
+        evaluation = scored(reopen(stored, gains=self.gains), self.folder, len(stored))
+        _show([evaluation], [self.folder], None, self.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand:
+    """Compare two runs, paired by task."""
+
+    a: Annotated[Path, Argument(help="A run folder.")]
+    b: Annotated[Path, Argument(help="Another one, on the same tasks.")]
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        opt.trust_runs([self.a, self.b], self.trusted)
+        found = compare_evaluations(load_evaluation(self.a), load_evaluation(self.b))
+        print_result(asdict(found), tables.comparison(found), self.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditCommand:
+    """Judge the wins of recorded conversations again, by rules or a second judge, and look for leaked answers."""
+
+    folder: opt.RunArg
+    judge: Annotated[str | None, Option(help="A language model as a second judge, written as in --model.")] = None
+    base_url: opt.UrlOpt = None
+    cache: opt.CacheOpt = None
+    temperature: opt.TemperatureOpt = None
+    max_new_tokens: opt.NewTokensOpt = None
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
+
+    def run(self) -> None:
+        from sonde.evaluation.audit import annotate, audit
+
+        opt.trust_runs([self.folder], self.trusted)
+        seats = model_seats(
+            None, self.judge, None, self.base_url, self.cache,
+            temperature=self.temperature, max_new_tokens=self.max_new_tokens,
+        )  # fmt: skip
+        found = audit(Run.load(self.folder).trajectories, build(seats["judge"]) if self.judge else None)
+        annotate(self.folder, found, producer=f"rules and {self.judge}" if self.judge else "rules")
+        print_result(found.to_json(), tables.audit(found), self.as_json)

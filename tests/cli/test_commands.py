@@ -1,0 +1,61 @@
+"""Commands as dataclasses: their fields are the options, and an object gives the command line that it came from."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from sonde.cli.app import app
+from sonde.cli.commands import Command, command_line
+from sonde.cli.evaluate import EvalCommand, Playing, RolloutCommand
+from sonde.cli.train import TrainCommand
+
+
+def options(command: str) -> dict[str, Any]:
+    return {p.name: p for p in get_command(app).commands[command].params if p.name != "help"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)]
+)
+def test_the_options_of_a_command_are_the_fields_of_its_class(name: str, command: type[Command]) -> None:
+    assert options(name).keys() == {f.name for f in fields(command)}  # type: ignore[arg-type]
+
+
+def test_eval_and_rollout_share_their_options() -> None:
+    shared = {f.name for f in fields(Playing)}
+    a, b = options("eval"), options("rollout")
+    assert b.keys() - shared == {"env", "folder"} and shared <= a.keys()
+    for name in shared - {"split", "k"}:
+        assert (a[name].opts, a[name].default, a[name].help) == (b[name].opts, b[name].default, b[name].help)
+    assert [(p["split"].show_default, p["k"].show_default) for p in (a, b)] == [("test", "4"), ("train", "1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "line"),
+    [
+        ("eval", EvalCommand(), "sonde eval"),
+        ("eval", EvalCommand(envs=["a", "b"], k=2, gains=False), "sonde eval a b -k 2 --no-gains"),
+        ("eval", EvalCommand(overrides=["label=a b", "k=1"]), "sonde eval --set 'label=a b' --set k=1"),
+        ("eval", EvalCommand(runs=Path("r"), gains=True, strict=True), "sonde eval --strict --gains"),
+        (
+            "train",
+            TrainCommand(objective="sft", sources=["r"], model="m", folder=Path("o"), encode=True),
+            "sonde train sft r --out o --model m --encode",
+        ),
+    ],
+)
+def test_a_command_gives_the_line_that_asks_for_it(name: str, command: Command, line: str) -> None:
+    assert command_line(name, command, without=("runs",)) == line
+    arguments = shlex.split(line)[2:]
+    assert get_command(app).commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
+
+
+def test_mistakes_in_words_that_are_no_options_are_found() -> None:
+    assert CliRunner().invoke(app, ["eval", "--modle", "x"]).exit_code == 2
