@@ -12,26 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, Rng, View
+from sonde.people.language.lists import read_rows
 from sonde.people.service.products import products
 from sonde.people.service.reading import read
 from sonde.rules.causes import CaseFilter, cause_gain, finding_gain, moves
 
 from ._needs import needs
-
-_ASK = (
-    "Thank you. {}",
-    "Let me ask you something: {}",
-    "That helps. {}",
-    "Next question: {}",
-    "One more question. {}",
-)
-_ABOUT = (
-    "Could you tell me about {}?",
-    "Can you describe {} for me?",
-    "Please tell me more about {}.",
-    "I would like to know about {}.",
-    "What can you say about {}?",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +50,8 @@ def _gain(known: CaseFilter, kind: str, target: int) -> float:
 def wordings(name: str, finding: int) -> tuple[str, ...]:
     """The ways to ask about a finding that are understood as they are meant; the canonical one always is."""
     found = products()[name].findings[finding]
-    texts = [form.format(found.asks) for form in _ABOUT] + list(found.questions)
-    texts += [form.format(question) for form in _ASK for question in found.questions[:2]]
+    forms = {kind: ways for kind, *ways in read_rows("customer_service_wordings.txt")}
+    texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)
+    texts += [form.format(question) for form in forms["asks"] for question in found.questions[:2]]
     meant = [text for text in texts if read(name, text)[:2] == ("finding", finding)]
     return tuple(text for text in meant if text.count("?") < 2)

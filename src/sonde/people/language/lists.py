@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+from sonde.core.folders import data_file
+
 _HEADING = re.compile(r"\[\w+\]")
 
 
@@ -30,6 +32,13 @@ def sections(text: str) -> Mapping[str, str]:
         elif line and not line.startswith("#"):
             rows.append(line)
     return {name: "\n".join(rows) for name, rows in found.items() if name}
+
+
+@cache
+def read_rows(name: str) -> Sequence[Sequence[str]]:
+    """The lines of a data file, each split at " | "; lines with # at the front are comments."""
+    text = data_file(name).read_text("utf-8")
+    return tuple(tuple(line.split(" | ")) for line in text.splitlines() if line and not line.startswith("#"))
 
 
 @cache
