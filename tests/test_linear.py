@@ -19,8 +19,9 @@ from sonde.agents import _calls, _episodes
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
 from sonde.models.reasoning import split_reasoning
+from sonde.people.language.acts import reported
 from sonde.people.language.letters import apostrophes, unaccented
-from sonde.people.language.naming import Names, reported, verdict_on
+from sonde.people.language.naming import Names, verdict_on
 from sonde.people.language.numbers import amount, ungrouped
 from sonde.rules.answer import parse_answer, read_answer, read_message
 from sonde.rules.checks import CHECKS, gives_away, plain

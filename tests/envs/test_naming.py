@@ -11,7 +11,8 @@ import pytest
 import sonde
 from sonde.audit import audit
 from sonde.core import Episode, Outcome, Task
-from sonde.people.language.naming import Names, Verdict, reported, verdict_on
+from sonde.people.language.acts import reported
+from sonde.people.language.naming import Names, Verdict, verdict_on
 from sonde.people.service.products import products
 from sonde.rules.dialogue import USER
 from sonde.rules.mystery.cases import case

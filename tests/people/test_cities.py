@@ -30,7 +30,7 @@ from sonde.people.cities.resident import (
     knowledge,
     reply,
 )
-from sonde.people.language.naming import name_key
+from sonde.people.language.words import name_key
 from sonde.people.meaning.lexicon import lines
 
 

@@ -39,7 +39,7 @@ from sonde.people.cities.resident import (
     YES,
     heard_as,
 )
-from sonde.people.language.naming import name_key
+from sonde.people.language.words import name_key
 
 CLOSE = (
     {"continent", "region", "country"},

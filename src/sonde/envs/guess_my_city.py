@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
-from sonde.people.language.acts import sentences
-from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
+from sonde.people.language.naming import Names, Verdict, lookup, verdict_on
+from sonde.people.language.words import name_key, split_sentences
 
 from ..rules.dialogue import USER, Dialogue, Talk
 from ..rules.partition import PartitionFilter
@@ -216,7 +216,9 @@ class GuessMyCity(Dialogue):
         from sonde.people.cities.resident import NEITHER, NO, WRONG, heard_as
 
         city = self.city(state)
-        return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
+        return city is not None and any(
+            heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply)
+        )
 
     def names(self, state: Talk) -> Names:
         from sonde.people.cities.guesses import cities_named, names

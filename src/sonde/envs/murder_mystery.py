@@ -32,7 +32,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
-from sonde.people.language.naming import Names, Verdict, lookup, name_key, verdict_on
+from sonde.people.language.naming import Names, Verdict, lookup, verdict_on
+from sonde.people.language.words import name_key
 
 from ..rules.checks import Candidates
 from ..rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk

@@ -312,7 +312,7 @@ def _names(said: str, topic: str) -> bool:
     words = re.sub(
         r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()
     )
-    return name_key(words) == name_key(topic)
+    return name_key(words, common=True) == name_key(topic, common=True)
 
 
 @lru_cache(maxsize=8)

@@ -34,7 +34,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
 from sonde.core.types import Json
-from sonde.people.language.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
+from sonde.people.language.naming import Names, Verdict, lookup, only_names, verdict_on
+from sonde.people.language.words import name_key
 
 from .answer import read_message
 from .checks import CHECKS, Candidates, gives_away, mentions

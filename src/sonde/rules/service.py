@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
-from sonde.people.language.naming import Names, Verdict, lookup, name_key
+from sonde.people.language.naming import Names, Verdict, lookup
+from sonde.people.language.words import name_key
 from sonde.people.service.products import Cause, Product, products
 from sonde.people.service.reading import UNKNOWN, Query, read
 

@@ -17,7 +17,7 @@ from typing import Any
 from sonde.core.folders import data_file
 
 from ..language.letters import unaccented
-from ..language.mentions import name_key
+from ..language.words import name_key
 from ..meaning.columns import union
 
 Truth = bool | None

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from ..language.acts import heard
+from ..language.acts import heard, reported
 from ..language.lists import word_set
-from ..language.mentions import Names, reported
-from ..language.proposing import proposals
+from ..language.naming import Names, proposals
 from ..language.words import base, is_verb
 from ..meaning.columns import union
 from .atlas import atlas, masks, plain

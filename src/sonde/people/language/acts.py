@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from .lists import word_list, word_set
-from .mentions import reported
-from .words import Words, ascii_lower, tokens
+from .words import Words, ascii_lower, base, split_sentences, tokens
 
 Kind = Literal["asks", "open", "several", "unclear"]
 LONGEST = 600
@@ -30,11 +29,9 @@ class Act(NamedTuple):
     guess: bool = False
 
 
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
 _NUMBERING = re.compile(
     r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+|(?:please )?tell me[:,])\s*", re.I
 )
-_SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|e|i|g|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 _EXAMPLES = re.compile(
     r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning|also|aka|a\.k\.a)\b"
@@ -44,18 +41,6 @@ _EXAMPLES = re.compile(
 _SEVERAL = re.compile(r"\?(?=[^?]*\w[^?]*\?)")
 _DEEPEST = 6
 """Frames that are taken off one after another."""
-
-
-_MARKED = re.compile(r"(?<=[.!?;])\s+|\n+")
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its mark.
-
-    >>> sentences("It is 1.5 km. Is it? Yes")
-    ['It is 1.5 km.', 'Is it?', 'Yes']
-    """
-    return [part for part in _MARKED.split(text) if part.strip()]
 
 
 @cache
@@ -103,18 +88,18 @@ def _sentences(said: str) -> tuple[list[list[str]], int]:
     """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
     anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
-    text = _ITS.sub("it is", _SHORT.sub(r"\1 ", _NUMBERING.sub("", text)))
-    head, mark, tail = text.partition("?")
-    first = [words for part in _SENTENCE.split(head) if (words := tokens(part.replace(" - ", " , ")))]
-    more = [words for part in _SENTENCE.split(tail) if (words := tokens(part))]
-    while len(first) > 1 and _closing(first[-1]):
-        first.pop()
-    if mark and first:
-        return [*first, *more], len(first) - 1
-    parts = [*first, *more]
-    while len(parts) > 1 and _closing(parts[-1]):
+    text = _ITS.sub("it is", _NUMBERING.sub("", text))
+    parts, asked = list[list[str]](), -1
+    for sentence in split_sentences(text):
+        if words := tokens(sentence.replace(" - ", " , ")):
+            parts.append(words)
+        if sentence.rstrip().endswith("?") and asked < 0:
+            while len(parts) > 1 and _closing(parts[-1]):
+                parts.pop()
+            asked = len(parts) - 1
+    while asked < 0 and len(parts) > 1 and _closing(parts[-1]):
         parts.pop()
-    return parts, len(parts) - 1
+    return parts, asked if asked >= 0 else len(parts) - 1
 
 
 def _closing(words: Words) -> bool:
@@ -204,3 +189,42 @@ def _without_tail(text: str) -> str:
     ).sub("", text)
     text = pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
     return pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
+
+
+# --- what leads up to a sentence, and what hands on -------------------------------------------------------------------
+
+_REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
+
+
+def reported(said: str) -> bool:
+    """Whether a message hands on, before a colon, what somebody else says.
+
+    >>> reported("Somebody told me: Oslo"), reported("You told me of a fjord: is it Oslo?")
+    (True, False)
+    """
+    before, colon, _ = said.lower().rpartition(":")
+    return bool(colon) and bool(_REPORTED.search(re.split(r"[.!?]", before)[-1] + " "))
+
+
+_SUPPOSING = frozenset(("assuming", "supposing", "imagining", "pretending", "granting"))
+
+
+def opens_preamble(word: str) -> bool:
+    """Whether a clause that begins with this word leads up to what is said; one that supposes something does not.
+
+    >>> [word for word in ("based", "taking", "bring", "assuming", "if") if opens_preamble(word)]
+    ['based', 'taking']
+    """
+    participle = word.endswith("ing") and base(word) != word
+    return (word in word_set("preambles") or participle) and word not in _SUPPOSING
+
+
+def skip_preamble(words: Words) -> Words:
+    """A sentence without the clause that leads up to it.
+
+    >>> skip_preamble("based on that , i accuse him".split())
+    ['i', 'accuse', 'him']
+    """
+    if not words or not opens_preamble(words[0]) or "," not in words:
+        return words
+    return words[list(words).index(",") + 1 :] or words

@@ -12,11 +12,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from .acts import pattern
+from .acts import opens_preamble, pattern, reported
 from .lists import word_set
-from .mentions import reported
-from .preambles import opens_preamble
-from .words import ascii_lower, base, is_verb, tokens
+from .words import ascii_lower, base, is_verb, split_sentences, tokens
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
 LONGEST = 2_000
@@ -98,7 +96,7 @@ def speech(said: str) -> tuple[Said, ...]:
         return (Said("aside", tuple(tokens(text)), " ".join(tokens(text))),)
     found: list[Said] = []
     against = False
-    for sentence in _SENTENCE.split(text):
+    for sentence in split_sentences(text):
         asks, leads = sentence.rstrip(" \"')").endswith("?"), sentence.rstrip().endswith(":")
         for clause in _TURN.split(" ".join(tokens(sentence))):
             part = _said(clause.strip(" ,"), asks)

@@ -142,32 +142,63 @@ def ascii_lower(text: str) -> str:
     return text.lower()
 
 
-def tokens(text: str) -> list[str]:
-    """The words of a sentence in lower case, contractions spelled out, commas kept.
+@cache
+def _token(marks: str) -> re.Pattern[str]:
+    """A number with a point, a word, or one of the marks."""
+    kept = f"|[{re.escape(marks)}]" if marks else ""
+    return re.compile(rf"(?<![\w.])\d*\.\d+(?!\.?\d)|[^\W_]+(?:'[^\W_]+)*{kept}")
+
+
+def tokens(text: str, marks: str = ",", possessive: str = "") -> list[str]:
+    """Split a text into words in lower case, contractions spelled out; `marks` are the punctuation marks to keep.
+    `possessive` is the token for a possessive ending, which is dropped otherwise.
 
     >>> tokens("It's a man-made thing, isn't it? It weighs 1,500lbs")
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
+    >>> tokens("St. Paul's, the butlers' room!", ".!", possessive="s")
+    ['st', 'paul', 's', 'the', 'butlers', 's', 'room', '!']
     """
-    found: list[str] = []
     text = apostrophes(ungrouped(ascii_lower(text))).replace("$", " dollar ").replace("%", " percent ")
     text = _UNIT.sub(" ", _THOUSANDS.sub(" thousand", text))
-    for word in _TOKEN.findall(text):
+    if "." in marks:
+        text = _ABBREVIATION.sub(r"\1 ", text)
+    if possessive:
+        text = _PLURAL_OWNER.sub(f" {possessive} ", text)
+    found: list[str] = []
+    for word in _token(marks).findall(text):
         if word in _CONTRACTIONS:
             found += _CONTRACTIONS[word].split()
         elif "'" in word:
-            found += _apart(*word.split("'", 1))
+            found += _expand(*word.split("'", 1), possessive)
         else:
             found.append(word)
     return found
 
 
-def _apart(word: str, end: str) -> list[str]:
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[?!])(?=[^\s?!])|\n+|\s+[-\u2013\u2014]+\s+|\u2026|\.{2,}")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a text into its sentences, each with its mark; colons, semicolons and dashes end one as well.
+
+    >>> split_sentences("It is 1.5 km to St. Paul's. Is it? Yes - quite")
+    ["It is 1.5 km to St Paul's.", 'Is it?', 'Yes', 'quite']
+    """
+    return [part for part in _SENTENCE.split(_ABBREVIATION.sub(r"\1", text)) if part.strip()]
+
+
+_ABBREVIATION = re.compile(r"(?<!')\b(st|mt|mr|mrs|ms|dr|prof|jr|sr|vs|[a-z]|no(?=\.\s*\d))\.", re.IGNORECASE)
+_PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
+
+
+def _expand(word: str, end: str, possessive: str) -> list[str]:
+    """The words of a contraction, by what stands before and behind its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
     if end == "s":
-        return [word, "is"] if word in word_set("owners") else [word]
+        return [word, "is"] if word in word_set("owners") else [word, possessive] if possessive else [word]
     full = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}.get(end)
-    return [word + end] if full is None else [word, full]
+    return [word + end.replace("'", "")] if full is None else [word, full]
 
 
 _DROPPED = word_set("dropped") | {","}
@@ -184,14 +215,13 @@ def key(words: Words) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def name_key(text: str) -> str:
-    """The form in which names are compared: plain words, no leading article, the last word in the singular.
+def name_key(text: str, common: bool = False) -> str:
+    """The form in which names are compared: plain words; of `common` nouns without article and in the singular.
 
-    >>> name_key("The Guitars"), name_key("Ice-cream"), name_key("mice"), name_key("St. Paul's")
-    ('guitar', 'ice cream', 'mouse', 'st paul')
+    >>> name_key("St. Paul's"), name_key("The Guitars"), name_key("The Guitars", common=True)
+    ('st paul', 'the guitars', 'guitar')
     """
-    text = re.sub(r"(?<=\w)'s\b", "", ascii_lower(text).replace("’", "'")).replace("'", "")
-    words = re.findall(r"[a-z0-9]+", text)
-    if len(words) > 1 and words[0] in ("a", "an", "the"):
+    words = tokens(text, "")
+    if common and len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
-    return " ".join([*words[:-1], singular(words[-1])]) if words else ""
+    return " ".join([*words[:-1], singular(words[-1])] if common and words else words)

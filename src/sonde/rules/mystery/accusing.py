@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sonde.people.language.acts import skip_preamble
 from sonde.people.language.lists import word_set
-from sonde.people.language.preambles import skip_preamble
 
 from .names import Sentence, mentioned, spoken
 from .phrases import listed_as, says, spots

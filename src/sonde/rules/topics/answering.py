@@ -85,7 +85,7 @@ def article(name: str) -> str:
         return ""
     if name[:1].isupper():
         return "the " if knowledge().known("landmark").yes >> index & 1 else ""
-    if name_key(name) != plain(name) or any(knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED):
+    if name_key(name, common=True) != plain(name) or any(knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED):
         return ""
     return "an " if name[0] in "aeiou" else "a "
 

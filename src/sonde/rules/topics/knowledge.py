@@ -61,7 +61,11 @@ class Knowledge:
     def aliases(self) -> Mapping[str, int]:
         """Other name -> the topic that it means, where it means one."""
         other = ((name, i) for i, names in enumerate(self.aka) for name in names)
-        return {name: i for name, i in other if self.lookup[name_key(name)] == 1 << i and name not in self.index}
+        return {
+            name: i
+            for name, i in other
+            if self.lookup[name_key(name, common=True)] == 1 << i and name not in self.index
+        }
 
     @cached_property
     def attributes(self) -> Sequence[str]:
@@ -110,7 +114,7 @@ class Knowledge:
     @cached_property
     def _keys(self) -> Sequence[Sequence[str]]:
         """For each topic its name and its synonyms, as `name_key` writes them."""
-        return [[name_key(n) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
+        return [[name_key(n, common=True) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
 
     # --- words above a topic -----------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class Knowledge:
     def _named_by(self, kind: int) -> int:
         """The topics that a word of WordNet names."""
         if kind not in self._kind_topics:
-            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind]), 0)
+            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind], common=True), 0)
         return self._kind_topics[kind]
 
     @cached_property

@@ -40,7 +40,7 @@ class Namer:
             return self._class_or_guess(entry, guess) if guess else entry
         if guess:
             return guess_for(guess, self._words["vague"])
-        kind = self._kind(" ".join((*words[:-1], name_key(words[-1]))))
+        kind = self._kind(" ".join((*words[:-1], name_key(words[-1], common=True))))
         return kind or guessed(words, article)
 
     def _adjective(self, word: str) -> Claim | None:
@@ -82,7 +82,7 @@ class Namer:
 @lru_cache(maxsize=1 << 14)
 def topics_named(name: str) -> int:
     """The topics of a name or synonym, as a mask."""
-    return knowledge().lookup.get(name_key(name), 0)
+    return knowledge().lookup.get(name_key(name, common=True), 0)
 
 
 @cache
@@ -92,7 +92,7 @@ def _first_words() -> frozenset[str]:
 
 def begins_name(word: str) -> bool:
     """Whether names of topics begin with this word, as it is said."""
-    return word.removesuffix("'s") in _first_words() or name_key(word) in _first_words()
+    return word.removesuffix("'s") in _first_words() or name_key(word, common=True) in _first_words()
 
 
 @cache
@@ -131,9 +131,9 @@ def _close(guess: int) -> int:
     """Topics that share a name with a guessed one, and events named after it: what was meant is not certain."""
     knows, found = knowledge(), 0
     for i in bits(guess):
-        found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0]), 0)
+        found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0], common=True), 0)
         if not knows.roots["person"] >> i & 1:
-            found |= _about().get(name_key(knows.names[i]), 0)
+            found |= _about().get(name_key(knows.names[i], common=True), 0)
     return found & ~guess
 
 
@@ -142,7 +142,7 @@ def _namesakes() -> Mapping[str, int]:
     """Name without what stands in brackets -> the topics of that name."""
     found: dict[str, int] = {}
     for i, name in enumerate(knowledge().names):
-        text = name_key(name.partition(" (")[0])
+        text = name_key(name.partition(" (")[0], common=True)
         found[text] = found.get(text, 0) | 1 << i
     return found
 
@@ -155,7 +155,7 @@ def _about() -> Mapping[str, int]:
         for name in (knowledge().names[i], *knowledge().aka[i]):
             _, of, what = name.partition(" of ")
             if of:
-                found[name_key(what)] = found.get(name_key(what), 0) | 1 << i
+                found[name_key(what, common=True)] = found.get(name_key(what, common=True), 0) | 1 << i
     return found
 
 
@@ -173,7 +173,7 @@ def _others() -> _Others:
         if line.startswith("= "):
             bases.append(int(line[2:], 16))
         else:
-            lines[name_key(line.partition("|")[0])] = line
+            lines[name_key(line.partition("|")[0], common=True)] = line
     return _Others(lines, bases)
 
 
@@ -185,7 +185,7 @@ def guessed(words: Words, article: bool) -> Claim | None:
     >>> guessed(["loon"], article=True).no & 1
     1
     """
-    line = _others().lines.get(name_key(" ".join(words)))
+    line = _others().lines.get(name_key(" ".join(words), common=True))
     if line is None:
         return None
     name, flag, base, yes, unsure = line.split("|")

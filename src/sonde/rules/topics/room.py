@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from sonde.people.language.clauses import Subject
-from sonde.people.language.mentions import Names, tokens
-from sonde.people.language.proposing import fold_subject, proposals
+from sonde.people.language.naming import Names, fold_subject, message_words, proposals
 from sonde.people.language.words import Words, key
 from sonde.people.meaning.claims import Claim, negated, strong
 from sonde.people.meaning.grammar import Grammar
@@ -150,7 +149,7 @@ def _read(said: str) -> Reading:
 def _understood(said: str) -> Reading:
     """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
     guess that no sentence of the room has is known by the name in it."""
-    folded = " ".join(fold_subject(words := tokens(said), kinds()))
+    folded = " ".join(fold_subject(words := message_words(said), kinds()))
     found = room().read(folded) if folded != " ".join(words) else None
     if found is not None and found.claim is not None and found.claim.goal:
         return found
@@ -173,7 +172,7 @@ def kinds() -> tuple[tuple[str, ...], ...]:
     """What the openings call the hidden thing, as words: the categories, and what each joins by "or"."""
     whole = [category.partition(" ")[2] for category in sorted(set(knowledge().category))]
     parts = [part for text in whole for part in text.split(" or ")]
-    return tuple(dict.fromkeys(tuple(tokens(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
+    return tuple(dict.fromkeys(tuple(message_words(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
 
 
 _OTHER_KINDS = ("common English noun", "English noun", "noun", "well-known thing", "thing")

@@ -59,7 +59,7 @@ def _pairs(line: str) -> list[tuple[str, str]]:
 @cache
 def named(name: str) -> Mapping[str, Range]:
     """The values of what is no topic, by names as `name_key` writes them."""
-    return {name_key(thing): ranged(value) for thing, value in table(name).others.items()}
+    return {name_key(thing, common=True): ranged(value) for thing, value in table(name).others.items()}
 
 
 class Scale(NamedTuple):

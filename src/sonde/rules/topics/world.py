@@ -131,7 +131,7 @@ class Topics:
 
     def _older(self, older: bool, words: tuple[str, ...]) -> Claim | None:
         """Older than a person, by birth, or than a thing that began in a known year."""
-        topics = knowledge().lookup.get(name_key(" ".join(words)), 0)
+        topics = knowledge().lookup.get(name_key(" ".join(words), common=True), 0)
         field = "born" if topics & self._people else "start"
         held = years(field).of(topics) if topics else None
         if held is None:
@@ -168,7 +168,7 @@ class Topics:
         """As in "north of France": all of it is beyond the other's border."""
         side, words = value
         rows = compass("north" if side in ("north", "south") else "east")
-        held = [rows[i] for i in rows if knowledge().lookup.get(name_key(" ".join(words)), 0) >> i & 1]
+        held = [rows[i] for i in rows if knowledge().lookup.get(name_key(" ".join(words), common=True), 0) >> i & 1]
         if len(held) != 1:
             return None
         low, high = held[0]
@@ -229,7 +229,7 @@ def _below(on: Scale, limit: float) -> int:
 
 def _reference(on: Scale, words: Words) -> tuple[float, float] | None:
     """The value of what is compared with."""
-    name = name_key(" ".join(w for w in words if w not in _USUAL))
+    name = name_key(" ".join(w for w in words if w not in _USUAL), common=True)
     topics = knowledge().lookup.get(name, 0)
     return named(on.name).get(name) or (on.numbers.of(topics) if topics else None)
 
@@ -253,9 +253,9 @@ def _measured(on: Scale, asked: Interval) -> Claim:
 
 def _year_named(name: str) -> Interval | None:
     """The years of a moment or event that is named: "the death of Caesar", "the French Revolution"."""
-    if own := named("moments").get(name_key(name)):
+    if own := named("moments").get(name_key(name, common=True)):
         return Interval(*own)
-    topics = knowledge().lookup.get(name_key(name), 0) & knowledge().known("event").yes
+    topics = knowledge().lookup.get(name_key(name, common=True), 0) & knowledge().known("event").yes
     first, last = (knowledge().column[field].of(topics) if topics else None for field in ("start", "end"))
     return None if first is None else Interval(first[0], (last or first)[1])
 
