@@ -7,7 +7,7 @@ import pytest
 from sonde.agents.asker import Asker
 from sonde.core import Episode, UserError, default_policies, make
 from sonde.envs.twenty_questions import TwentyQuestions
-from sonde.rules.topics.asking import phrasings, questions
+from sonde.rules.topics.answering import phrasings, questions
 from sonde.rules.topics.room import repeats, sense
 
 

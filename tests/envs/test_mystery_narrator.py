@@ -11,11 +11,10 @@ import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, default_policies
 from sonde.envs.murder_mystery import MurderMystery
 from sonde.rules.dialogue import GOAL
-from sonde.rules.mystery.answers import unanswered
 from sonde.rules.mystery.cases import TASKS, Act, Case, case
 from sonde.rules.mystery.filter import IMPLICATES
 from sonde.rules.mystery.reading import NOTHING, Reading, read
-from sonde.rules.mystery.replies import reply
+from sonde.rules.mystery.replies import reply, unanswered
 from sonde.rules.mystery.telling import ending
 
 ENV = MurderMystery()

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from sonde.agents.detective import phrases
 from sonde.core import AGENT, Episode, make
-from sonde.rules.mystery.accusing import is_accusation
 from sonde.rules.mystery.cases import TASKS, Act, case
-from sonde.rules.mystery.names import sentences
-from sonde.rules.mystery.reading import Reading, read
+from sonde.rules.mystery.names import mark_sentences
+from sonde.rules.mystery.reading import Reading, is_accusation, read
 from sonde.rules.mystery.replies import sentence
 
 SHIP = case("train", 4).frame
@@ -173,7 +172,7 @@ def test_another_case(said: str, act: Act) -> None:
 
 
 def marked(said: str) -> str:
-    return " / ".join(" ".join(s.words) for s in sentences(SHIP, said))
+    return " / ".join(" ".join(s.words) for s in mark_sentences(SHIP, said))
 
 
 def test_a_template_marks_what_is_mentioned() -> None:

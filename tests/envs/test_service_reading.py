@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.core.folders import data_file
-from sonde.people.service.answering import GOAL, reply, small_talk
-from sonde.people.service.everyday import everyday
+from sonde.people.service.answering import GOAL, everyday, reply, small_talk
 from sonde.people.service.products import products
 from sonde.people.service.reading import Query, read, shown_by
 

@@ -15,8 +15,7 @@ from sonde.core.sync import run_sync
 from sonde.envs.twenty_questions import TwentyQuestions, pool
 from sonde.rollout import collect
 from sonde.rules.topics.answering import TEXTS, mentioned
-from sonde.rules.topics.difficulty import turns
-from sonde.rules.topics.knowledge import knowledge
+from sonde.rules.topics.knowledge import knowledge, turns
 from sonde.users.answerer import Answerer
 
 PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))

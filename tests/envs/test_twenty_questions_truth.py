@@ -9,8 +9,7 @@ from sonde.people.language.acts import heard
 from sonde.people.language.clauses import Subject
 from sonde.people.meaning.grammar import Grammar
 from sonde.people.meaning.lexicon import Lexicon, lines
-from sonde.rules.topics import asking
-from sonde.rules.topics.answering import article, verdict_on
+from sonde.rules.topics.answering import article, spoken, verdict_on, wordings
 from sonde.rules.topics.knowledge import knowledge
 from sonde.rules.topics.regions import regions, within
 from sonde.rules.topics.room import declared, read, sense
@@ -133,8 +132,8 @@ def test_wordings_of_one_question_do_not_differ_in_who_is_answered(adjective: st
 def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> None:
     """Every twelfth phrase in all frames: hardly one differs ("Is this part of the leg?" is about "this part")."""
     every, alike = knowledge().all, list[bool]()
-    for frame, words in [rows[0] for rows in asking.wordings().values()][::12]:
-        first, *others = [read(text).claim for text in asking.spoken(frame, words)]
+    for frame, words in [rows[0] for rows in wordings().values()][::12]:
+        first, *others = [read(text).claim for text in spoken(frame, words)]
         assert first is not None, words
         same = ((claim.yes ^ first.yes) | (claim.no ^ first.no) if claim else every for claim in others)
         alike += [not mask & every for mask in same]

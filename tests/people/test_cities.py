@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.people.cities.atlas import City, atlas
-from sonde.people.cities.columns import COLUMNS
 from sonde.people.cities.facts import facts
 from sonde.people.cities.facts import told as told_of
 from sonde.people.cities.guesses import cities_named, proposed
 from sonde.people.cities.hearing import Cities, asked
 from sonde.people.cities.known import attribute, attributes, declared
-from sonde.people.cities.readers import named
+from sonde.people.cities.readers import COLUMNS, named
 from sonde.people.cities.resident import (
     NO,
     REFUSED,

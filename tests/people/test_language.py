@@ -10,9 +10,8 @@ from sonde.people.language.acts import LONGEST, heard
 from sonde.people.language.clauses import Clause, Subject
 from sonde.people.language.lists import word_set
 from sonde.people.language.numbers import Interval, interval
-from sonde.people.language.slips import mended
 from sonde.people.language.times import Times
-from sonde.people.language.words import base, key, name_key, tokens
+from sonde.people.language.words import base, key, mended, name_key, tokens
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)

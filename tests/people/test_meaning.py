@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sonde.people.language.clauses import Subject
 from sonde.people.language.numbers import Interval, interval
 from sonde.people.language.times import Times
-from sonde.people.meaning.claims import Claim, all_of, any_of, either, filled, negated, strong, weak
-from sonde.people.meaning.columns import Numbers
+from sonde.people.meaning.claims import Claim, Numbers, all_of, any_of, either, filled, negated, strong, weak
 from sonde.people.meaning.grammar import Grammar
 from sonde.people.meaning.lexicon import Lexicon, Line, expansions, lines
 from sonde.people.meaning.room import Room

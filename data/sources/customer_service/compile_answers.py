@@ -17,9 +17,8 @@ from pathlib import Path
 from sonde.people.language.lists import word_set
 from sonde.people.language.speech import speech
 from sonde.people.language.words import tokens
-from sonde.people.service.hearing import content, stems
 from sonde.people.service.products import Cause, products
-from sonde.people.service.reading import meant
+from sonde.people.service.reading import content, meant, stems
 
 TARGET = Path(__file__).resolve().parent / "answers.txt"
 

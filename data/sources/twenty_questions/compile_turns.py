@@ -1,7 +1,7 @@
 """How many turns the reference solver of twenty questions needs for every topic of every preset.
 
 Writes ``sonde/data/twenty_questions_turns.json``: preset -> one character per topic, its turns in base 36, `-` where
-the preset does not have it. `rules/topics/difficulty.py` says what follows. Run this file with Python after the
+the preset does not have it. `rules/topics/knowledge.py` says what follows. Run this file with Python after the
 topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
 """
 

@@ -37,15 +37,13 @@ from sonde.people.language.words import name_key
 
 from ..rules.checks import Candidates
 from ..rules.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from ..rules.mystery.accusing import accused, is_accusation, may_accuse
 from ..rules.mystery.belief import MysteryFilter
 from ..rules.mystery.cases import TASKS, Case, Frame, case, is_name
 from ..rules.mystery.filter import Truth
-from ..rules.mystery.names import sentences as marked
-from ..rules.mystery.reading import LONGEST, read
+from ..rules.mystery.names import mark_sentences
+from ..rules.mystery.reading import LONGEST, Reading, accused, is_accusation, may_accuse, read
 from ..rules.mystery.replies import evidence, revealed, sentence, sentences
 from ..rules.mystery.telling import briefing, clues, ending, lies
-from ..rules.mystery.units import Reading
 from ..rules.prompts import pieces
 from ..rules.quoting import quote
 
@@ -215,7 +213,7 @@ class MurderMystery(Dialogue):
             return "unclear"
         if found.kind == "accuse":
             return "right" if self.solves(state) else "wrong"
-        stated = found.kind == "nothing" and may_accuse(marked(_frame(world), state.said[:LONGEST]))
+        stated = found.kind == "nothing" and may_accuse(mark_sentences(_frame(world), state.said[:LONGEST]))
         return verdict_on(state.said, self.names(state)) if stated else "nothing"
 
     def names(self, state: Talk) -> Names:
@@ -238,7 +236,7 @@ class MurderMystery(Dialogue):
         world = _world(state)
         if world.truth is None:
             return self.candidates
-        return lambda said: len(accused(marked(_frame(world), said[:LONGEST])))
+        return lambda said: len(accused(mark_sentences(_frame(world), said[:LONGEST])))
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         world = _world(state)

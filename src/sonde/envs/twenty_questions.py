@@ -35,8 +35,7 @@ from ..rules.checks import mentions
 from ..rules.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from ..rules.partition import PartitionFilter
 from ..rules.topics.answering import TEXTS, TopicAnswers, guess, mentioned
-from ..rules.topics.difficulty import difficulty
-from ..rules.topics.knowledge import knowledge
+from ..rules.topics.knowledge import difficulty, knowledge
 from ..rules.topics.regions import people
 from ..rules.topics.room import names, read
 

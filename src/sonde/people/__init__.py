@@ -26,14 +26,14 @@ How a conversation is declared
 
 2. A class with what is known: `attribute(name)` gives the claim of an attribute as bit masks (bit i: the i-th thing
    that may be hidden), `column(name, value)` that of a column with the value of a slot, `home(mask)` the things of the
-   same sorts. `meaning/columns.py` has numbers and lists. Every thing of a sort has a value or an explicit unknown.
+   same sorts. `meaning/claims.py` has numbers and lists. Every thing of a sort has a value or an explicit unknown.
 
 3. A thin module that makes the room once:
 
 >>> from sonde.people.language.clauses import Subject
 >>> from sonde.people.language.numbers import interval
 >>> from sonde.people.meaning.claims import Claim
->>> from sonde.people.meaning.columns import Numbers
+>>> from sonde.people.meaning.claims import Numbers
 >>> from sonde.people.meaning.grammar import Grammar
 >>> from sonde.people.meaning.lexicon import Lexicon, lines
 >>> from sonde.people.meaning.room import Room

@@ -14,8 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from sonde.people.language.disguises import read_through
-from sonde.people.language.letters import unaccented
+from sonde.people.language.letters import read_through, unaccented
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]

@@ -18,7 +18,7 @@ from sonde.core.folders import data_file
 
 from ..language.letters import unaccented
 from ..language.words import name_key
-from ..meaning.columns import union
+from ..meaning.claims import union
 
 Truth = bool | None
 """Yes, no, or not known."""

@@ -17,7 +17,7 @@ from ..language.acts import heard, reported
 from ..language.lists import word_set
 from ..language.naming import Names, proposals
 from ..language.words import base, is_verb
-from ..meaning.columns import union
+from ..meaning.claims import union
 from .atlas import atlas, masks, plain
 from .hearing import asked, turned
 from .readers import area, areas

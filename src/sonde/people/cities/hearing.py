@@ -22,9 +22,8 @@ from ..meaning.claims import Claim, all_of, negated, not_read, weak
 from ..meaning.grammar import Grammar
 from ..meaning.lexicon import Lexicon, Line, lines
 from .atlas import atlas
-from .columns import COLUMNS
 from .known import attribute, certain, declared, fame, word_list
-from .readers import SLOTS
+from .readers import COLUMNS, SLOTS
 
 # --- what is declared ------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,16 @@
-"""Letters and contractions as people type them, brought into one form for every parser."""
+"""Letters and contractions as people type them, brought into one form for every parser.
+
+What a text shows to a reader, whatever is hidden between and in its letters.
+
+Ours. Invisible characters are those of Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are
+letters of other scripts that are drawn as Latin ones (after Unicode Technical Standard 39).
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from html import unescape
 
 _PLAIN = str.maketrans(
     {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
@@ -33,3 +40,36 @@ def apostrophes(text: str) -> str:
     "Isn't it so? It can't be, we want a hint."
     """
     return _NEGATIVE.sub(r"\1n't", text)
+
+
+_DRAWN_AS = (
+    "aаАαΑɑᴀ bВвΒβᴃʙ cсСϲϹᴄ dԁᴅ eеЕεΕєᴇ fꜰ gɡցɢ hһНнΗհʜ iіІιΙıɩɪ jјЈϳᴊ kкКκΚᴋ lӏӀʟ mмМΜᴍ nոηΝɴ oоОοΟօᴏ pрРρΡᴘ qԛզ "
+    "rгʀ sѕЅꜱ tтТτΤᴛ uυսᴜ vνѵᴠ wԝωᴡ xхХχΧ yуУγΥүʏ zΖᴢ"
+)
+_ALIKE = str.maketrans({letter: row[0] for row in _DRAWN_AS.split() for letter in row[1:]})
+_MARKUP = re.compile(r"<[^<>]{0,200}>|[*_~`\\]+")
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0")
+
+
+def read_through(text: str) -> tuple[str, ...]:
+    """The ways to read a text, look-alikes as the letters that they look like: with nothing in the place of markup and
+    invisible characters, and with blanks.
+
+    >>> read_through("It is L\\u0456s<b>bon</b>."), read_through("Dublin")
+    (('It is Lisbon.', 'It is Lis bon .'), ('Dublin',))
+    """
+    shown = unescape(text) if "&" in text else text
+    if shown.isascii():
+        joined, apart = (_MARKUP.sub(blank, shown) for blank in ("", " "))
+    else:
+        shown = unicodedata.normalize("NFKD", shown.translate(_ALIKE))
+        joined, apart = ("".join(_seen(c, blank) for c in _MARKUP.sub(blank, shown)) for blank in ("", " "))
+    return (joined,) if joined == apart else (joined, apart)
+
+
+def _seen(c: str, blank: str) -> str:
+    """A character as it is seen: accents are none, what is invisible is `blank`."""
+    category = unicodedata.category(c)
+    if category in ("Mn", "Me"):
+        return ""
+    return blank if category == "Cf" or c in _BLANK else c

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from ..language.acts import Act, Kind, heard
 from ..language.lists import word_set
-from ..language.slips import mended
-from ..language.words import base, singular, tokens
+from ..language.words import base, mended, singular, tokens
 from .claims import Claim, negated
 from .grammar import Grammar
 

@@ -20,10 +20,9 @@ from sonde.core.belief import KEPT
 from ..dialogue import spoken
 from .cases import Act, Frame
 from .filter import Slot
-from .reading import read
+from .reading import NOTHING, read
 from .replies import revealed, sentence
 from .telling import gains
-from .units import NOTHING
 
 _TINY = 1e-12
 HEARD = 4000

@@ -7,6 +7,11 @@ before a noun. The longest run counts. Part of a name beside a word that is not 
 kitchen clock") is nothing, and a given name before somebody else's family name is nobody.
 
 Source: ours; words, inflection and sentences are those of `sonde.people`.
+
+How detectives put things: the phrasings declared in `data/murder_mystery_phrases.txt`, one line for a meaning.
+
+The word in brackets before a meaning says where it is looked for: `[act]` in what a unit of a message does, `[topic]`
+in what somebody is asked, `[guilt]` in accusations, `[told]` in questions about the briefing; `[list]` are words.
 """
 
 from __future__ import annotations
@@ -17,13 +22,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from sonde.core.folders import data_file
 from sonde.people.language.lists import word_list, word_set
 from sonde.people.language.numbers import UNITS
-from sonde.people.language.words import base, is_verb, tokens
-from sonde.people.meaning.lexicon import expansions
+from sonde.people.language.words import base, is_verb, split_sentences, tokens
+from sonde.people.meaning.lexicon import Line, expansions, lines
+from sonde.people.meaning.spotting import Spot, Spotter, forms
 
 from .cases import Frame, data
-from .phrases import declared, listed_as
+
+OWNER = "s"
+"""The token behind whoever owns something."""
 
 
 class Sentence(NamedTuple):
@@ -56,21 +65,8 @@ def form(word: str) -> str:
     return _same().get(base(word), base(word))
 
 
-_OWNED = re.compile(r"(?<=[a-z])(?:['’]s\b|(?<=s)['’](?= ))")
-
-
-def _tokens(text: str) -> list[str]:
-    """Words in lower case, with "s" for what belongs to somebody."""
-    return tokens(_OWNED.sub(_owned, text.lower()))
-
-
-def _owned(found: re.Match[str]) -> str:
-    word = re.search(r"[a-z]+$", found.string[: found.start()])
-    return found[0] if word and word[0] in word_set("owners") | {"let"} else " s "
-
-
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(form(w) for w in _tokens(name) if w not in listed_as("small"))
+    return tuple(form(w) for w in tokens(name, possessive=OWNER) if w not in listed_as("small"))
 
 
 _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
@@ -78,7 +74,7 @@ _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|la
 
 def _thing(mark: str, name: str) -> Entry:
     """A thing by its words; its head is the last one before a preposition, and what a set or box consists of."""
-    low = " ".join(w for w in _tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)) if w != "s")
+    low = " ".join(w for w in tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)))
     first, *rest = _CUT.split(low)
     heads = {form(first.split()[-1])}
     if heads & listed_as("holder") and rest:
@@ -229,8 +225,6 @@ def _titles() -> frozenset[str]:
 
 # --- sentences -------------------------------------------------------------------------------------------------------
 
-_TITLES = re.compile(r"\b(mr|mrs|ms|dr|prof|st|e\.g|i\.e)\.", re.IGNORECASE)
-_END = re.compile(r"[.!;\n]+(?=\s|$)|\?|(?<=\d)\.(?=\s)|\s+[-–—]+\s+|…")
 _MARKUP = re.compile(r"[*_#\"“”«»`()\[\]]+")
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)")
@@ -244,22 +238,17 @@ _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 def spoken(text: str) -> list[Sentence]:
     """The sentences of a message, without marks."""
-    low = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", _TITLES.sub(r"\1", text))))
-    found, start = list[Sentence](), 0
-    for end in (*_END.finditer(low), None):
-        part = low[start : end.start() if end else len(low)].replace("/", " or ")
-        if words := _tokens(part):
-            found.append(Sentence(tuple(words), end is not None and end[0] == "?"))
-        start = end.end() if end else start
-    return found
+    plain = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", text)))
+    parts = ((tokens(part.replace("/", " or "), possessive=OWNER), part) for part in split_sentences(plain))
+    return [Sentence(tuple(words), part.rstrip().endswith("?")) for words, part in parts if words]
 
 
 @lru_cache(maxsize=8192)
-def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
+def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     """The sentences of a message, with marks.
 
     >>> from .cases import case
-    >>> for s in sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
+    >>> for s in mark_sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
     ...     print(" ".join(s.words), s.asks)
     hm False
     @p0 , did you see @p1 near @l5 True
@@ -334,7 +323,7 @@ def mentioned(words: Iterable[str], kinds: str) -> list[str]:
 def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
     """The id of the only record that shares most with a message that names none but speaks of one; "" if there is none.
     Its place counts half."""
-    shapes = {form(w) for w in _tokens(heard)} - {form("record"), form("camera")}
+    shapes = {form(w) for w in tokens(heard, possessive=OWNER)} - {form("record"), form("camera")}
     if not {"record", "camera"} & {form(w) for w in rest} and "@x" not in rest:
         return ""
     scores = {r.id: _in_common(frame, r.place, _words(r.name), shapes) for r in frame.records if r.kind != "bystander"}
@@ -345,3 +334,47 @@ def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
 
 def _in_common(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
     return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_words(frame.places[place].name)))
+
+
+@cache
+def declared() -> Mapping[str, Sequence[Line]]:
+    """The lines of `data/murder_mystery_phrases.txt` by meaning."""
+    text = data_file("murder_mystery_phrases.txt").read_text("utf-8")
+    found: dict[str, list[Line]] = {}
+    for line in lines(text):
+        found.setdefault(line.meaning, []).append(line)
+    return found
+
+
+@cache
+def listed_as(meaning: str) -> frozenset[str]:
+    """The words of a declared list."""
+    return frozenset(text for line in declared()[meaning] for p in line.phrases for text in expansions(p))
+
+
+@cache
+def _spotter(group: str) -> Spotter:
+    return Spotter(line for rows in declared().values() for line in rows if line.scope == group)
+
+
+@lru_cache(maxsize=1 << 12)
+def _forms(words: tuple[str, ...]) -> list[str]:
+    return forms(words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
+    found: dict[str, list[Spot]] = {}
+    for spot in _spotter(group).spots(_forms(words)):
+        found.setdefault(spot.meaning, []).append(spot)
+    return found
+
+
+def spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
+    """Where a sentence with marks has a meaning."""
+    return _spotted(declared()[name][0].scope, words).get(name, ())
+
+
+def says(name: str, words: tuple[str, ...]) -> bool:
+    """Whether a sentence with marks has a meaning."""
+    return bool(spots(name, words))

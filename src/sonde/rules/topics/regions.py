@@ -13,8 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sonde.people.language.words import Words, tokens
-from sonde.people.meaning.claims import Claim, strong
-from sonde.people.meaning.columns import union
+from sonde.people.meaning.claims import Claim, strong, union
 
 from .knowledge import knowledge, rows
 

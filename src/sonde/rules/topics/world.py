@@ -16,10 +16,9 @@ from sonde.people.language.lists import word_set
 from sonde.people.language.numbers import Interval, interval, measure
 from sonde.people.language.times import Times
 from sonde.people.language.words import Words, name_key, singular
-from sonde.people.meaning.claims import Claim, filled, strong
-from sonde.people.meaning.columns import Numbers
+from sonde.people.meaning.claims import Claim, Numbers, filled, strong
 
-from . import regions, spelling
+from . import regions, tables
 from .knowledge import Known, knowledge
 from .rules import ruled, rules
 from .tables import Scale, comparatives, compass, counts, named, ranges, scale, table, years
@@ -180,19 +179,19 @@ class Topics:
         return Claim(f"{side} of {' '.join(words)}", yes & ~no, no if side in ("north", "south") else 0)
 
     def starts(self, letter: str) -> Claim:
-        return spelling.edge(letter, 0)
+        return tables.edge(letter, 0)
 
     def ends(self, letter: str) -> Claim:
-        return spelling.edge(letter, -1)
+        return tables.edge(letter, -1)
 
     def contains(self, letter: str) -> Claim:
-        return spelling.inside(letter)
+        return tables.inside(letter)
 
     def letters(self, asked: Interval) -> Claim:
-        return spelling.long(asked, "letter")
+        return tables.long(asked, "letter")
 
     def words(self, asked: Interval) -> Claim:
-        return spelling.long(asked, "word")
+        return tables.long(asked, "word")
 
 
 _PLACES: Mapping[str, Callable[[str], Claim]] = {
