@@ -20,11 +20,11 @@ from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, nam
 from sonde.core.playthrough import recorded
 from sonde.models.reasoning import split_reasoning
 from sonde.people.language.acts import reported
-from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, plain_words, unaccented
 from sonde.people.language.naming import Names, verdict_on
 from sonde.people.language.numbers import amount, ungrouped
 from sonde.rules.answer import parse_answer, read_answer, read_message
-from sonde.rules.checks import CHECKS, gives_away, plain
+from sonde.rules.checks import CHECKS, gives_away
 from sonde.rules.circuits import Shape, read_turn
 from sonde.rules.dialogue import JUDGE, USER, claimed, spoken, verdict
 from sonde.rules.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
@@ -59,7 +59,7 @@ PARSERS: dict[str, Parser] = {
     "spoken": lambda text: spoken(text, 2_000),
     "verdict": verdict,
     "claimed": lambda text: claimed(spoken(text, 2_400)),
-    "plain": plain,
+    "plain": plain_words,
     "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")),
     "unaccented": unaccented,
     "apostrophes": apostrophes,

@@ -21,10 +21,8 @@ from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
 from sonde.core.folders import data_file
-from sonde.people.language.letters import apostrophes, unaccented
+from sonde.people.language.letters import apostrophes, plain_words, unaccented
 from sonde.people.language.words import base, tokens
-
-from .checks import plain
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."
@@ -81,7 +79,9 @@ def data() -> Mapping[str, Any]:
 def dimensions() -> Mapping[str, Dimension]:
     found: dict[str, Dimension] = {}
     for name, row in data()["dimensions"].items():
-        values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
+        values = {
+            v: Value(r["said"], r["advice"], tuple(map(plain_words, r["cues"]))) for v, r in row["values"].items()
+        }
         found[name] = Dimension(name, row["topic"], row["question"], tuple(row["ask"]), values)
     return found
 
@@ -134,7 +134,7 @@ class Request:
         """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
         only repeated, word for word, and what is advised against never does."""
         answer = self._advised(_repeated().sub("", answer))
-        words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
+        words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
         for d, wanted in zip(self.dimensions, persona, strict=True):
@@ -170,7 +170,7 @@ class Request:
 
     def _names(self, text: str) -> bool:
         """Whether anything that could be preferred occurs in a text."""
-        words = f" {plain(text)} "
+        words = f" {plain_words(text)} "
         return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
 
     @cached_property

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .atlas import City, atlas, listed, masks, plain
+from ..language.letters import plain_words
+from .atlas import City, atlas, listed, masks
 from .hearing import said_of
 from .known import RANGES, declared, expressed, side_of_land, spoken, table, word_list
 
@@ -160,8 +161,8 @@ def _thousands(n: float) -> str:
 
 def _tongues(c: City, names: Iterable[str]) -> str | None:
     """Languages may be told, unless they have a word of a name."""
-    own = set(plain(" ".join(c.secrets)).split())
-    held = [x for x in names if own.isdisjoint(plain(x).split())]
+    own = set(plain_words(" ".join(c.secrets)).split())
+    held = [x for x in names if own.isdisjoint(plain_words(x).split())]
     return joined(held) if held else None
 
 
@@ -192,7 +193,9 @@ _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "dishes": _dishes,
     "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
     "independence": _independence,
-    "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),
+    "festival": lambda c: _safe(
+        c, (x for x in c.known if not word_list("festive").isdisjoint(plain_words(x).split())), 1
+    ),
     "creed": lambda c: None if c.land.religion == "Islam" else c.land.religion,
     "letters": lambda c: c.agreed(lambda name: sum(ch.isalpha() for ch in name)),
     "words": lambda c: c.agreed(lambda name: len(name.split())),

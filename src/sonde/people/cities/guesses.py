@@ -14,11 +14,12 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..language.acts import heard, reported
+from ..language.letters import plain_words
 from ..language.lists import word_set
 from ..language.naming import Names, proposals
 from ..language.words import base, is_verb
 from ..meaning.claims import union
-from .atlas import atlas, masks, plain
+from .atlas import atlas, masks
 from .hearing import asked, turned
 from .readers import area, areas
 
@@ -71,7 +72,7 @@ def proposed(said: str) -> Guess | None:
     """
     if len(said) > 2000 or reported(said):
         return None
-    some = not _first_words().isdisjoint(plain(said).split())
+    some = not _first_words().isdisjoint(plain_words(said).split())
     found = proposals(said, names()) if some else ()
     return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
 
@@ -107,7 +108,7 @@ def _strange(said: str) -> Guess | None:
     found = _IS.fullmatch(_DESCRIPTION.sub("", turned(" ".join(act.words).replace("the city of", "city of"))))
     if found is None or not _is_name(said, found["x"]) or asked(said) is not None:
         return None
-    return Guess(0, 1, plain(found["x"]))
+    return Guess(0, 1, plain_words(found["x"]))
 
 
 def _is_name(said: str, name: str) -> bool:
@@ -122,7 +123,7 @@ def _is_name(said: str, name: str) -> bool:
 @cache
 def _letters() -> Mapping[str, int]:
     """The names without blanks -> the cities, as a mask."""
-    return masks((plain(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
+    return masks((plain_words(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
 
 
 def resembling(name: str) -> int:

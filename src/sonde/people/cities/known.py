@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from sonde.core.folders import data_file
 
+from ..language.letters import plain_words
 from ..language.lists import sections
 from ..language.numbers import Interval
-from .atlas import City, Truth, atlas, listed, plain
+from .atlas import City, Truth, atlas, listed
 
 NOW = 2026
 """The year in which the knowledge was written."""
@@ -233,7 +234,7 @@ def _term(text: str) -> Known:
 @cache
 def fame(c: City) -> Sequence[str]:
     """What a city is known for, in plain words."""
-    return [plain(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
+    return [plain_words(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
 
 
 def _worded(texts: Iterable[str], words: str) -> bool:
@@ -266,7 +267,7 @@ def _field(name: str, of: Callable[[City], Any]) -> Callable[[City, str], Truth]
 _TESTS: Mapping[str, Callable[[City, str], Truth]] = {
     "climate": _climate,
     "known": lambda c, words: _worded(fame(c), words),
-    "industry": lambda c, words: _worded([plain(c.industry or "")], words),
+    "industry": lambda c, words: _worded([plain_words(c.industry or "")], words),
     "begins": lambda c, letters: c.agreed(lambda name: name[0] in letters),
     "table": lambda c, name: c.name in atlas().more[name],
     "is": lambda c, field: None if (held := getattr(c, field)) is None else bool(held),

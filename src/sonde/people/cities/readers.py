@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..language.letters import plain_words
 from ..language.numbers import Interval, interval, measure
 from ..language.times import Times
 from ..language.words import singular
 from ..meaning.lexicon import PREPOSITIONS
-from .atlas import City, Truth, atlas, kilometres, plain
+from .atlas import City, Truth, atlas, kilometres
 from .known import (
     NOW,
     Known,
@@ -185,7 +186,7 @@ def language(words: Words) -> frozenset[str] | None:
 @cache
 def _languages() -> frozenset[str]:
     beside = (name for names in atlas().more["beside"].values() for name in names.split("; "))
-    return frozenset([*beside, *(plain(name) for c in atlas().cities for name in spoken(c))])
+    return frozenset([*beside, *(plain_words(name) for c in atlas().cities for name in spoken(c))])
 
 
 def money(words: Words) -> str | None:
@@ -198,7 +199,7 @@ def money(words: Words) -> str | None:
 @cache
 def _currencies() -> frozenset[str]:
     """All that a part of a currency's name may be: "us dollar", "dollar"."""
-    names = [plain(x.currency).split() for x in atlas().countries.values()]
+    names = [plain_words(x.currency).split() for x in atlas().countries.values()]
     parts = (" ".join(words[i:j]) for words in names for i in range(len(words)) for j in range(i + 1, len(words) + 1))
     return frozenset(parts) - {"and"}
 
@@ -305,7 +306,7 @@ def _aged(asked: Interval) -> Known:
 
 @cache
 def _tongues(c: City) -> Sequence[str]:
-    return [plain(x) for x in spoken(c)]
+    return [plain_words(x) for x in spoken(c)]
 
 
 def _speaks(asked: frozenset[str]) -> Known:
@@ -316,7 +317,9 @@ def _speaks(asked: frozenset[str]) -> Known:
     def test(c: City) -> Truth:
         if asked & {*_tongues(c)}:
             return True
-        return None if asked & {*map(plain, c.land.languages), *beside.get(c.land.code, "").split("; ")} else False
+        return (
+            None if asked & {*map(plain_words, c.land.languages), *beside.get(c.land.code, "").split("; ")} else False
+        )
 
     return where(test)
 
@@ -422,9 +425,9 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "neighbours": _number("neighbours"),
     "flag_colours": _number("flag_colours"),
     "speaks": _speaks,
-    "official": lambda asked: where(lambda c: not asked.isdisjoint(map(plain, c.land.languages))),
+    "official": lambda asked: where(lambda c: not asked.isdisjoint(map(plain_words, c.land.languages))),
     "mainly": _mainly,
-    "pays": lambda asked: where(lambda c: f" {asked} " in f" {plain(c.land.currency)} "),
+    "pays": lambda asked: where(lambda c: f" {asked} " in f" {plain_words(c.land.currency)} "),
     "flag": lambda asked: where(lambda c: None if c.land.flag is None else _holds(asked, c.land.flag)),
     "near": _near,
     "distance": _away,
@@ -439,7 +442,9 @@ COLUMNS: Mapping[str, Callable[[Any], Known]] = {
     "begins": lambda asked: _name(lambda name: any(name[0] in x for x in asked.values)),
     "ends": lambda asked: _name(lambda name: any(name[-1] in x for x in asked.values)),
     "spelt": lambda asked: _name(lambda name: _holds(asked, name)),
-    "land_begins": lambda asked: where(lambda c: plain(c.land.name).removeprefix("the ")[0] in "".join(asked.values)),
+    "land_begins": lambda asked: where(
+        lambda c: plain_words(c.land.name).removeprefix("the ")[0] in "".join(asked.values)
+    ),
     "letters": _number("letters"),
     "words": _number("words"),
 }

@@ -73,3 +73,15 @@ def _seen(c: str, blank: str) -> str:
     if category in ("Mn", "Me"):
         return ""
     return blank if category == "Cf" or c in _BLANK else c
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def plain_words(text: str) -> str:
+    """A text in lower case, without accents and marks, its words apart by one blank.
+
+    >>> plain_words("São  Paulo, Brazil!")
+    'sao paulo brazil'
+    """
+    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))

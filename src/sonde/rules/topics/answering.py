@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal
 
+from sonde.people.language.letters import plain_words
 from sonde.people.language.words import name_key
 
-from ..checks import plain
 from ..dialogue import GOAL
 from .knowledge import blocks, knowledge
 from .room import Reading, declared, read, sense
 
-Verdict = Literal["yes", "no", "goal", "unknown", "invalid"]
+Answer = Literal["yes", "no", "goal", "unknown", "invalid"]
 
 TEXTS: Mapping[str, str] = {
     "yes": "Yes.",
@@ -35,12 +35,12 @@ TEXTS: Mapping[str, str] = {
 """Answer -> what the agent hears."""
 
 
-def verdict_on(topic: int, said: str) -> Verdict:
+def verdict_on(topic: int, said: str) -> Answer:
     """The true reply to a message where topic number `topic` is hidden."""
     return verdict(topic, read(said))
 
 
-def verdict(topic: int, reading: Reading) -> Verdict:
+def verdict(topic: int, reading: Reading) -> Answer:
     """The true reply to a message that has been read."""
     claim = reading.claim
     if claim is None:
@@ -54,7 +54,7 @@ def verdict(topic: int, reading: Reading) -> Verdict:
 
 def mentioned(said: str) -> int:
     """The topics that a message mentions as whole words, or in the plural, whether it asks for them or not."""
-    words, lookup, found = plain(said).split(), _by_name(), 0
+    words, lookup, found = plain_words(said).split(), _by_name(), 0
     for i in range(len(words)):
         for j in range(i + 1, min(i + 1 + _longest(), len(words) + 1)):
             text = " ".join(words[i:j])
@@ -67,7 +67,7 @@ def mentioned(said: str) -> int:
 def _by_name() -> Mapping[str, int]:
     found: dict[str, int] = {}
     for i, name in enumerate(knowledge().names):
-        found[plain(name)] = found.get(plain(name), 0) | 1 << i
+        found[plain_words(name)] = found.get(plain_words(name), 0) | 1 << i
     return found
 
 
@@ -88,7 +88,9 @@ def article(name: str) -> str:
         return ""
     if name[:1].isupper():
         return "the " if knowledge().known("landmark").yes >> index & 1 else ""
-    if name_key(name, common=True) != plain(name) or any(knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED):
+    if name_key(name, common=True) != plain_words(name) or any(
+        knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED
+    ):
         return ""
     return "an " if name[0] in "aeiou" else "a "
 
