@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.core.folders import data_file
-from sonde.people.service.answering import GOAL, everyday, reply, small_talk
+from sonde.people.service.answering import GOAL, reply, small_talk
 from sonde.people.service.products import products
-from sonde.people.service.reading import Query, read, shown_by
+from sonde.people.service.reading import Query, everyday, read, shown_by
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(products())

@@ -45,9 +45,9 @@ def _asked(row: Row, cells: Sequence[tuple[str, tuple[int, ...]]]) -> Row:
 
 def answer(product: str, values: tuple[int, ...], question: str) -> str:
     """What a customer answers of the product; empty where it is nothing but that they do not know."""
-    from sonde.people.service.answering import everyday, told
+    from sonde.people.service.answering import told
     from sonde.people.service.products import products
-    from sonde.people.service.reading import read
+    from sonde.people.service.reading import everyday, read
 
     query = read(product, question)
     if query.kind == "finding":
