@@ -217,7 +217,7 @@ class GuessMyCity(Dialogue):
 
         city = self.city(state)
         return city is not None and any(
-            heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply)
+            heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply, clauses=False)
         )
 
     def names(self, state: Talk) -> Names:

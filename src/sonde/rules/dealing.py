@@ -121,7 +121,7 @@ def read_pitch(said: str) -> Pitch:
     Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
     """
     low = apostrophes(unaccented(said)).lower()
-    parts = split_sentences(low)
+    parts = split_sentences(low, clauses=False)
     asked = " ".join(part for part in parts if part.endswith("?"))
     told = " ".join(part for part in parts if not part.endswith("?"))
     sums = _sums(said)
@@ -146,7 +146,7 @@ def _sums(said: str) -> list[_Sum]:
     """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
     would never sell it for $20,000"."""
     found = list[_Sum]()
-    for sentence in split_sentences(said):
+    for sentence in split_sentences(said, clauses=False):
         if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
             continue
         for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):

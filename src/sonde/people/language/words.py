@@ -181,16 +181,18 @@ def tokens(text: str, marks: str = ",", possessive: str = "") -> list[str]:
     return found
 
 
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|(?<=[?!])(?=[^\s?!])|\n+|\s+[-\u2013\u2014]+\s+|\u2026|\.{2,}")
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[?!])(?=[^\s?!])|\n+|\s+[-\u2013\u2014]+\s+|\u2026|\.{2,}")
+_FULL_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
-def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences, each with its mark; colons, semicolons and dashes end one as well.
+def split_sentences(text: str, clauses: bool = True) -> list[str]:
+    """Split a text into its sentences, each with its mark; with `clauses` at colons and dashes as well.
 
     >>> split_sentences("It is 1.5 km to St. Paul's. Is it? Yes - quite")
     ["It is 1.5 km to St Paul's.", 'Is it?', 'Yes', 'quite']
     """
-    return [part for part in _SENTENCE.split(_ABBREVIATION.sub(r"\1", text)) if part.strip()]
+    ends = _SENTENCE if clauses else _FULL_SENTENCE
+    return [part for part in ends.split(_ABBREVIATION.sub(r"\1", text)) if part.strip()]
 
 
 _ABBREVIATION = re.compile(r"(?<!')\b(st|mt|mr|mrs|ms|dr|prof|jr|sr|vs|[a-z]|no(?=\.\s*\d))\.", re.IGNORECASE)

@@ -369,7 +369,7 @@ def everyday(product: str, said: str) -> str:
     if len(asked) != 1:
         return ""
     texts = (" ".join(asked[0].words), asked[0].clause)
-    found = next((aspect for text in texts if (aspect := _aspect(_question(text, product)))), "")
+    found = next((aspect for text in texts if (aspect := _asked_aspect(_question(text, product)))), "")
     return _everyday().said[product].get(found, "")
 
 
@@ -391,5 +391,5 @@ def _question(text: str, product: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _aspect(sentence: str) -> str:
+def _asked_aspect(sentence: str) -> str:
     return next((aspect for aspect, form in _everyday().forms if form.fullmatch(sentence)), "")
