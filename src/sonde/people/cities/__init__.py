@@ -1,7 +1,6 @@
-"""Somebody who lives in a city: what is known of 758 cities, what asks for it, and what they say.
+"""The resident of guess_my_city: facts of 758 cities, how they are asked for, and the answers.
 
-What may be taught stands in `sonde/data/resident.txt`; `cities.json` and `cities_more.toml` are the facts. `atlas`
-reads the facts, `known` what is true of whom, `readers` names and amounts, `columns` says what these ask, `hearing`
-what a message asks, `guesses` which city it proposes, `facts` answers open questions, `resident` is the whole
-conversation.
+`sonde/data/resident.txt` declares the phrasings; `cities.json` and `cities_more.toml` have the facts. `atlas` loads the
+facts, `known` evaluates attributes, `readers` reads slots and their claims, `hearing` reads a question, `guesses` finds
+the proposed city, `facts` answers open questions, `resident` joins all of it.
 """

@@ -1,4 +1,4 @@
-"""The cities and countries of guess_my_city: their facts as the tables have them, and their names.
+"""Cities and countries of guess_my_city: facts and names.
 
 Facts: `sonde/data/cities.json` and `sonde/data/cities_more.toml`. A fact that is not certain is None or "unsure".
 """

@@ -1,8 +1,8 @@
-"""The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
+"""Answers to open questions: a sentence per fact and city, or None where the fact is unknown.
 
-Ours. How one asks for a fact and what is told of it is declared in `sonde/data/resident.txt`, sections [open], [told]
-and [kinds]; here is what stands in the slots of a sentence. No sentence holds a name of the city, of its country or its
-people (languages aside): where a fact cannot be told without one, it is told with less, or not.
+Ours. `sonde/data/resident.txt`, sections [open], [told] and [kinds], declares how a fact is asked for and answered;
+this module fills the slots of the sentences. No sentence contains a name of the city, its country or its people
+(languages aside): a fact that cannot be told without one is told with less, or not at all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which cities a message proposes as the answer, in whatever sentence it does so.
+"""Find the city that a message proposes as the answer, in any sentence.
 
-Ours. What counts is what is named (`language/naming.py`): a message proposes a city where the sentence that names it
-says nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that
-are denied, reported, supposed or compared with do not count. A country or a part of one behind the name tells
-namesakes apart; with one in which no such city lies it is a wrong guess.
+Ours. Names decide (`language/naming.py`): a message proposes a city where the sentence that names it says nothing else,
+once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are denied, reported,
+supposed or compared with do not count. A country or region behind the name picks one of several namesakes; if no such
+city lies there, the guess is wrong.
 """
 
 from __future__ import annotations

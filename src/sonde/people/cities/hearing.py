@@ -1,10 +1,10 @@
-"""What somebody who lives in a city is asked: from a message to a claim about the city.
+"""Read a question to the resident: from a message to a claim about the city.
 
-Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
-phrasings (`sonde/data/resident.txt`); it is then about the city or about its country. What a city has or is known for
-beyond them is looked up in the words of what it is known for. A tail that only describes what has been named ("in
-Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
-understood the answer is No where the rest is false, and else not known.
+Ours. The room strips politeness and finds the sentence that asks; the declared turns rewrite it into the form of the
+phrasings (`sonde/data/resident.txt`), about the city or about its country. Everything else that a city has or is known
+for is looked up in its fame. A tail that only describes what was named ("in Kerala, known for its backwaters") does not
+matter; any other tail is a further condition: where it is not understood, the answer is No if the rest is false, and
+unknown otherwise.
 """
 
 from __future__ import annotations

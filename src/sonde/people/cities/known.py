@@ -1,7 +1,7 @@
-"""What is true of which cities, in three-valued logic: claims over bit masks, and the attributes that are declared.
+"""Attributes of cities in three-valued logic, as claims over bit masks.
 
-Ours. Attributes are lines of `sonde/data/resident.txt`, section [sets], whose head says how they are written. Each is
-decided for every city: yes, no, or explicitly not known; a test of a field that is empty for a city is not known of it.
+Ours. Attributes are lines of `sonde/data/resident.txt`, section [sets], which explains the format. Each is decided for
+every city: yes, no, or explicitly unknown; a test of a field that is empty for a city is unknown of it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What may stand in a slot of a phrasing: places, other cities, languages, numbers, letters.
+"""Slots of phrasings: read places, cities, languages, numbers and letters, and claim what they ask.
 
-Ours. `SLOTS` reads words into values; what a value means is in `columns.py`. `sonde/data/resident.txt` names both.
-
-What a column says of a value: the claims that stand behind a slot, named in `sonde/data/resident.txt`.
-
-Ours. Numbers are known within limits, so that of a comparison between them it is not known; a name is spelt as in all
-the ways to write it in full.
+Ours. `SLOTS` reads words into values, `COLUMNS` turns a value into a claim; `sonde/data/resident.txt` names both.
+Numbers are known within limits, so a comparison between the limits is unknown; a name counts in every way to write it
+in full.
 """
 
 from __future__ import annotations

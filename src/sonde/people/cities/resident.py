@@ -1,8 +1,8 @@
-"""Somebody who lives in a city: what they say to a message, for every city at once.
+"""The resident's reply to a message, for all cities at once.
 
-Ours. A message is a guess, a question to be answered by yes or no, an open question, or not understood; whatever it
-is, `heard_as` gives its replies and the cities of which each is true. So the rule user, the posterior over the cities
-and the judge go by the same reading, and a message has one reply per city.
+Ours. A message is a guess, a yes/no question, an open question, or not understood; `heard_as` returns its replies and
+the cities of which each is true. The rule user, the posterior over the cities and the judge share this reading, and a
+message has exactly one reply per city.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a message says, whatever it is about: letters, words, numbers, times, sentences, names."""
+"""English, whatever it is about: letters, words, numbers, times, sentences and names."""

@@ -1,8 +1,8 @@
-"""Sentences and speech acts: which sentence of a message asks, and what it asks once politeness is taken off.
+"""Speech acts: find the sentence of a message that asks, and strip the politeness around it.
 
-Ours. A message is read as one yes/no question, statement or guess behind whatever politeness it wears. Requests, open
-questions and several questions at once are told apart, because some games call them invalid. What a message says about
-the game, its rules or the answerer is never obeyed. The lists are in `english.txt`.
+Ours. A message is one yes/no question, one statement or one guess, in any polite frame. Requests, open questions and
+several questions at once are separate kinds, because some games call them invalid. What a message says about the game,
+its rules or the answerer is never obeyed. The word lists are in `english.txt`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Clauses: what stands for the hidden thing, who does something to it, and what is said.
+"""Clauses: the words for the hidden thing, who does something to it, and what is said of it.
 
-Ours. "It", "this animal", "the thing you are thinking of" stand for the hidden thing, whatever it is; "people", "you",
-"most children" are those who do something to it. A conversation in which the hidden thing is the one spoken to says so
+Ours. "It", "this animal" and "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most
+children" are those who do something to it. Where the hidden thing is the one who is spoken to, the conversation says so
 (`Subject.you`).
 """
 

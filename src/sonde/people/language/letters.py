@@ -1,9 +1,7 @@
-"""Letters and contractions as people type them, brought into one form for every parser.
-
-What a text shows to a reader, whatever is hidden between and in its letters.
+"""Normalise characters: accents, apostrophes, invisible letters and look-alikes.
 
 Ours. Invisible characters are those of Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are
-letters of other scripts that are drawn as Latin ones (after Unicode Technical Standard 39).
+letters of other scripts that are drawn like Latin ones (after Unicode Technical Standard 39).
 """
 
 from __future__ import annotations

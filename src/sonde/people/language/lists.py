@@ -1,4 +1,4 @@
-"""Closed lists of English words and phrases, from `english.txt`, and one way to look texts up by their first word."""
+"""Word lists of English (`english.txt`), rows of data files, and an index of phrases by their first word."""
 
 from __future__ import annotations
 

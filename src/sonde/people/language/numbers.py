@@ -1,4 +1,4 @@
-"""Numbers in digits and words, as players write them, and what "more than" and "between" make of them."""
+"""Parse amounts and intervals: digits, number words, "more than", "between"."""
 
 from __future__ import annotations
 

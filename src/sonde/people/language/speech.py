@@ -1,8 +1,8 @@
-"""What the sentences of an adviser do: ask, have something looked at or done, state what is wrong, or none of it.
+"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and what does not count.
 
-Ours. Somebody who helps says "Could you check whether ...?", "Have you tried ...?", "I think that ...". A sentence is
-known by the frame that it wears and by its order; the frames are in `english.txt` (`[speech_...]`). What a sentence
-denies, hands on from others, or supposes is set aside, whatever it names.
+Ours. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a sentence
+and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies, reports
+or supposes something does not count, whatever it names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Times in words: "in the 19th century", "before World War II", "more than 100 years ago", as intervals of years.
+"""Parse times into intervals of years: "in the 19th century", "before World War II", "more than 100 years ago".
 
-Ours. A conversation may add names of times of its own (`Times.named`). Years before our era are negative; `now` is the
+Ours. A conversation may add its own names of times (`Times.named`). Years before our era are negative; `now` is the
 year in which the knowledge was written.
 """
 

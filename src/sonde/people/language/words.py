@@ -1,12 +1,10 @@
-"""Words and inflection: tokens, contractions, base forms of verbs and nouns.
+"""Tokens, sentences, inflection and slips of the pen.
 
-Ours. Closed lists and regular rules: every verb of the list gets its forms spelled out once, so that no word is ever
-mangled into another ("planes" is not a form of "plan"). Nothing here raises, and all of it is linear in the text.
+Ours. Closed lists and regular rules: all forms of every verb in the list are spelled out once, so that no word becomes
+another by accident ("planes" is not a form of "plan"). Nothing here raises, and everything is linear in the text.
 
-Slips of the pen: words that are no words, and the one word of a vocabulary that may be meant.
-
-Ours. Only a word that nobody knows is mended, by two letters exchanged or, in longer ones, one left out, put in or
-mistaken; its first letter stands. What may be meant in two ways stays as it is.
+A slip is corrected only in a word that nobody knows: two letters exchanged or, in longer words, one left out, added or
+wrong; the first letter stands. A word with two possible corrections stays as it is.
 """
 
 from __future__ import annotations

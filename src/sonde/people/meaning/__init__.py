@@ -1,1 +1,1 @@
-"""What a message means to somebody: claims, columns, declared phrasings, and the grammar that joins them."""
+"""Meaning: claims, columns of knowledge, declared phrasings, and the grammar that combines them."""

@@ -1,8 +1,8 @@
-"""What words are about: topics as bags of words, and the one topic that a text names rather than another.
+"""Bags of words: the one topic that a text names.
 
-Ours. A word speaks for the topics in whose declared texts it occurs, the less the more of them there are; a topic is
-taken if it explains most of what is said, clearly better than any other, and if no other explains what it leaves.
-`Bags` is built once of what is declared; choosing is linear in the text.
+Ours. A word counts for the topics whose declared texts contain it, the less the more topics share it. A topic is chosen
+if it explains most of the text, clearly better than every other topic, and if no other topic explains the rest. `Bags`
+is built once from the declared texts; choosing is linear in the text.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""What is asked, as a value: of which hidden things it is true, and of which it is false, in three-valued logic.
+"""Claims about the hidden thing in three-valued logic, and columns of knowledge that make claims.
 
-Ours. Kleene's logic on bit masks: bit i stands for the i-th thing that may be hidden; `yes` are those of which a claim
-is true, `no` those of which it is false, and of the rest it is not known.
-
-Columns of knowledge about the things that may be hidden: numbers and lists of values, and claims about them.
-
-Ours. A column has a value for some things; `among` are those for which its absence means that a claim is false ("a
-river has no date of birth": false that it was born before 1900), of all others it is not known.
+Ours. Kleene's logic on bit masks: bit i stands for the i-th thing that may be hidden; a claim is true of the things in
+`yes`, false of those in `no`, and unknown of the rest. A column (numbers, lists) has a value for some of the things; of
+the others the claim is unknown.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Predicates: what is said of the hidden thing after "it is", "it does", "people ... it", and what that claims.
+"""Predicates: what is said of the hidden thing after "it is", "it does", "people ... it", as claims.
 
-Ours. Every reader takes words and gives the claim they make, or None where anything in them is not understood that
-could change the answer: a word that no declared phrasing reads is a veto. Depth is bounded, so the work is too.
-
-Set forms of predicates: "able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut".
-
-Ours. Each form looks for its own words and gives None where they are not there, or where what they lead to is not
-understood.
+Ours. Every reader takes words and returns their claim, or None where it does not understand a word that could change
+the answer: a word that no declared phrasing covers is a veto. Depth is bounded, and so is the work. `Forms` reads set
+forms ("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parts joined by "or", "and", "but", "rather than".
 
 Ours. A part may leave out words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood is kept as such: "a dog and glorpish" is no where "a dog" is.
+leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false where "a dog" is false.
 """
 
 from __future__ import annotations

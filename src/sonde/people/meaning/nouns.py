@@ -1,7 +1,7 @@
-"""Noun phrases: a name or a kind of thing, what stands before it and what behind.
+"""Noun phrases: a name or a kind of thing, with adjectives before it and modifiers behind it.
 
-Ours. What a whole noun phrase names is the conversation's to say (`Naming`): a name is a guess, a kind of thing is not.
-Adjectives and whatever follows narrow it: of "a glorpish mammal" it is known of everything but mammals.
+Ours. The conversation says what a whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not.
+Adjectives and modifiers narrow it: "a glorpish mammal" is false of everything but mammals, and unknown of mammals.
 """
 
 from __future__ import annotations

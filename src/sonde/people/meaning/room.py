@@ -1,7 +1,7 @@
-"""A room for one conversation: what it has declared, and what a message means there.
+"""The reader of one conversation: a message in, a claim out.
 
-Ours. `Room.read` is the whole of it: a message in, a `Reading` out. The thin module of a conversation brings what it
-knows (`Knows`), its declared lines, what names name, and how places are read.
+Ours. The module of a conversation brings its knowledge (`Knows`), its declared lines, the meaning of its names, and how
+to read places; `Room.read` does the rest.
 """
 
 from __future__ import annotations

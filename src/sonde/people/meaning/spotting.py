@@ -1,9 +1,9 @@
-"""Declared phrasings spotted within a sentence: what it touches on, wherever it does.
+"""Find declared phrasings anywhere within a sentence.
 
-Ours. Where a message is an order or a question in any frame ("I'd like you to ask the cook where she was"), its parts
-count and not its whole. A declaration is that of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: phrases are
-words in any form, `(a|b)` alternatives, `[a]` what may be absent, `<p>` a mark for something named, `quarrel*` whatever
-begins so, `..` up to four words, none of them a comma.
+Ours. For messages that are orders or questions in any frame ("I'd like you to ask the cook where she was"): their parts
+count, not the whole. Declarations are those of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: words in any form,
+`(a|b)` alternatives, `[a]` optional, `<p>` a mark for something named, `quarrel*` every word with this beginning, `..`
+up to four words, none of them a comma.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What a customer says: to what is asked or suggested, and, where nothing has an answer, a courtesy or "I do not know".
+"""The customer's answers to questions and suggestions, and small talk where nothing else fits.
 
 Ours. An answer is a full sentence about the finding, whatever the wording of the question, so that it is true even
-where the question was taken for another. What is said beside the point follows from the message and from what everybody
-knows of the product, never from the cause or the findings of the case: it is true of every case, and tells nothing.
-What every agent asks ("how old is it?") has an answer of each product (`everyday`); the rest is a table,
-`customer_service_talk.toml`.
+where the question was misread. Small talk follows from the message and from what everybody knows of the product, never
+from the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old
+is it?") have an answer per product (`everyday`); the rest is a table, `customer_service_talk.toml`.
 """
 
 from __future__ import annotations

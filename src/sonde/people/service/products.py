@@ -1,7 +1,7 @@
-"""Products that fail: what can be asked about them, what may be wrong, and what helps, as `customer_service.json` says.
+"""Products that fail: their findings, causes and fixes, from `customer_service.json`.
 
 Ours (`data/sources/customer_service/compile.py`). A product has causes with weights, and findings with values; the
-findings of a case are drawn once, each by itself, from the likelihoods of its cause.
+findings of a case are drawn once, independently, from the likelihoods of its cause.
 """
 
 from __future__ import annotations

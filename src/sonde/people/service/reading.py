@@ -1,9 +1,11 @@
-"""What a support agent's message asks for: a finding, a fix, a cause, or nothing that can be told.
+"""Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
-The words of agents and customers, and what those of one product are about.
-
-Ours. General English of support talk is in `customer_service_words.toml`: words that say nothing, words that nearly
-every product has, synonyms, opposites, and what a question asks for ("how old").
+Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `customer_service_words.toml` has the general
+English of support talk: stop words, words that nearly every product has, synonyms, opposites, and how properties are
+asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects that all
+products share; `customer_service_everyday.toml` has, for each product, a sentence that is true whatever the cause and
+the findings are, or the finding that is meant. It is used only where a message is not understood otherwise, and only if
+a form fits a whole sentence.
 """
 
 from __future__ import annotations

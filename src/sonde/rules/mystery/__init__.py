@@ -1,4 +1,5 @@
 """Murder mysteries: cases, what a detective can do in them, and how free text is read.
 
-`cases` draws a case, `reading` reads a message, `replies` answers it, `belief` reckons who did it.
+`cases` draws a case, `names` marks the names in a message, `reading` finds what it does, `replies` answers it, `belief`
+has the posterior over the culprit.
 """

@@ -1,12 +1,12 @@
 """The exact posterior over the culprit of a murder mystery, given what the answers revealed.
 
-What was revealed is read back from the message and the answer (`replies.revealed`), and weighed by the model of
-`filter`. An answer that the rules would not give, or that nothing true could look like, comes from another
-narrator and changes nothing.
+The revealed values are read back from the message and the answer (`replies.revealed`) and weighed by the model of
+`filter`. An answer that the rules would not give, or that no truth could produce, comes from another narrator and
+changes nothing.
 
-Where any accusation ends the game, nothing is gained by it: its expected gain is 0, and the verdict is no evidence. The
-posterior is that of the investigation. Where only the right one does (`told`), the game itself says whether it was: a
-person who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
+Where any accusation ends the game, an accusation gains nothing (expected gain 0) and the verdict is no evidence: the
+posterior is that of the investigation. Where only the right one does (`told`), the game itself is the verdict: a person
+who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
 """
 
 from __future__ import annotations

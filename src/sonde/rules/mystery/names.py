@@ -1,17 +1,14 @@
-"""Whom and what a detective's message mentions: its sentences, with marks for the names of a case.
+"""Mark the names of a case in a detective's message, and find the declared phrasings in it.
 
 `@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item,
 a place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a
 name's words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand
-before a noun. The longest run counts. Part of a name beside a word that is not understood ("the security camera", "the
-kitchen clock") is nothing, and a given name before somebody else's family name is nobody.
+before a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
+clock") is nothing, and a given name before somebody else's family name is nobody.
 
-Source: ours; words, inflection and sentences are those of `sonde.people`.
-
-How detectives put things: the phrasings declared in `data/murder_mystery_phrases.txt`, one line for a meaning.
-
-The word in brackets before a meaning says where it is looked for: `[act]` in what a unit of a message does, `[topic]`
-in what somebody is asked, `[guilt]` in accusations, `[told]` in questions about the briefing; `[list]` are words.
+`data/murder_mystery_phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
+`[act]` in what a unit of a message does, `[topic]` in what somebody is asked, `[guilt]` in accusations, `[told]` in
+questions about the briefing; `[list]` are words. Source: ours; words and sentences are read by `sonde.people`.
 """
 
 from __future__ import annotations

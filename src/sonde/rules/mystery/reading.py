@@ -1,29 +1,18 @@
-"""What a detective's message does: an act, an accusation of one person, several things at once, or nothing.
+"""Read a detective's message: an act, an accusation of one person, several things at once, or nothing.
 
-Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action in every turn, and a conclusion that ends the game. How
-free text is read is ours. A message is cut into sentences with marks for names (`names`), these into units, one for
-every verb of asking or looking. What is denied, dismissed or said to give a reason is taken out; then a unit is a
-question to somebody or a look at something, by the declared phrasings that are spots in it
-(`data/murder_mystery_phrases.txt`), or nothing. Units that do different things make the message `several`. What is not
-understood does nothing, and costs a turn.
+Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action per turn, and a conclusion that ends the game; the reader
+is ours. A message is cut into sentences with marks for names (`names`), and these into units, one per verb of asking or
+looking; what is denied, dismissed or given as a reason is dropped. A unit is a question to somebody or a look at
+something, by the declared phrasings in it (`data/murder_mystery_phrases.txt`), or nothing. Units that do different
+things make the message `several`. A message that is not understood does nothing and costs a turn.
 
-The parts of a detective's message that may do something each, and what is known when one is read.
+A sentence that speaks of guilt accuses the only person whom it names and does not deny, report or suppose. A suspicion
+("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody (in PAPRIKA the detective
+announces an accusation; "merely confronting" is none).
 
-A sentence is read without what it denies or dismisses, and is cut before every further
-order or question. Source: ours; see `reading`.
-
-What is looked at in a unit of a message: things, places, records, people. Source: ours; see `reading`.
-
-Who is accused: by what a sentence states and whom it names, in whatever frame.
-
-A sentence that speaks of guilt accuses the only person whom it names and does not deny, report, or suppose; a suspicion
-("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody. Source: ours; PAPRIKA,
-appendix B.4.4, has the detective announce an accusation, "merely confronting" is none.
-
-What somebody is asked about, by the phrasings of `[topic]` in `data/murder_mystery_phrases.txt`. Source: ours.
-
-The person asked is "you"; a topic needs no other subject than that, and where several are spotted the earlier one of
-`_ORDER` is meant. The time that is spoken of is left out: "at the time of the murder" asks nothing about the murder.
+The topic of a question to somebody: the person asked is "you"; a topic needs no other subject, and of several topics
+the earlier one of `_ORDER` counts. The time of the event is dropped: "at the time of the murder" asks nothing about the
+murder.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""What is answered to a detective's message, what an answer reveals, and the plainest words for every act.
+"""Answers to a detective's message, what an answer reveals, and the plainest message for every act.
 
 An answer follows from the reading of the message (`reading`) and from the values that its act reveals
-(`telling.describe`), so the values can be read back from it: `revealed` compares texts. Source: ours.
-
-What is said to a detective's message that does nothing: help, and what the briefing tells already.
-
-Who is there, where one can go, which records and visible things there are, what is known of the victim and how many
-turns are left can be asked for at any time, and costs a turn like everything else; a person who is asked nothing that
-people can be asked tells what that is. Everything here follows from the message and from the frame, so it is the same
-whatever is hidden. The wordings are `[told]` in `data/murder_mystery_phrases.txt`. Source: ours; PAPRIKA
-(arXiv:2502.17543), appendix B.4.4, has a language model improvise.
+(`telling.describe`), so the values can be read back from it: `revealed` compares texts. A message that does nothing
+gets help: who is there, where to go, which records and visible things there are, what is known of the victim, and how
+many turns are left can be asked at any time, at the cost of a turn; a person who is asked nothing in particular says
+what people can be asked. This help follows from the message and from the frame alone, so it is the same whatever is
+hidden; its wordings are `[told]` in `data/murder_mystery_phrases.txt`. Source: ours; in PAPRIKA (arXiv:2502.17543,
+appendix B.4.4) a language model improvises.
 """
 
 from __future__ import annotations

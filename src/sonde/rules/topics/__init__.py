@@ -1,1 +1,1 @@
-"""Twenty questions on the language room: what is known of the topics, what is asked of them, and the true reply."""
+"""Twenty questions: knowledge of the topics, the reader of questions, and the true reply."""

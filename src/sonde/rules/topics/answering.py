@@ -1,12 +1,8 @@
-"""The true reply to a message in twenty questions, and what a filter reckons with.
+"""The true reply to a message in twenty questions, and canonical questions with their paraphrases.
 
 Ours. `verdict` is a pure function of the hidden topic and the words: the rule user says it, `TopicAnswers` splits the
-topics by it.
-
-Questions in plain English: one for every attribute, and other words for the same.
-
-Ours. The phrases of the lexicon, put into the frames in which people ask. Every one of them is read back by the parser;
-`phrasings` gives only those that are understood as the same query.
+topics by it. Questions are phrases of the lexicon in the frames in which people ask; the parser reads every one of them
+back, and `phrasings` returns only those that it understands as the same query.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
-"""What is known about the topics of twenty questions: who is what, as bit masks over all topics.
+"""Knowledge about the topics of twenty questions, as bit masks over all topics, and their difficulty.
 
 Source of the data: written by us (data/sources/twenty_questions), with hypernyms from WordNet 3.0. Every attribute of
-every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Loaded once, when first asked for;
-masks are decoded one by one as they are used.
+every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Data are loaded on first use, and
+masks are decoded one by one.
 
-How hard a topic is to guess: the groups of a curriculum.
-
-PAPRIKA had a language model estimate for each topic how easy it is to guess and how many turns that takes (appendix H):
-477 easy, 726 medium and 296 hard ones of 1,499 to train on, 127, 172 and 68 of 367 to test (32, 48 and 20 %). Here the
-turns are measured: those that the reference solver, asking plainly, needs among the topics of the preset
-(`data/sources/twenty_questions/compile_turns.py`). Easy are the topics with the fewest turns and hard those with the
-most, cut where the shares together come nearest to the paper's; what few people know is hard too, since a solver that
-knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over all splits:
+Difficulty groups the topics for a curriculum. PAPRIKA had a language model estimate how easy a topic is to guess and
+how many turns that takes (appendix H): 477 easy, 726 medium and 296 hard ones of 1,499 to train on, 127, 172 and 68 of
+367 to test (32, 48 and 20 %). Here the turns are measured with the reference solver, asking plainly, among the topics
+of the preset (`data/sources/twenty_questions/compile_turns.py`). The topics with the fewest turns are easy, those with
+the most are hard, cut where the shares together come nearest to the paper's; topics that few people know are hard too,
+since a solver that knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over
+all splits:
 
     paprika        easy: at most 4 turns, hard: 7 or more      easy 496, medium 879, hard 491 (27, 47, 26 %)
     delta_belief   easy: at most 7 turns, hard: 9 or more      easy 454, medium 1,063, hard 455 (23, 54, 23 %)

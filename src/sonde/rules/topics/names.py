@@ -1,8 +1,8 @@
-"""What a noun phrase names: a topic, which is a guess, or a kind of thing, of which topics are or are not.
+"""The meaning of a noun phrase: a topic, which is a guess, or a kind of thing.
 
-Ours. Naming a topic is a guess: `goal` for that topic and no for the others, except that a topic which is a kind of
-what is named ("an engineer" where a software engineer is hidden) gets yes, and one of which the named thing is a kind
-is left open. A word that is a class as well asks for the class, with `goal` for the topic itself.
+Ours. Naming a topic is a guess: `goal` for that topic and no for the others, with two exceptions. A topic that is a
+kind of what is named ("an engineer" where a software engineer is hidden) is yes; a topic of which the named thing is a
+kind is unknown. A word that is also a class asks for the class, with `goal` for the topic itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Ours. `sonde/data/twenty_questions_places.txt` has a line `NAME: names / words for its people / continents` per country,
 `+NAME: names / members` per group of countries, and `=NAME: names / country` per part of one. People have nations,
-places and events countries or continents, animals an attribute per continent where they live. Whoever has a list is
-known to be from nowhere else.
+places and events have countries or continents, animals have an attribute per continent where they live. A list is
+complete: whoever has one is from nowhere else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The room of twenty questions: its phrasings, its names, and what a message asks.
+"""The reader of twenty questions: its phrasings, its names, and what a message asks.
 
-Ours. Knowledge and phrasings are declared in `sonde/data/twenty_questions*`; the language is `sonde.people`. To teach
-it a new way to ask, add a phrase to `twenty_questions_phrases.txt`.
+Ours. `sonde/data/twenty_questions*` declares knowledge and phrasings; `sonde.people` reads the language. To teach it a
+new way to ask, add a phrase to `twenty_questions_phrases.txt`.
 """
 
 from __future__ import annotations

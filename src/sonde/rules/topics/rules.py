@@ -1,12 +1,12 @@
-"""What is true of whole categories: rules that add to what is known of single topics, and never take away.
+"""Rules about whole categories: they add to the knowledge of single topics and never take away.
 
 Ours. `sonde/data/twenty_questions_rules.txt` has three kinds of lines:
 
-    NAMES + EXPRESSION       what the names say is also true of the topics of which the expression is
-    NAMES - EXPRESSION       it is also false of them
-    NAME [SCOPE] = topic, topic, ...   true of these topics, and false of the others of the scope
+    NAMES + EXPRESSION       the attributes are also true of the topics of which the expression is true
+    NAMES - EXPRESSION       they are also false of them
+    NAME [SCOPE] = topic, topic, ...   true of these topics, false of the others of the scope
 
-An expression joins attributes with `&`, `|` and `!`. A topic's own value stands: a rule decides what is open.
+An expression joins attributes with `&`, `|` and `!`. A topic's own value wins: a rule decides only what is unknown.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, units.
+"""Measures of single topics: lengths, heights, speeds, counts of parts, approximate years, units, and letters.
 
-Ours. `sonde/data/twenty_questions_scales.txt` has a block per table; it explains its lines. Nothing is read before a
-comparison is asked.
-
-The letters and words of a topic's name: "does it start with an A", "has it more than five letters".
-
-Ours. Only the topic's own name counts, not its other names.
+Ours. `sonde/data/twenty_questions_scales.txt` has a block per table and explains its lines; it is loaded when a
+comparison is first asked. Questions about letters and words ("does it start with an A") go by the topic's own name
+alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the language room may ask of the topics: attributes, and columns with the value of a slot.
+"""Knowledge of the topics for the reader: attributes, and columns with the value of a slot.
 
-Ours. `Topics.column` has a method per column name of `sonde/data/twenty_questions_phrases.txt`; each gives the claim
+Ours. `Topics.column` has a method per column name of `sonde/data/twenty_questions_phrases.txt`; each returns the claim
 that the column has a value such as an interval of years. People have years of birth and death, events of start and
-end, other things sometimes a year in which they began, or an attribute that says in which age they were made.
+end; other things may have a year in which they began, or an attribute for the age in which they were made.
 """
 
 from __future__ import annotations
