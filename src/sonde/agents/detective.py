@@ -63,7 +63,7 @@ def best_act(known: MysteryFilter) -> Act | None:
 
 
 def _worth(known: MysteryFilter, act: Act) -> float:
-    """What one half of a comparison is worth while the other is unknown."""
+    """Return the worth of one half of a comparison while the other half is unknown."""
     slots = known.frame.acts[act]
     if MARK in known.seen or not slots or slots[0].channel != "trace":
         return 0.0

@@ -25,7 +25,7 @@ class _Known(Protocol):
 
 @runtime_checkable
 class _Partition(Protocol):
-    """What this agent asks of a filter."""
+    """The interface that this agent needs of a filter."""
 
     known: _Known
     levels: tuple[int, ...]

@@ -124,7 +124,7 @@ class CustomerServiceBandit(Service):
         return Problem("case", (_STATE,), actions, 1, self.turns, _STATE)
 
     def world(self, state: Talk) -> World:
-        """What every canonical message pays: 1 for the right fix."""
+        """The mean reward of every canonical message: 1 for the right fix."""
         case = case_of(state)
         known = legal(case.product)
         return bandit([float(action == known.fix[case.cause]) for action in known.every])

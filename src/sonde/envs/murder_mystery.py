@@ -74,8 +74,8 @@ class World(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MurderMystery(Dialogue):
-    """See the module, and `rules/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is read from
-    the words of the rules, which do not err."""
+    """See the module, and `rules/dialogue.py` for the arguments. `error_rate` must be 0: the filter reads revealed
+    values from the words of the rules, which do not err."""
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
@@ -232,7 +232,7 @@ class MurderMystery(Dialogue):
         return int(is_accusation(said))
 
     def counter(self, state: Talk) -> Candidates:
-        """Who is accused depends on the names in the case."""
+        """Count the accused people, by the names of the case."""
         world = _world(state)
         if world.truth is None:
             return self.candidates
@@ -247,7 +247,7 @@ class MurderMystery(Dialogue):
         return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
 
     def epilogue(self, state: Talk) -> str:
-        """Who did it, and how; nothing of a scenario from elsewhere."""
+        """Say who did it, and how; empty for a foreign scenario."""
         world = _world(state)
         return "" if world.truth is None else ending(Case(_frame(world), world.truth))
 

@@ -257,7 +257,7 @@ class TwentyQuestions(Dialogue):
         return names()._replace(secret=secret, beside=knows.above(secret))
 
     def claims(self, state: Talk, reply: str) -> bool:
-        """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""
+        """With "finished" as a reply, that claims the goal too; it is a yes (`reading`) where the rules disagree."""
         finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
         return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
 

@@ -243,7 +243,7 @@ def _yes_or_no(answer: str) -> str | None:
 
 
 def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
-    """What a user's text asks about this list: "kind" or "word", and the term; None if it is in neither form.
+    """Parse a question about this list: "kind" or "word", and the term; None if it has neither form.
 
     Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
     spaces, hyphens and apostrophes are taken as they are.

@@ -245,7 +245,7 @@ def _persona(name: str, preferences: object) -> Persona:
 
 
 def _told(found: Mapping[str, Any]) -> str:
-    """What the rules saw in the answer, in words."""
+    """Format what the rules found in the answer."""
     rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 

@@ -77,7 +77,7 @@ def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
 
 
 def moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
-    """What may be done next: "fix" or "finding", its number, and the messages needed with it."""
+    """List the possible next moves: "fix" or "finding", its number, and the messages needed with it."""
     product, lead = products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:

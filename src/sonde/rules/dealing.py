@@ -71,7 +71,7 @@ _WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
 
 
 class Buyer(NamedTuple):
-    """Who the buyer is; `share` is the budget in percent of the list price."""
+    """A buyer; `share` is the budget in percent of the list price."""
 
     character: Character
     share: int
@@ -88,8 +88,8 @@ def described(buyer: Buyer) -> str:
 
 
 class Pitch(NamedTuple):
-    """What a message of the seller comes to. `prices` are the different ones it puts forward, in dollars, and `off` the
-    discounts, in dollars, or below 1 as a share of the list price."""
+    """A parsed message of the seller. `prices` are the different prices it offers, in dollars, `off` the discounts, in
+    dollars, or below 1 as a share of the list price."""
 
     prices: tuple[int, ...]
     off: tuple[float, ...]
@@ -100,7 +100,7 @@ class Pitch(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What the buyer says; `deal` is the price it accepts, or 0; `leaves` ends the talk without one."""
+    """The buyer's answer; `deal` is the price it accepts, or 0; `leaves` ends the talk without a deal."""
 
     text: str
     deal: int = 0
@@ -168,7 +168,7 @@ def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
 
 
 def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
-    """Where amounts of money and of percents begin and end, and what they are."""
+    """Find amounts of money and percentages: start, end and value."""
     at = 0
     while at < len(words):
         end = next((end for end in range(min(len(words), at + 6), at, -1) if _number(words[at:end]) is not None), at)
@@ -230,7 +230,7 @@ def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
 
 
 def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
-    """How the buyer takes the last of the messages."""
+    """Return the buyer's reaction to the last message."""
     now, most = pitches[-1], limit(buyer, pitches, listed)
     price = offer(now, listed)
     if 0 < price <= most:
@@ -253,7 +253,7 @@ def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _spent_before(buyer: Buyer, pitches: tuple[Pitch, ...], listed: int) -> int:
-    """The same, kept, because whoever weighs what to say next asks it for every buyer and message."""
+    """Return the patience spent before; cached, because a seller who weighs messages asks it for every buyer."""
     return _spent(buyer, pitches, listed) if pitches else 0
 
 
@@ -270,7 +270,7 @@ _WISH = {
 
 
 def _named_budget(buyer: Buyer, listed: int) -> int:
-    """What the buyer says it would pay: to the thousand below, and the bargain hunter names 5 % less."""
+    """Return the budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000
 

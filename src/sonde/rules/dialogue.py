@@ -135,15 +135,15 @@ class Dialogue(Env[Talk]):
 
     @abstractmethod
     def candidates(self, said: str) -> int:
-        """How many answers the message proposes as the solution; the same whatever is hidden."""
+        """Count the answers that the message proposes as the solution; the same whatever is hidden."""
 
     def ends(self, state: Talk) -> bool:
         """Whether the message ends the game, solved or not (an accusation)."""
         return self.solves(state)
 
     def understood(self, state: Talk) -> Verdict | None:
-        """What the rules take a message for that does not solve the game; None where it is to be judged by its names:
-        here, where it names the secret."""
+        """Return the verdict of the rules on a message that does not solve the game; None to judge it by its names:
+        here, if it names the secret."""
         count = self.counter(state)(state.said)
         if count > 1 or not mentions(state.said, self.secrets(state)):
             return "wrong" if count else "nothing"
@@ -154,7 +154,7 @@ class Dialogue(Env[Talk]):
         return False
 
     def names(self, state: Talk) -> Names:
-        """Who is named by which words."""
+        """Return the candidate names of the game, and the secret among them."""
         own = {name_key(name): 1 for name in self.secrets(state)}
         return Names(lookup(own), max(len(name.split()) for name in own), 1)
 
@@ -167,7 +167,7 @@ class Dialogue(Env[Talk]):
         return reply[:LONGEST_REPLY].strip() or None
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
+        """Return what `turn.info` records of the message `state.said` and this reply, beyond `result`."""
         return Frozen()
 
     def earned(self, state: Talk, won: bool) -> float:
@@ -268,7 +268,7 @@ class Dialogue(Env[Talk]):
         return self.candidates
 
     def passed_on(self, state: Talk, said: str) -> str:
-        """What the user is told when the agent says this."""
+        """Return the user's prompt for this message."""
         return self.say_pieces["to-user"].format(said=said)
 
     def _replied(self, state: Talk, text: str) -> Step:
@@ -308,7 +308,7 @@ class Dialogue(Env[Talk]):
         return Frozen({AGENT: earned}) if earned else Frozen()
 
     def verdict(self, state: Talk) -> Verdict:
-        """What the rules say of the message `state.said` where the user says that it solves the game."""
+        """Judge by rule the message `state.said`, of which the user says that it solves the game."""
         names = self.names(state)
         if self.solves(state) or only_names(state.said, names):
             return "right"
@@ -327,7 +327,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
 
     def to_judge(self, state: Talk) -> str:
-        """What the judge is told."""
+        """Return the judge's prompt."""
         secret = str(self.hypothesis(state))
         return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
 
@@ -357,7 +357,7 @@ class Dialogue(Env[Talk]):
 
 
 def verdict(text: str) -> bool | None:
-    """What a judge says: valid or not; None if it says neither, or both, as when it quotes a player who says one.
+    """Parse a judge's reply: valid or not; None if it says neither, or both, as when it quotes a player who says one.
 
     >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
     (True, False, None)
@@ -386,7 +386,7 @@ def decided(text: str) -> str:
 
 
 def spoken(text: str, limit: int) -> str:
-    """What is said aloud (`answer.read_message`), in one line, cut to `limit`.
+    """Return the spoken part of a text (`answer.read_message`) in one line, cut to `limit`.
 
     >>> spoken("<think>a dog?</think> Is it   alive?", 100)
     'Is it alive?'

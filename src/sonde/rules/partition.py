@@ -23,7 +23,7 @@ Split = Mapping[str, int]
 
 
 class Answers(Protocol):
-    """What is known about a set of hypotheses: their replies, and the texts worth asking."""
+    """A set of hypotheses with their replies, and the questions worth asking."""
 
     @property
     def names(self) -> Sequence[Any]:

@@ -48,7 +48,7 @@ class Value(NamedTuple):
 
 
 class Dimension(NamedTuple):
-    """What one may have a preference about."""
+    """A subject of preferences, with its values."""
 
     name: str
     topic: str
@@ -58,7 +58,7 @@ class Dimension(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How an answer meets a persona: preferences taken up, and things taken up that the person did not want."""
+    """How well an answer fits a persona: preferences taken up, and things taken up that the person did not want."""
 
     covered: tuple[str, ...]
     invented: tuple[str, ...]
@@ -112,14 +112,14 @@ class Request:
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
     def asked(self, said: str) -> About:
-        """What a question is about, for this request."""
+        """Return the dimensions that a question is about, for this request."""
         about = read(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
         return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
     def told(self, persona: Persona, said: str) -> str:
-        """What the person says to a question."""
+        """Return what the person says to a question."""
         asked = self.asked(said)
         if asked is None:
             return LOST
@@ -131,8 +131,8 @@ class Request:
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
     def fit(self, persona: Persona, answer: str) -> Fit:
-        """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
-        only repeated, word for word, and what is advised against never does."""
+        """Return what an answer takes up, in the dimensions of this request. Word-for-word repetitions of what the
+        person said do not count, and what is advised against never does."""
         answer = self._advised(_repeated().sub("", answer))
         words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
@@ -218,7 +218,7 @@ def _takes_up(words: str, cue: str) -> bool:
 
 
 class _Phrase(NamedTuple):
-    """How much a phrase says (0 the most), and of what: dimensions, or everything."""
+    """A phrase with its rank (0 says the most) and its subject: dimensions, or everything."""
 
     rank: int
     about: frozenset[str]

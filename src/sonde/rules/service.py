@@ -301,7 +301,7 @@ def hypotheses(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _secrets(name: str, cause: int) -> tuple[str, ...]:
-    """What gives the cause away, as far as the customer never says it about another one."""
+    """Return the words that give the cause away and that the customer never says about another cause."""
     product = products()[name]
     own = product.causes[cause]
     harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]

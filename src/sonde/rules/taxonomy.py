@@ -46,7 +46,7 @@ class Lexicon:
         return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
 
     def common(self) -> tuple[str, ...]:
-        """What every word of the list is a kind of."""
+        """Return the kinds that all words of the list share."""
         return tuple(k for k, mask in self.kinds.items() if mask == self.all)
 
     def members(self, question: Question, term: str) -> int:
@@ -86,7 +86,7 @@ def narrowed(remaining: int, members: int, yes: bool) -> int:
 
 
 def contradiction(question: Question, members: int, yes: bool) -> Contradiction:
-    """What is wrong with an answer after which no word fits.
+    """Classify an answer after which no word fits.
 
     Every such answer is one of the paper's first four contradictions, unless it says yes to a term that no word of the
     list has: that is the fifth.

@@ -20,7 +20,7 @@ class Ruled(UserModel):
 
     @abstractmethod
     def reply(self, facts: Mapping[str, Any]) -> str:
-        """What is said where these are the facts."""
+        """Return the reply that follows from these facts."""
 
     def act_now(self, view: View) -> Action:
         missing = [name for name in self.needs if name not in view.private]

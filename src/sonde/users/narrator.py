@@ -48,7 +48,7 @@ class Narrator(Ruled):
 
 
 def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
-    """What is said if the message accuses somebody."""
+    """Return the reply to an accusation."""
     unmoved = facts.get("unmoved", "")
     return unmoved if unmoved and read(facts["case"].frame, facts["question"]).person != culprit else GOAL
 

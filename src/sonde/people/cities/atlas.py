@@ -99,8 +99,8 @@ class City:
 
     @cached_property
     def leaks(self) -> tuple[str, ...]:
-        """What a person must not say: the names, and the people of the city and the country; a word that is a language
-        as well, as "French" is, only where it stands for people."""
+        """Words that a resident must not say: the names, and the people of the city and the country; a word that is
+        also a language ("French") only in the form that means people."""
         own = [f"{self.name}{end}" for end in ("er", "ian", "ite", "ese") if len(self.name) > 3]
         spoken = {plain_words(x) for x in self.land.languages}
         people = [f"{x}s" if plain_words(x) in spoken else x for x in self.land.people if x not in _VAGUE]
@@ -116,7 +116,7 @@ class City:
         return list(dict.fromkeys((name, name.removeprefix("the "), name.removesuffix(" city"), saint)))
 
     def agreed(self, size: Callable[[str], Any]) -> Any:
-        """What holds of the name however it is written; None where that makes a difference."""
+        """Return the value that all spellings of the name share; None where they differ."""
         found = {size(name) for name in self.spellings}
         return found.pop() if len(found) == 1 else None
 

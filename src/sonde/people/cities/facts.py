@@ -52,7 +52,7 @@ def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
 
 
 def _fact(c: City, name: str) -> str | None:
-    """What is told of a city: the first sentence that is true of it and whose slots can be filled."""
+    """Return the first sentence about a fact that is true of the city and whose slots can be filled."""
     together: list[str] = []
     for way in facts()[name]:
         if isinstance(way, str):
@@ -66,7 +66,7 @@ def _fact(c: City, name: str) -> str | None:
 
 @cache
 def told(name: str) -> Mapping[str, int]:
-    """What is said of a fact -> the cities of which it is, as a mask."""
+    """Map each sentence about a fact to the cities of which it is said, as a mask."""
     return masks((f"{text}.", city) for city in atlas().cities if (text := _fact(city, name)))
 
 
@@ -74,7 +74,7 @@ def told(name: str) -> Mapping[str, int]:
 
 
 def _value(c: City, slot: str) -> str | None:
-    """What stands in a slot: a value, kinds, or what a field or table has and may be told."""
+    """Return the text for a slot: a value, kinds, or a field or table entry that may be told."""
     if slot in _VALUES:
         return _VALUES[slot](c)
     if slot in _kinds():

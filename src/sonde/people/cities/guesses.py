@@ -40,7 +40,7 @@ def longest() -> int:
 
 @cache
 def _first_words() -> frozenset[str]:
-    """What the names begin with: without one of these there is none."""
+    """The first words of all names; a message without any of them proposes no city of the list."""
     return frozenset(name.split()[0] for name in atlas().by_name) - {"an", "the"}
 
 

@@ -29,7 +29,7 @@ from .readers import COLUMNS, SLOTS
 
 
 class Cities:
-    """What is known, for the room."""
+    """The knowledge of the cities, as the room asks for it."""
 
     def attribute(self, name: str) -> Claim | None:
         found = attribute(name)
@@ -160,14 +160,14 @@ def asked(said: str) -> Claim | None:
 
 
 def _in_the_past(claim: Claim) -> Claim:
-    """What is false today may have been true."""
+    """Weaken a claim about the past: what is false today may have been true."""
     names = {name.strip("?(),") for name in claim.text.split()}
     return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
 
 
 @lru_cache(maxsize=1 << 14)
 def meant(text: str) -> Claim | None:
-    """What a sentence claims, with its tail or without."""
+    """Claim what a sentence says, with or without its tail."""
     text = turned(text)
     found = _whole(text)
     if found is not None and (not found.unread or found.text.startswith("or(")):
@@ -193,7 +193,7 @@ def _with_tail(head: Claim, tail: str) -> Claim:
 
 
 def _whole(text: str) -> Claim | None:
-    """What a sentence claims of the city or of its country."""
+    """Claim what a whole sentence says of the city or of its country."""
     words = text.split()
     if "country" in words and "it" not in words:
         found = said_of("land").sentence(_as_it(text).split())
@@ -203,6 +203,6 @@ def _whole(text: str) -> Claim | None:
 
 
 def _as_it(text: str) -> str:
-    """With the country as what is spoken of."""
+    """Make the country the subject of a sentence."""
     text = re.sub(r" (?:in|within|across|throughout|of) (?:the )?country$", "", text)
     return re.sub(r"\b(?:the )?country\b", "it", text, count=1)

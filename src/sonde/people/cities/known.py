@@ -25,7 +25,7 @@ NOW = 2026
 
 
 class Known(NamedTuple):
-    """Of which cities something is true, and of which it is false.
+    """The cities of which something is true, and those of which it is false.
 
     >>> (Known(0b001, 0b110) | ~Known(0b100, 0b010)) & Known(0b011, 0b100)
     Known(yes=3, no=4)
@@ -196,7 +196,7 @@ def attribute(name: str) -> Known | None:
 
 
 def expressed(text: str) -> Known:
-    """What an expression says."""
+    """Evaluate an expression of attributes."""
     yes, mark, other = [*re.split(r"(?:^| )([?!]) ", text, maxsplit=1), "", ""][:3]
     found, beside = _union(yes), _union(other)
     return Known(found.yes, beside.yes & ~found.yes) if mark == "!" else Known(found.yes, found.no & beside.no)
@@ -233,7 +233,7 @@ def _term(text: str) -> Known:
 
 @cache
 def fame(c: City) -> Sequence[str]:
-    """What a city is known for, in plain words."""
+    """List what a city is known for, in plain words."""
     return [plain_words(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
 
 

@@ -89,7 +89,7 @@ def _area(name: str) -> Known | None:
 
 
 def _looked_up(known: Mapping[str, Known], name: str, kind: str) -> Known | None:
-    """What a name stands for, with words around it ("the state of", "region") or without."""
+    """Look a name up, with or without words around it ("the state of", "region")."""
     head, of, rest = name.partition(" of ")
     name = rest if of and head in word_list(f"before_{kind}") else name
     bare, _, last = name.rpartition(" ")
@@ -115,7 +115,7 @@ def _part(words: Words) -> Known | None:
 
 @cache
 def _directions() -> Mapping[str, str]:
-    """Words for a direction -> its name: "northern" -> "north", "southeast" -> "south east"."""
+    """Map words for a direction to its name: "northern" -> "north", "southeast" -> "south east"."""
     found = dict.fromkeys(("central", "middle", "center", "centre", "mid", "interior"), "center")
     for y in ("", "north", "south"):
         for x in ("", "east", "west"):
@@ -146,7 +146,7 @@ def town(words: Words) -> City | None:
 
 
 def spot(words: Words) -> City | frozenset[str] | None:
-    """What others are north or south of: a city, a country, or, with no country at all, the equator."""
+    """Read what others are north or south of: a city, a country, or the equator (no country at all)."""
     return town(words) or land(words) or (frozenset() if text_of(words) == "equator" else None)
 
 
@@ -195,7 +195,7 @@ def money(words: Words) -> str | None:
 
 @cache
 def _currencies() -> frozenset[str]:
-    """All that a part of a currency's name may be: "us dollar", "dollar"."""
+    """All parts of a currency's name: "us dollar", "dollar"."""
     names = [plain_words(x.currency).split() for x in atlas().countries.values()]
     parts = (" ".join(words[i:j]) for words in names for i in range(len(words)) for j in range(i + 1, len(words) + 1))
     return frozenset(parts) - {"and"}

@@ -49,7 +49,7 @@ class Heard(NamedTuple):
 
 @lru_cache(maxsize=1 << 13)
 def heard_as(said: str) -> Heard:
-    """How a message is read.
+    """Read a message.
 
     >>> lisbon = next(c for c in atlas().cities if c.name == "Lisbon")
     >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
@@ -90,8 +90,7 @@ def _to_guess(guess: Guess) -> Mapping[str, int]:
 
 
 class _Way(NamedTuple):
-    """A way to ask for a fact: the words it demands, each with its alternatives, and those that may stand beside
-    them."""
+    """One way to ask for a fact: required words, each with alternatives, and words that may stand beside them."""
 
     fact: str
     words: Sequence[frozenset[str]]
@@ -170,5 +169,5 @@ def knowledge(preset: str) -> Knowledge:
 
 
 def reply(city: City, said: str) -> str:
-    """What the resident of a city says to a message."""
+    """Return the resident's reply to a message."""
     return heard_as(said).reply(city)

@@ -20,8 +20,8 @@ LONGEST = 600
 
 
 class Act(NamedTuple):
-    """What a message does. `denied`: its answer is turned round by what stands around the question; `guess`: it is
-    announced as a guess."""
+    """What a message does. `denied`: the words around the question invert its answer; `guess`: it is announced as a
+    guess."""
 
     kind: Kind
     words: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ _ITS = re.compile(r"\bits(?= (?:on|in|at|near|by|an?|the|not)\b)")
 
 @lru_cache(maxsize=1 << 13)
 def heard(said: str) -> Act:
-    """What a message does, and the words of its question.
+    """Classify a message and return the words of its question.
 
     >>> heard("Great! My next question: would you say that it's alive?")
     Act(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
@@ -136,7 +136,7 @@ def _unframed(words: Words) -> Act:
 
 
 def _unled(words: Words) -> Words:
-    """Without fillers at the front; "no legs" keeps its "no"."""
+    """Drop fillers at the front; "no legs" keeps its "no"."""
     fillers, words = word_set("fillers"), list(words)
     plain = fillers | word_set("aux") | word_set("pronouns") | {",", "i", "the", "a", "that", "my"}
     while len(words) > 1 and (words[0] == "," or (words[0] in fillers and (words[0] != "no" or words[1] in plain))):
@@ -169,7 +169,7 @@ _ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)
 
 
 def _unechoed(text: str) -> str:
-    """Without an echo at the end; "it is not big, is it" asks whether it is big."""
+    """Drop an echo at the end; "it is not big, is it" asks whether it is big."""
     found = _ECHO.search(text)
     if found is None:
         return text
@@ -178,7 +178,7 @@ def _unechoed(text: str) -> str:
 
 
 def _without_tail(text: str) -> str:
-    """Without examples, an echo, asides and tags at the end."""
+    """Drop examples, an echo, asides and tags at the end."""
     text = pattern(
         "example",
         r" , {0}(?: ,)? .*$|"

@@ -20,7 +20,7 @@ _NEGATIVE = re.compile(
 
 
 def unaccented(text: str) -> str:
-    """Without accents, and with one kind of apostrophe.
+    """Drop accents and use one kind of apostrophe.
 
     >>> unaccented("Łódź’s Café")
     "Lodz's Cafe"
@@ -32,7 +32,7 @@ def unaccented(text: str) -> str:
 
 
 def apostrophes(text: str) -> str:
-    """With the apostrophes that are left out of negations.
+    """Restore the missing apostrophes of negations.
 
     >>> apostrophes("Isnt it so? It cant be, we want a hint.")
     "Isn't it so? It can't be, we want a hint."

@@ -62,6 +62,6 @@ def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
 
 
 def started(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
-    """How many words the words share with the longest text of an index that they start with."""
+    """Count the words of the longest indexed phrase that the words start with; 0 without one."""
     found = index.get(words[0], ()) if words else ()
     return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)

@@ -98,7 +98,7 @@ _AFTER = word_set("name_after")
 
 
 def lookup(known: Mapping[str, int]) -> Callable[[str], int]:
-    """Who is meant by names of this table, which `name_key` has written."""
+    """Make `Names.find` from a table of names in the form of `name_key`."""
 
     def find(name: str) -> int:
         return known.get(name, 0)
@@ -119,7 +119,7 @@ def join(words: Sequence[str]) -> str:
 
 
 def drop_retracted(words: Sequence[str]) -> Sequence[str]:
-    """Without what is taken back: "Rome? No, Oslo" says Oslo."""
+    """Drop what is taken back: "Rome? No, Oslo" says Oslo."""
     starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
     at = next((i for i in starts if words[i - 1] in BREAKS | _BACK), 0)
     return words[at + 2 :] if at else words
@@ -144,7 +144,7 @@ def find_mentions(words: Sequence[str], names: Names) -> list[Mention]:
 
 
 def _end(words: Sequence[str], at: int, longest: int) -> int:
-    """How far a name may go: commas may be in it, other marks may not."""
+    """Return where a name must end: commas may be in it, other marks may not."""
     return next(
         (i for i in range(at, min(at + longest, len(words))) if words[i] in _MARKS), min(at + longest, len(words))
     )
@@ -195,12 +195,12 @@ def is_set_aside(words: Sequence[str], mention: Mention) -> bool:
 
 
 def _after(words: Sequence[str], marks: frozenset[str]) -> int:
-    """Where the last part of some words begins."""
+    """Return where the last part of the words begins."""
     return next((i + 1 for i in range(len(words) - 1, -1, -1) if words[i] in marks), 0)
 
 
 def affirm(clause: Sequence[str]) -> Sequence[str]:
-    """Without the "not" of a question that expects a yes: "isn't it", "could it not be", "why not"."""
+    """Drop the "not" of a question that expects a yes: "isn't it", "could it not be", "why not"."""
     at = next((i for i, w in enumerate(clause[:3]) if w == "not"), 0)
     return [*clause[:at], *clause[at + 1 :]] if at and clause[0] in _AUXILIARIES else clause
 
@@ -337,7 +337,7 @@ def _proposed(words: Sequence[str], names: Names, negated: bool) -> list[int]:
 
 
 def _described(words: Sequence[str], at: int, common: bool) -> int:
-    """Where a description begins that stands behind a name; of common nouns only what a comma parts from them."""
+    """Return where the description behind a name begins; behind common nouns only a comma starts one."""
     starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING and (words[i - 1] == "," or not common))
     return next((i for i in starts if words[i - 1] != NAME or words[i] not in ("as", "that")), len(words))
 
@@ -423,7 +423,7 @@ def _is_question_about(lead: Sequence[str]) -> bool:
 
 
 def _main_clause(lead: Sequence[str]) -> Sequence[str]:
-    """What leads to a name without the clause above it: "it is" in "I am quite sure that it is"."""
+    """Return the words before a name without the clause above them: "it is" in "I am quite sure that it is"."""
     if is_frame(lead) or lead[0] not in ("i", "we", "it", "this", "that"):
         return lead
     starts = (i for i in range(1, len(lead)) if lead[i] in (*_THING, "the"))
@@ -464,7 +464,7 @@ def _is_governed(lead: Sequence[str]) -> bool:
 
 
 def verdict_on(said: str, names: Names) -> Verdict:
-    """What a message comes to. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
+    """Judge whether a message names the secret. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
 
     >>> names = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4}.get(name, 0), 1, 2)
     >>> [verdict_on(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A fjord?")]

@@ -77,7 +77,7 @@ _TOLD = re.compile(
 
 
 def joined(text: str) -> str:
-    """With short prefixes joined, as in "e-mail" and "wi-fi"."""
+    """Join short prefixes, as in "e-mail" and "wi-fi"."""
     return _PREFIX.sub(r"\1", text)
 
 
@@ -188,7 +188,7 @@ def _said(clause: str, asks: bool) -> Said:
 
 
 def _led(text: str) -> str:
-    """Without what is said before the sentence begins."""
+    """Drop the words that lead up to a sentence."""
     lead = pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
     while text and (found := lead.match(text)) is not None:
         text = text[found.end() :]
@@ -196,7 +196,7 @@ def _led(text: str) -> str:
 
 
 def _after_preamble(text: str) -> str:
-    """What is stated or proposed behind "based on what you told me, ..."; conditions are no preambles."""
+    """Return the statement or proposal behind "based on what you told me, ..."; conditions are no preambles."""
     if not opens_preamble(text.partition(" ")[0]):
         return text
     before, comma, rest = text.partition(" , ")
@@ -266,7 +266,7 @@ _FRAMES: tuple[tuple[str, Mode], ...] = (
 
 
 def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
-    """What a sentence does, and what is left without its frame."""
+    """Classify a sentence and return its words without the frame."""
     bare = _uninverted(bare)
     if stated := pattern("speech_state", r"^(?:{0})(?: ,)? (?=\S)").match(bare):
         mode, rest = _framed(_led(bare[stated.end() :]), False, False)
@@ -308,7 +308,7 @@ _WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
 
 
 def _deed(rest: str) -> tuple[Mode, str]:
-    """What is proposed may be to look, or to tell."""
+    """Classify a proposal: it may be to look at something, or to tell something."""
     for name, mode in _FRAMES[:2]:
         if found := pattern(name, r"^(?:{0})(?: |$)").match(rest):
             return mode, rest[found.end() :]

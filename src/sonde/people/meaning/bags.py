@@ -22,9 +22,10 @@ class Declared(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """How much is needed to take a topic: points, and the least of them where it explains everything; the share of the
-    words that it explains; the share of its points that another may have, and the points that another may have by words
-    it leaves over. `phrase`: points for every word beyond the first of a name that is there as a whole."""
+    """Thresholds for choosing a topic: `points`, and the `least` of them for a topic that explains everything; `share`
+    of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`, the points
+    that another topic may have by the words that it leaves over. `phrase`: points per word beyond the first of a name
+    that occurs as a whole."""
 
     points: float = 1.2
     share: float = 0.7
@@ -59,12 +60,12 @@ class Bags:
         self.alone = tuple(frozenset(name[0] for name in t.names if len(name) == 1) for t in topics)
 
     def worth(self, word: str) -> float:
-        """What a word counts for here."""
+        """Return the weight of a word in this conversation."""
         own = self.weight(word)
         return min(own, 0.4) if word in self.background else own
 
     def points(self, said: Iterable[str]) -> dict[int, float]:
-        """What the words bring to each topic; a word of several topics is shared among them."""
+        """Return the points of each topic; a word of several topics is divided among them."""
         found: dict[int, float] = {}
         for word in said:
             row: Mapping[int, float] = self.strength.get(word, {})

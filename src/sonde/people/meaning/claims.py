@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
     @property
     def true(self) -> int:
-        """Where the answer is yes, a right guess included."""
+        """The things of which the answer is yes, a right guess included."""
         return self.yes | self.goal
 
     @property
@@ -113,7 +113,7 @@ def weak(q: Claim, how: str) -> Claim:
 
 
 def filled(q: Claim, other: Claim) -> Claim:
-    """What one claim says, and another where the first does not know: a fact adds, it never shadows."""
+    """Use a second claim where the first is unknown: a fact adds, it never shadows."""
     open_ = ~q.known
     return q._replace(yes=q.yes | other.true & open_, no=q.no | other.no & open_)
 
@@ -145,7 +145,7 @@ class Numbers:
         return union(self._by_value.values())
 
     def within(self, asked: Interval, text: str) -> Claim:
-        """Of which things the number is in an interval.
+        """Claim that the number is in an interval.
 
         >>> Numbers({0: (5, 5), 1: (7, 9), 2: (1, 2)}).within(Interval(6, 10), "size")[:3]
         ('size 6..10', 2, 5)

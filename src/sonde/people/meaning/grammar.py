@@ -22,7 +22,7 @@ Parse = Callable[[Words], "Claim | None"]
 
 
 class Forms:
-    """What `Grammar` knows about set forms; it brings the readers of what follows "it is", "it does", "people"."""
+    """Readers of set forms; `Grammar` brings the readers of what follows "it is", "it does", "people"."""
 
     lexicon: Lexicon
     subject: Subject
@@ -36,7 +36,7 @@ class Forms:
         return self.lexicon.asked(f"{frame}:{key(words)}", words)
 
     def people(self, words: Words, who: str) -> Claim | None:
-        """What people do to it, or what it is to them."""
+        """Read what people do to it, or what it is to them."""
         if not words:
             return None
         if words[0] == "be":
@@ -95,7 +95,7 @@ class Forms:
         return found or (joined(rest, lambda r: self.known(r, how)) if rest else None)
 
     def related(self, words: Words) -> Claim | None:
-        """What has to do with something."""
+        """Read what it has to do with."""
         rest = without("rel", words)
         if not rest:
             return None
@@ -150,7 +150,7 @@ class Forms:
         return found or (self.place(words[at:]) if word in ("in", "at", "on") else None)
 
     def purpose(self, words: Words) -> Claim | None:
-        """What something serves for."""
+        """Read what it serves for."""
         words = without("for", words) if words and words[0] in word_set("skip_for") else list(words)
         while words:
             found = self.asked("for", words)
@@ -161,7 +161,7 @@ class Forms:
 
 
 def without(name: str, words: Words) -> list[str]:
-    """Without the words at the front that say nothing behind a set form."""
+    """Drop the words at the front that mean nothing behind a set form."""
     words = list(words)
     while len(words) > 1 and words[0] in word_set(f"skip_{name}"):
         words = words[1:]
@@ -193,14 +193,14 @@ class Grammar(Forms):
     # --- clauses -----------------------------------------------------------------------------------------------------
 
     def sentence(self, words: Words) -> Claim | None:
-        """What a sentence claims."""
+        """Claim what a sentence says."""
         if not words or len(words) > LONGEST + 10:
             return None
         whole = self.lexicon.asked(f"q:{key(words)}", words)
         return either(whole, self.clause(self.subject.clause(words)))
 
     def clause(self, clause: Clause) -> Claim | None:
-        """What a clause claims."""
+        """Claim what a clause says."""
         words = clause.words
         if not words:
             return None
@@ -236,7 +236,7 @@ class Grammar(Forms):
     # --- readers -----------------------------------------------------------------------------------------------------
 
     def _be(self, words: Words) -> Claim | None:
-        """What follows "it is"."""
+        """Read what follows "it is"."""
         if words[0] in word_set("aux") and len(words) > 2:
             return self.sentence(words)
         whole = self.nouns.named(words)
@@ -292,7 +292,7 @@ class Grammar(Forms):
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     def _do(self, words: Words) -> Claim | None:
-        """What follows "it does"; the first word is a verb in any form."""
+        """Read what follows "it does"; the first word is a verb in any form."""
         if words[0] in word_set("aux") - {"have", "has", "had", "do", "be"} and len(words) > 2:
             return self.sentence(words)
         first = base(words[0])
@@ -364,7 +364,7 @@ class Grammar(Forms):
         return self.place(rest[at:]) if at is not None and at + 1 < len(rest) else None
 
     def _done(self, words: Words) -> Claim | None:
-        """What people do to it: a verb phrase with the thing left out."""
+        """Read what people do to it: a verb phrase without its object."""
         first = base(words[0])
         phrase = [first, *words[1:]]
         direct = self.asked("ob", phrase)
@@ -398,11 +398,11 @@ class Grammar(Forms):
     # --- around nouns ------------------------------------------------------------------------------------------------
 
     def _adjective(self, words: Words) -> Claim | None:
-        """What stands before a noun: an adjective, the people of a place."""
+        """Read the words before a noun: an adjective, the people of a place."""
         return self.asked("adj", words) or (self.on_map(["of", *words]) if words[0] != "of" else None)
 
     def _modifier(self, words: Words) -> Claim | None:
-        """What follows a noun: a relative clause, "used for X", "with X", "in X", "you can eat"."""
+        """Read what follows a noun: a relative clause, "used for X", "with X", "in X", "you can eat"."""
         first = words[0]
         if first in ("that", "which", "who"):
             return self._relative(words[1:])

@@ -41,7 +41,7 @@ Reader = Callable[[Words], Any]
 
 
 class Knows(Protocol):
-    """What a conversation knows."""
+    """The knowledge of a conversation."""
 
     def attribute(self, name: str) -> Claim | None:
         """The claim that an attribute is true; None for a name that is unknown."""
@@ -68,7 +68,7 @@ _SLOT = re.compile(r"<(\w+)>")
 
 
 def expansions(phrase: str) -> Iterator[str]:
-    """All that a phrase with alternatives stands for.
+    """Expand the alternatives of a phrase.
 
     >>> list(expansions("ob (eat|cook) [and serve]"))
     ['ob eat and serve', 'ob eat', 'ob cook and serve', 'ob cook']
@@ -191,7 +191,7 @@ class Lexicon:
         return self._lines.keys()
 
     def asked(self, k: str, words: Words = ()) -> Claim | None:
-        """What a key asks, or its words where a phrase with a slot fits them."""
+        """Claim what a key asks, or its words where a phrase with a slot fits them."""
         return None if k.endswith((":", ": ")) else self._asked(k, tuple(words))
 
     def _look_up(self, k: str, words: tuple[str, ...]) -> Claim | None:
@@ -242,7 +242,7 @@ class Lexicon:
     # --- meanings ----------------------------------------------------------------------------------------------------
 
     def expression(self, text: str) -> Claim:
-        """What an expression of attributes asks."""
+        """Evaluate an expression of attributes."""
         return self._expressed(text)
 
     def _express(self, text: str) -> Claim:
@@ -261,12 +261,12 @@ class Lexicon:
 
 
 def _options(line: Line) -> int:
-    """Of two lines with the same phrase, the one about fewer attributes is meant first; of equals, the earlier."""
+    """Order lines with the same phrase: the one about fewer attributes first; of equals, the earlier."""
     return len(re.findall(r"[|&/]", line.meaning))
 
 
 def _kept(words: Words, n: int, before: str) -> int | None:
-    """Where the first n words that count end; those of the start must be the ones before the slot."""
+    """Return where the first n words that count end; they must be the words before the slot."""
     dropped, i, seen = word_set("dropped"), 0, list[str]()
     while i < len(words) and len(seen) < n:
         seen += [] if words[i] in dropped or words[i] == "," else [base(words[i])]
@@ -275,7 +275,7 @@ def _kept(words: Words, n: int, before: str) -> int | None:
 
 
 def _back(words: Words, n: int) -> int:
-    """Where the last n words that count begin."""
+    """Return where the last n words that count begin."""
     dropped, i = word_set("dropped"), len(words)
     while i and n:
         i -= 1

@@ -20,7 +20,7 @@ Naming = Callable[[tuple[str, ...], bool], "Claim | None"]
 
 
 def bare(words: Words) -> tuple[Words, bool]:
-    """Without article and "a kind of", and whether it had any."""
+    """Drop the article and "a kind of", and return whether there was any."""
     words, kinds, before = list(words), word_set("kind"), len(words)
     while words:
         if words[0] in word_set("determiners") | {"the"} and len(words) > 1:
@@ -43,7 +43,7 @@ class Nouns:
         self._naming, self._adjective, self._modifier = naming, adjective, modifier
 
     def named(self, words: Words) -> Claim | None:
-        """What a whole noun phrase names."""
+        """Claim what a whole noun phrase names."""
         rest, article = bare(words)
         whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
         if whole is not None and whole.goal:

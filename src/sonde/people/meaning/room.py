@@ -27,7 +27,7 @@ class Reading(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives words that slips are mended to, `common` tells a word that is none."""
+    """See the module. `vocabulary` gives the words that slips are corrected to; `common` tells whether a word is known."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ def _node() -> _Node:
 
 
 def _led(node: _Node, words: Iterable[str]) -> _Node:
-    """Where words lead to from a node."""
+    """Return the node behind some words."""
     for word in words:
         step = _node()
         node.to(word, step)

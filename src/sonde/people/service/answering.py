@@ -45,7 +45,7 @@ def told(product: Product, query: Query, value: int) -> str:
 
 
 def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """What the customer says to a message that was taken for this query."""
+    """Return the customer's answer to a message that was read as this query."""
     if query.kind == "finding":
         return told(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:

@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """What may be wrong, with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer`
-    are words of `suggestion` without which it is not understood."""
+    """A possible cause with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer` is
+    the part of `suggestion` without which it is not understood."""
 
     id: str
     what: str

@@ -29,8 +29,8 @@ Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown
 
 class Query(NamedTuple):
     """What a message asks for: `target` is the number of the finding or cause. `proposed` are the causes that the
-    message proposes, by their names or fixes. `beside`: it asks about a cause, of which the customer knows nothing but
-    what the finding shows."""
+    message proposes, by name or by fix. `beside`: it asks about a cause, of which the customer knows only what the
+    finding shows."""
 
     kind: Kind
     target: int = -1
@@ -44,7 +44,7 @@ UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("sev
 
 @lru_cache(maxsize=1 << 13)
 def read(name: str, said: str) -> Query:
-    """What the message asks for, about the product of this name."""
+    """Read a message about the product of this name."""
     known = _declared(name).get(_key(said))
     query = known or meant(name, speech(said))
     if query.kind not in ("unknown", "unclear") and not query.beside:
@@ -71,15 +71,15 @@ def _declared(name: str) -> Mapping[str, Query]:
 
 @lru_cache(maxsize=128)
 def _called(name: str) -> Mapping[str, Query]:
-    """What causes and fixes are called: who says no more than that, says that it is the one or to do the other."""
+    """Names of causes and fixes: a message that is no more than a name proposes that cause or fix."""
     causes = list(enumerate(products()[name].causes))
     found = {key(tokens(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
     return found | {key(tokens(c.what)): Query("cause", i, (i,)) for i, c in causes}
 
 
 def meant(name: str, parts: Sequence[Said]) -> Query:
-    """What sentences ask for that are not declared: by what it is called, else by all their words, else by those alone
-    that are said to be what is wrong or what is to be done."""
+    """Read sentences that are not declared: by a name, else by all their words, else only by the sentences that are
+    framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
     called = [query for p in parts if (p in said or p.framed) and (query := _called(name).get(key(p.words)))]
     if called and len({query.target for query in called}) == 1 and not any(p.mode == "asks" for p in parts):
@@ -92,7 +92,7 @@ def meant(name: str, parts: Sequence[Said]) -> Query:
 
 
 def _meant(name: str, parts: Sequence[Said]) -> Query:
-    """What all their words ask for: questions first, then proposals, then what is stated."""
+    """Read sentences by all their words: questions first, then proposals, then statements."""
     asked = [p for p in parts if p.mode in ("asks", "looks", "tries") and stems(p.words)]
     does = [p for p in parts if p.mode == "does" and stems(p.words)]
     states = [p for p in parts if p.mode == "states" and stems(p.words)]
@@ -166,7 +166,7 @@ def _proposed(name: str, kind: Literal["fix", "cause"], parts: Sequence[Said], b
 
 
 def _each(causes: Bags, parts: Sequence[Said]) -> set[int]:
-    """What single clauses propose, where there are several."""
+    """Return the causes that single clauses propose, if there are several clauses."""
     clauses = [stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
     return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose(c).target) >= 0}
 
@@ -224,7 +224,7 @@ def _opposites(text: str) -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def content(word: str) -> str:
-    """What a word stands for; empty if it says nothing."""
+    """Return the word that stands for a word and its synonyms; empty for stop words."""
     known, bare = words(), stem(word)
     return "" if word in known.stop or bare in known.stop or word == "," else known.same.get(bare, bare)
 
@@ -235,12 +235,12 @@ def stems(said: Iterable[str]) -> tuple[str, ...]:
 
 
 def text_stems(text: str) -> tuple[str, ...]:
-    """The same of a declared text."""
+    """Return the content stems of a declared text."""
     return stems(tokens(joined(ascii_lower(text))))
 
 
 def weight(word: str) -> float:
-    """What a stem counts for."""
+    """Return the weight of a stem."""
     return 0.4 if word in words().weak or word.isdigit() else 1.0
 
 
@@ -250,8 +250,7 @@ _OF_CAUSES = Measure(points=0.9, share=0.6, aside=1.0, least=0.4)
 
 
 class Topics(NamedTuple):
-    """What the words of one product are about: its findings, and its causes, by what is said to be wrong and by what is
-    to be done; and the words of each fix."""
+    """The bags of words of one product: findings, causes by diagnosis, causes by fix; and the words of each fix."""
 
     findings: Bags
     causes: Bags
@@ -285,7 +284,8 @@ def _of_finding(found: Finding) -> Declared:
 
 
 def _of_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
-    """Of a name like "three values" a single word is left, which is no name: what may end the game needs more."""
+    """Declare a cause. A name like "three values" leaves a single stem, which is no name: what may end the game needs
+    more."""
     all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
     whole = tuple(stems for stems, counts in all_of if len(stems) > 1 or not counts)
     rest = tuple(stems for stems, _ in all_of if stems not in whole)
@@ -365,8 +365,8 @@ def _compiled(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 12)
 def everyday(product: str, said: str) -> str:
-    """What the owner of a product says to a message; empty if it asks nothing of the kind. "=" and the id of a finding
-    if that is what it asks for."""
+    """Answer a standard question with what the owner of a product knows; empty for other messages. "=" and the id of a
+    finding if the message asks for that."""
     asked = [part for part in speech(said) if part.mode != "talk"]
     if len(asked) != 1:
         return ""

@@ -30,7 +30,7 @@ HEARD = 4000
 
 
 class MysteryFilter(Filter):
-    """See the module. `seen` is what has been revealed; messages of more than `longest` characters get no answer."""
+    """See the module. `seen` are the revealed values; messages of more than `longest` characters get no answer."""
 
     def __init__(self, frame: Frame, longest: int, told: bool = False, seen: Mapping[Slot, int] | None = None) -> None:
         self.frame, self._longest, self._told = frame, longest, told

@@ -71,7 +71,7 @@ Seen = Mapping[Slot, int]
 
 
 class Truth(NamedTuple):
-    """What is hidden: the culprit, one vector per person, the mark at the scene, and everybody's own mark."""
+    """The hidden part of a case: the culprit, one vector per person, the mark at the scene, and everybody's own mark."""
 
     culprit: int
     vectors: tuple[Vector, ...]
@@ -131,7 +131,7 @@ class Model:
         return (MARK, *(Slot(p, c) for p in range(self.people) for c in self.channels))
 
     def size(self, slot: Slot) -> int:
-        """How many values a slot has."""
+        """Count the values of a slot."""
         return 3 if slot.channel != "trace" else self.marks + (slot.person != SOURCE)
 
     def draw(self, rng: random.Random) -> Truth:
@@ -151,7 +151,7 @@ class Model:
         return (other, self.marks, mark)[value]
 
     def value(self, truth: Truth, slot: Slot) -> int:
-        """What is true of a slot."""
+        """Return the true value of a slot."""
         if slot == MARK:
             return truth.mark
         if slot.channel == "trace":
@@ -219,7 +219,7 @@ class Model:
         return tuple(j / total for j in joint)
 
     def outcomes(self, seen: Seen, slots: Sequence[Slot]) -> dict[tuple[int, ...], tuple[float, ...]]:
-        """What observing these slots may give -> the joint probabilities after it, without what cannot happen."""
+        """Map the possible observations of these slots to the joint probabilities after them."""
         fixed = [(seen[s],) if s in seen else range(self.size(s)) for s in slots]
         found = {row: self.joint({**seen, **dict(zip(slots, row, strict=True))}) for row in product(*fixed)}
         return {row: joint for row, joint in found.items() if sum(joint) > 0.0}

@@ -156,7 +156,7 @@ def _shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 
 def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
-    """What is mentioned from `at` on."""
+    """Find the best mention from `at` on."""
     rows = dict.fromkeys((*book.get(words[at], ()), *book.get(shapes[at], ())))
     runs = [run for entry in rows if (run := _run(entry, words, shapes, at))]
     if not runs:
@@ -256,7 +256,7 @@ def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
 
 
 def _person(frame: Frame, found: re.Match[str]) -> str:
-    """Who is counted instead of named: "the second suspect", "witness 1", "the only witness"."""
+    """Name the person who is counted: "the second suspect", "witness 1", "the only witness"."""
     group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
     word = (found["which"] or found["number"]).lower()
     if word in ("last", "only"):
@@ -283,7 +283,7 @@ def _marked(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
-    """Without a name that says again who was named ("the cook, Sven,"), and without the place where a record is."""
+    """Drop a name that repeats who was named ("the cook, Sven,"), and the place where a record is."""
     kept: list[str] = []
     for i, word in enumerate(words):
         before_mark = words[i + 1 : i + 2] and words[i + 1][0] == "@"
@@ -368,7 +368,7 @@ def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]
 
 
 def spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
-    """Where a sentence with marks has a meaning."""
+    """Find where a sentence with marks has a meaning."""
     return _spotted(declared()[name][0].scope, words).get(name, ())
 
 

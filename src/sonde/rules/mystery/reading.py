@@ -35,7 +35,7 @@ LONGEST: Final = 2000
 
 @lru_cache(maxsize=8192)
 def read(frame: Frame, text: str) -> Reading:
-    """What a message does, whatever it is; the same for everybody who has the same frame."""
+    """Read a message; the result is the same for everybody who has the same frame."""
     heard = text[:LONGEST]
     said = mark_sentences(frame, heard)
     everything = tuple(w for s in said for w in (*s.words, ","))
@@ -56,7 +56,7 @@ def read(frame: Frame, text: str) -> Reading:
 
 
 def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = False) -> Iterable[Reading]:
-    """What every unit of a message does; where it accuses somebody (`guilty`), only orders count."""
+    """Read every unit of a message; in one that accuses somebody (`guilty`), only orders count."""
     here = Context(frame, heard)
     for sentence in said:
         words = affirmed(numbered(sentence.words))
@@ -81,7 +81,7 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
 
 
 def _unit(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
-    """What one unit does."""
+    """Read one unit."""
     if here.teller == ",":
         return MANY
     start = next((i for i, w in enumerate(words) if w not in listed_as("lead")), 0)
@@ -119,7 +119,7 @@ _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "thi
 
 
 def _called(words: Words, here: Context) -> str:
-    """Who is called by name, or was before; "," for several."""
+    """Return who is addressed by name, here or before; "," for several."""
     yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | listed_as("calling")
     for i, word in enumerate(words):
         if word[0] != "@" or word[1] not in "pb":
@@ -139,7 +139,8 @@ def _called(words: Words, here: Context) -> str:
 
 
 def _object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
-    """Whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the case."""
+    """Return whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the
+    case."""
     for spot in spots("ask", words):
         if spot.start != verb:
             continue
@@ -223,7 +224,7 @@ def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
 
 
 def _together(found: Sequence[Reading]) -> Reading:
-    """What the units do: one act, or several, or something less."""
+    """Combine the readings of the units: one act, or several, or something less."""
     kinds = {reading.kind for reading in found}
     acts = list(dict.fromkeys(reading for reading in found if reading.act))
     while len(acts) > 1 and acts[0].act and acts[0].act.target[0] == "l" and acts[0].act.verb == "examine":
@@ -255,7 +256,7 @@ NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
 
 
 class Context(NamedTuple):
-    """Who is spoken to, by name (`told`) or through the narrator, and who and what was mentioned before."""
+    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
 
     frame: Frame
     heard: str
@@ -274,14 +275,14 @@ def begun(name: str, words: tuple[str, ...], at: int | None) -> bool:
 
 
 def numbered(words: Words) -> Words:
-    """With a sign for every time of day."""
+    """Replace every time of day by a sign."""
     numbers = listed_as("number")
     text = " ".join("#" if w.isdigit() or w in numbers else w for w in words)
     return re.sub(r"#(?: (?:past|to|#))* #|#(?: #)+", "#", text).split() if "#" in text else words
 
 
 def affirmed(words: Words) -> list[str]:
-    """Without what is denied or dismissed, up to a comma or "but"; "did you not" asks as "did you" does."""
+    """Drop what is denied or dismissed, up to a comma or "but"; "did you not" asks the same as "did you"."""
     out: list[str] = []
     ends = {s.start: s.end for s in spots("no", tuple(words))}
     at = 0
@@ -335,7 +336,7 @@ def _begins(rest: Words) -> bool:
 
 
 def order(words: tuple[str, ...]) -> int | None:
-    """Where the verb of an order, or of what the detective does, stands; None if nothing is done."""
+    """Find the verb of an order, or of what the detective does; None if nothing is done."""
     lead = listed_as("lead")
     starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in spots(name, words)}
     for i, word in enumerate(words):
@@ -480,7 +481,8 @@ _PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", 
 
 
 def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
-    """Whose guilt a sentence states: the clause that speaks of it, without those that deny or describe."""
+    """Return the people whose guilt a sentence states, by the clause that speaks of it, without clauses that deny or
+    describe."""
     words = words[: words.index("because")] if "because" in words else words
     if not mentioned(words[: words.index(",")] if "," in words else words, "p"):
         words = tuple(skip_preamble(words))
@@ -537,7 +539,7 @@ _ORDER: Final = ("access", "scene", "victim", "alibi", "death")
 
 
 def topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
-    """What somebody is asked about: one of `TOPICS`, the id of another person, "several", or ""."""
+    """Find the topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
     others = [p for p in mentioned(words, "p") if p != teller]
     if others:
         return "" if says("company", words) else others[0] if len(others) == 1 else "several"
@@ -586,7 +588,7 @@ def _apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
 
 
 def _untimed(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the time that is spoken of."""
+    """Drop the time of the event."""
     out = list(words)
     for spot in spots("time", words):
         out[spot.start : spot.end] = [""] * (spot.end - spot.start)

@@ -46,7 +46,7 @@ def _answers(frame: Frame, act: Act) -> Mapping[str, tuple[int, ...]]:
 
 
 def revealed(frame: Frame, said: str, answer: str) -> dict[Slot, int]:
-    """What an answer to a message reveals; nothing if it is none that the rules would give."""
+    """Return the slots that an answer reveals; empty for an answer that the rules would not give."""
     act = read(frame, said).act
     if act is None or not frame.acts[act]:
         return {}

@@ -24,7 +24,7 @@ _START = re.compile(r'(^"?|[.!?]"? "?|: ")([a-z])')
 
 
 class Clue(NamedTuple):
-    """What an act showed: `values[i]` is the value of `slots[i]`."""
+    """The result of an act: `values[i]` is the value of `slots[i]`."""
 
     act: Act
     slots: tuple[Slot, ...]
@@ -45,7 +45,7 @@ class Lie(NamedTuple):
 
 
 def observe(case: Case, act: Act) -> Clue:
-    """What an act of `frame.acts` shows. KeyError for any other act."""
+    """Return the result of an act of `frame.acts`; KeyError for any other act."""
     slots = case.frame.acts[act]
     values = tuple(case.frame.model.value(case.truth, s) for s in slots)
     return Clue(act, slots, values, describe(case.frame, act, values))
@@ -79,7 +79,7 @@ def lies(case: Case) -> tuple[Lie, ...]:
 
 
 def briefing(frame: Frame) -> str:
-    """What the detective is told at the start: the victim, the people, what is to be seen, and where to go."""
+    """Write the detective's briefing: the victim, the people, what is to be seen, and where to go."""
     say, row = data()["text"]["briefing"], data()["settings"][frame.setting]
     about = {key: row[key] for key in ("occasion", "site", "victim")}
     means = frame.means
@@ -125,7 +125,7 @@ def describe(frame: Frame, act: Act, values: Sequence[int]) -> str:
 
 
 def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
-    """What a person says about themselves."""
+    """Return what a person says about themselves."""
     text, person = data()["text"], frame.people[number]
     if topic == "alibi":
         return _claim(frame, number)
@@ -141,7 +141,7 @@ def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
 
 
 def _claim(frame: Frame, number: int) -> str:
-    """Where a person says they were; the same whether it is true or not."""
+    """Return where a person says they were; the same whether it is true or not."""
     text, person = data()["text"]["claim"], frame.people[number]
     record = next(r for r in frame.records if number in r.covers and r.kind != "access")
     tail = "_bystander" if record.kind == "bystander" else ""
@@ -158,7 +158,7 @@ def _offer(frame: Frame, number: int) -> str:
 
 
 def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
-    """What a person says about another."""
+    """Return what a person says about another."""
     text, teller, about = data()["text"], int(act.target[1:]), int(act.topic[1:])
     slots, person = frame.acts[act], frame.people[about]
     if not slots:
@@ -170,7 +170,7 @@ def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
 
 
 def motive(frame: Frame, number: int, value: int) -> str:
-    """How a person stood with the victim, in a sentence."""
+    """Describe how a person stood with the victim, in a sentence."""
     person, pools = frame.people[number], data()["text"]["motive"]
     own = data()["settings"][frame.setting]["motives"]
     pool = own + pools["implicates"]
@@ -236,7 +236,7 @@ def _look(frame: Frame, number: int) -> str:
 
 
 def ending(case: Case) -> str:
-    """Who did it, why, and how it can be known."""
+    """Write who did it, why, and how it can be known."""
     frame, number = case.frame, case.truth.culprit
     text, person, found = data()["text"]["ending"], frame.people[number], _found(case)
     why = [motive(frame, number, IMPLICATES)] if "motive" in found else []

@@ -84,7 +84,7 @@ class Knowledge:
         return tuple(self._data["attributes"])
 
     def known(self, attribute: str) -> Known:
-        """Of which topics an attribute or a class is true and false."""
+        """Return the topics of which an attribute or a class is true, and those of which it is false."""
         found = self._masks.get(attribute)
         if found is None:
             found = self._masks[attribute] = self._decoded(attribute)
@@ -199,7 +199,7 @@ class Knowledge:
 
     @cached_property
     def column(self) -> Mapping[str, Numbers]:
-        """The same as columns."""
+        """The numbers as columns."""
         return {field: Numbers(rows) for field, rows in self.numbers.items()}
 
     @cached_property

@@ -23,14 +23,14 @@ Asked = Callable[[str], "Claim | None"]
 
 
 class Namer:
-    """What noun phrases name, `asked` being what the lexicon says of a key. `words` are the data file's lists."""
+    """Reads noun phrases; `asked` looks a key of the lexicon up, `words` are the data file's lists."""
 
     def __init__(self, asked: Asked, words: Mapping[str, frozenset[str]]) -> None:
         self._asked, self._words = asked, words
         self.named = lru_cache(maxsize=1 << 14)(self._named)
 
     def _named(self, words: tuple[str, ...], article: bool) -> Claim | None:
-        """What a noun phrase without its article names, and what the lexicon says of it."""
+        """Claim what a noun phrase without its article names, and what the lexicon says of it."""
         if len(words) == 1 and not article and words[0] in self._words["adjectives"]:
             return self._adjective(words[0])
         entry = None if is_participle(words[-1]) and words[-1].endswith("ed") else self._asked(f"is:{key(words)}")
@@ -44,8 +44,8 @@ class Namer:
         return kind or guessed(words, article)
 
     def _adjective(self, word: str) -> Claim | None:
-        """What an adjective says, and the guess of the topic of just that name; it is false of nothing because of
-        that."""
+        """Claim what an adjective says, with the topic of exactly that name as a guess, which makes it false of
+        nothing."""
         said, at = self._asked(f"is:{word}"), knowledge().index.get(word)
         if at is None:
             return said
@@ -114,8 +114,9 @@ def guess_for(guess: int, vague: frozenset[str]) -> Claim:
 
 
 def _may_be(guess: int) -> int:
-    """What may be so as well without being the same: people of a named occupation, and for a role ("orphan", "mother")
-    other occupations; things of a shape or colour ("oval"), things that a substance is in ("leather")."""
+    """Return the topics that may also be meant without being the same: people of a named occupation, and for a role
+    ("orphan", "mother") other occupations; things of a shape or colour ("oval"); things that contain a substance
+    ("leather")."""
     knows, found = knowledge(), 0
     if guess & (knows.known("shape_thing").yes | knows.known("colour_thing").yes):
         return knows.all & ~(knows.roots["person"] | knows.roots["animal"])

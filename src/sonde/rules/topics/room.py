@@ -125,7 +125,7 @@ def room() -> Room:
 
 
 def read(said: str) -> Reading:
-    """What a message asks.
+    """Read what a message asks.
 
     >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
     ('open', 'several')
@@ -169,7 +169,7 @@ def _proposed(said: str) -> Reading | None:
 
 @cache
 def kinds() -> tuple[tuple[str, ...], ...]:
-    """What the openings call the hidden thing, as words: the categories, and what each joins by "or"."""
+    """What the openings call the hidden thing, as words: the categories, and the parts that "or" joins in them."""
     whole = [category.partition(" ")[2] for category in sorted(set(knowledge().category))]
     parts = [part for text in whole for part in text.split(" or ")]
     return tuple(dict.fromkeys(tuple(message_words(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
@@ -207,8 +207,8 @@ def _asks_which(claim: Claim) -> bool:
 
 
 def sense(said: str) -> object:
-    """What a message asks, as a value that is equal for equal questions: what is true and false of which topics, or,
-    where it is not understood, its words.
+    """Return a value that is equal for equal questions: the topics of which they are true and false, or, for a question
+    that is not understood, its words.
 
     >>> sense("Why glorp?") == sense("why, GLORP"), sense("Does it glorp?") == sense("Does it not glorp?")
     (True, False)

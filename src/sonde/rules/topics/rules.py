@@ -50,7 +50,7 @@ def rules() -> Mapping[str, Sequence[Rule]]:
 
 @cache
 def ruled(name: str) -> Claim:
-    """What is known of an attribute, with what its rules add; the first rule that decides a topic counts."""
+    """Claim an attribute with what its rules add; the first rule that decides a topic counts."""
     yes, no = knowledge().known(name)
     for rule in rules().get(name, ()):
         if rule.sign == "=":
@@ -84,9 +84,8 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 
 def _known(name: str) -> int:
-    """Of which topics an attribute of an expression is true: one that is stored, a limit such as `size<=2`, a
-    region such as `in_france`, whether few know it, whether one or several countries are listed, or one that rules
-    alone decide."""
+    """Return the topics of which a term is true: a stored attribute, a limit such as `size<=2`, a region such as
+    `in_france`, `little_known`, one or several listed countries, or an attribute that rules alone decide."""
     limit = _STEP.fullmatch(name)
     if name in knowledge().has:
         return knowledge().known(name).yes

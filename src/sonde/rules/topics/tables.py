@@ -131,7 +131,7 @@ def counts() -> Mapping[str, Numbers]:
 
 
 def _counted(noun: str, without: str) -> Mapping[int, Range]:
-    """What the attributes say: none of it, or so many legs."""
+    """Return the counts that follow from the attributes: none, or so many legs."""
     knows, found = knowledge(), dict[int, Range]()
     none = knows.known(without).no if noun == "wheel" else knows.known(without).yes if noun == "leg" else 0
     legs = {name: knows.known(name).yes for name in _LEGS} if noun == "leg" else {}

@@ -29,7 +29,7 @@ _SLACK = 3
 
 
 class Topics:
-    """What is known of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
+    """The knowledge of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
 
     def attribute(self, name: str) -> Claim | None:
         """An attribute or class, with what the rules add."""
@@ -75,7 +75,7 @@ class Topics:
         return found._replace(yes=found.yes & events, no=found.no & events)
 
     def begun(self, when: Interval) -> Claim:
-        """What was made, built, founded in these years, and what began; what nobody makes was not."""
+        """Claim that it was made, built or founded, or began, in these years; false of what nobody makes."""
         apart = self._people
         exact = years("start").within(when, "begun")
         yes = no = 0
@@ -87,7 +87,7 @@ class Topics:
         return found._replace(yes=found.yes & ~apart, no=found.no & ~apart | never)
 
     def was(self, when: Interval) -> Claim:
-        """Whatever was, lived or happened in these years; what began before may have gone on."""
+        """Claim that it was, lived or happened in these years; what began before may have gone on."""
         return filled(filled(self.lived(when), self.happened(when)), self._existed(when))
 
     def _existed(self, when: Interval) -> Claim:
@@ -104,7 +104,7 @@ class Topics:
         return Claim(f"age {asked.low:g}..{asked.high:g}", yes, self.born(when).no & living | self.begun(when).no)
 
     def age_at_death(self, asked: Interval) -> Claim:
-        """Of the dead, within the year that is in doubt; of the living it is not known."""
+        """Claim the age at death, within the year that is in doubt; unknown of the living."""
         born, died = years("born").rows, years("died").rows
         rows = {i: (died[i][0] - born[i][1] - 1, died[i][1] - born[i][0]) for i in born.keys() & died.keys()}
         return Numbers(rows).within(asked, "age at death")
