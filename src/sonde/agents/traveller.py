@@ -8,29 +8,12 @@ is said of each, and that is not how one plays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 from sonde.people.language.lists import read_rows
-
-
-class _Known(Protocol):
-    @property
-    def questions(self) -> Sequence[str]: ...
-    def split(self, said: str) -> Mapping[str, int]: ...
-    def guess(self, index: int) -> str: ...
-
-
-@runtime_checkable
-class _Partition(Protocol):
-    """The interface that this agent needs of a filter."""
-
-    known: _Known
-    levels: tuple[int, ...]
-
-    def expected_gain(self, action: str) -> float: ...
+from sonde.rules.partition import PartitionFilter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +28,7 @@ class Traveller(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         known, rng = view.filter, Rng(view.seed)
-        if not isinstance(known, _Partition):
+        if not isinstance(known, PartitionFilter):
             raise UserError(f"agents:traveller: {view.spec.name} has no filter over cities")
         question, gain = self._best(known)
         lead = next(mask for mask in known.levels if mask)
@@ -54,7 +37,7 @@ class Traveller(ProgramPolicy):
             return Action(city)
         return Action(worded(question, rng, first=view.turn == 0))
 
-    def _best(self, known: _Partition) -> tuple[str, float]:
+    def _best(self, known: PartitionFilter) -> tuple[str, float]:
         best, most = "", -1.0
         for question in known.known.questions:
             if len(known.known.split(question)) <= self.most_replies:

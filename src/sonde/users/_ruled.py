@@ -25,7 +25,7 @@ class Ruled(UserModel):
     def act_now(self, view: View) -> Action:
         missing = [name for name in self.needs if name not in view.private]
         if missing:
-            raise UserError(f"users:{self.name}: {view.spec.name} tells this seat nothing of {', '.join(missing)}")
+            raise UserError(f"users:{self.name}: {view.spec.name} does not give this seat {', '.join(missing)}")
         return Action(self.reply(view.private))
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:

@@ -227,7 +227,7 @@ def _term(text: str) -> Known:
     mask = atlas().named(text)
     found = certain(mask) if mask else attribute(text[1:]) if text[0] == "@" else None
     if found is None:
-        raise KeyError(f"resident.txt: {text!r} is no city, no country, no attribute and no test")
+        raise KeyError(f"resident.txt: got {text!r}, allowed: a city, a country, an attribute or a test")
     return found
 
 

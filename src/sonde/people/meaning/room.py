@@ -27,7 +27,7 @@ class Reading(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words that slips are corrected to; `common` tells whether a word is known."""
+    """See the module. `vocabulary` gives the words to correct slips to; `common` tells whether a word is known."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ Seen = Mapping[Slot, int]
 
 
 class Truth(NamedTuple):
-    """The hidden part of a case: the culprit, one vector per person, the mark at the scene, and everybody's own mark."""
+    """The hidden part of a case: the culprit, a vector per person, the mark at the scene, everybody's own mark."""
 
     culprit: int
     vectors: tuple[Vector, ...]
@@ -215,7 +215,7 @@ class Model:
         joint = self.joint(seen)
         total = sum(joint)
         if total <= 0.0:
-            raise ValueError(f"no culprit fits what was seen: {dict(seen)}")
+            raise ValueError(f"no culprit fits the revealed values: {dict(seen)}")
         return tuple(j / total for j in joint)
 
     def outcomes(self, seen: Seen, slots: Sequence[Slot]) -> dict[tuple[int, ...], tuple[float, ...]]:

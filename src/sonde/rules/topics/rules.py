@@ -42,7 +42,8 @@ def rules() -> Mapping[str, Sequence[Rule]]:
     for line in rows("rules"):
         row = _LINE.fullmatch(line)
         if row is None:
-            raise ValueError(f"twenty_questions_rules.txt: {line!r} is no rule")
+            allowed = "NAMES + EXPRESSION, NAMES - EXPRESSION or NAME [SCOPE] = TOPICS"
+            raise ValueError(f"twenty_questions_rules.txt: got {line!r}, allowed: {allowed}")
         for name in row[1].split():
             found.setdefault(name, []).append(Rule(row[3], row[2] or "", row[4]))
     return found
