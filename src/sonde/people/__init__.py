@@ -1,15 +1,15 @@
-"""The room in which simulated people hear and answer: language, and what it means to somebody.
+"""The English reader of the simulated users: language, and what it means in a conversation.
 
 Ours. Rule users (twenty questions, cities, ...) share one reader of English. A conversation *declares* what it knows
 and how one asks for it; it has no parser of its own. Below `users` and `envs`, above nothing but `core`.
 
-    language/   letters, words (inflection), lists (english.txt), numbers, times, slips, acts (sentences, speech acts),
-                clauses (subject, negation), mentions and proposing (which names count, and which are guesses), naming
-                (judges), preambles, speech (what an adviser's sentences do: ask, propose, state), disguises (what is
-                hidden in letters)
-    meaning/    claims (three-valued logic on bit masks), columns (numbers, lists, sets), lexicon (declared phrasings),
-                joins (and, or), nouns, forms and grammar (predicates), room (a message in, a reading out), bags (the
-                one topic that a text's words name)
+    language/   letters (accents, look-alikes), words (tokens, sentences, inflection, slips), lists (english.txt),
+                numbers, times, acts (which sentence asks, and what), clauses (subject, negation), naming (which names
+                count, which are guesses, and whether the secret is named), speech (an adviser's sentences: questions,
+                instructions, diagnoses)
+    meaning/    claims (three-valued logic on bit masks, columns of knowledge), lexicon (declared phrasings), joins
+                (and, or), nouns and grammar (predicates), room (a message in, a claim out), spotting (phrasings within
+                a sentence), bags (the one topic that a text names)
     cities/, service/   the residents of guess_my_city, the customers of customer_service
 
 How a conversation is declared
