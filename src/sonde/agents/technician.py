@@ -48,7 +48,7 @@ def _gain(known: CaseFilter, kind: str, target: int) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def wordings(name: str, finding: int) -> tuple[str, ...]:
-    """The ways to ask about a finding that are understood as they are meant; the canonical one always is."""
+    """List the ways to ask about a finding that the customer understands; the canonical one is always among them."""
     found = products()[name].findings[finding]
     forms = {kind: ways for kind, *ways in read_rows("customer_service_wordings.txt")}
     texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)

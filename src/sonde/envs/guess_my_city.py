@@ -103,7 +103,7 @@ class GuessMyCity(Dialogue):
 
     @cached_property
     def known(self) -> Knowledge:
-        """The cities of the preset and what is known about them."""
+        """The cities of the preset and their replies."""
         from sonde.people.cities.resident import knowledge  # the facts and phrasings are read when they are first used
 
         return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
@@ -170,7 +170,7 @@ class GuessMyCity(Dialogue):
         return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The user: `city` (its title, "" if it is in no list), the `question` and what it has `heard`."""
+        """For the user: `city` (its title, "" if it is in no list), the `question`, and the messages `heard` before."""
         if seat != USER:
             return Frozen()
         title = state.world if self.city(state) is not None else ""

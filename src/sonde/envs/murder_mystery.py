@@ -64,7 +64,7 @@ _GIVEN_AWAY = (
 
 
 class World(NamedTuple):
-    """A case by its name ("train/3") and what is true in it; or a scenario from elsewhere and its solution."""
+    """A case by name ("train/3") with its truth, or a foreign scenario with its solution."""
 
     name: str
     truth: Truth | None = None
@@ -161,7 +161,7 @@ class MurderMystery(Dialogue):
         return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, the turns `left` after this one, the `case`, and what is said to a wrong
+        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a wrong
         accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
@@ -186,7 +186,7 @@ class MurderMystery(Dialogue):
         return _actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
-        """An accusation of whoever is named; other texts as they are."""
+        """Turn a name into an accusation; return other texts unchanged."""
         return f"I accuse {answer} of the murder." if is_name(answer) else answer
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class MurderMystery(Dialogue):
         return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
 
     def verdict(self, state: Talk) -> Verdict:
-        """Naming somebody is no accusation: guilt has to be stated."""
+        """A name alone is no accusation: the message must state guilt."""
         world, found = _world(state), self._read(state)
         if world.truth is None:
             return "unclear"

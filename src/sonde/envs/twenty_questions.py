@@ -262,8 +262,8 @@ class TwentyQuestions(Dialogue):
         return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
 
     def reading(self, state: Talk, reply: str) -> str | None:
-        """String match, as published: one of the preset's replies and nothing else. "Finished" where the message does
-        not solve the game counts as yes, as in the code of ΔBelief-RL."""
+        """Match a reply exactly, as published: one of the preset's replies and nothing else. "Finished" where the
+        message does not solve the game counts as yes, as in the code of ΔBelief-RL."""
         found = _READ.get(_bare(reply))
         if found not in self._preset.replies:
             return None
@@ -293,7 +293,7 @@ def _world(state: Talk) -> World:
 
 @lru_cache(maxsize=4096)
 def _secrets(topic: str) -> tuple[str, ...]:
-    """The names of a topic, and of its people if it is a country; none that a reply of the game has."""
+    """The names of a topic, and of its people if it is a country, without words that a reply of the game contains."""
     index = knowledge().index.get(topic)
     others = () if index is None else (*knowledge().aka[index], *people(topic))
     return topic, *(name for name in others if not any(mentions(text, [name]) for text in _ANSWERS))
@@ -343,7 +343,7 @@ def _mixed(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
 
 @lru_cache(maxsize=256)
 def pool(preset: str, category: str = "") -> int:
-    """The topics of all splits of a preset, and of a category if one is told, as a mask."""
+    """The topics of all splits of a preset, as a mask; of one category if given."""
     knows = knowledge()
     chosen = (i for found in rows(preset).values() for i in found)
     return sum(1 << i for i in chosen if not category or knows.category[i] == category)

@@ -232,7 +232,7 @@ class UserPersonalization(Env[State]):
 
 
 def _persona(name: str, preferences: object) -> Persona:
-    """The preferences as one value per dimension, or an error that names what is wrong with them."""
+    """Return the preferences as one value per dimension; raises an error that names what is wrong."""
     chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
     dims = requests()[name].dimensions
     if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:

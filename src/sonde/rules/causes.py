@@ -29,7 +29,7 @@ def prior(product: Product) -> Weights:
 
 
 def chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
-    """P(value | cause) of the value that is told, one row per cause."""
+    """Return P(value | cause) of the observed value, one row per cause."""
     n = len(product.findings[finding].values)
     other = error_rate / (n - 1)
     return tuple(tuple((1 - error_rate) * p + other * (1 - p) for p in c.likelihood[finding]) for c in product.causes)
@@ -71,8 +71,8 @@ def cause_gain(weights: Weights, cause: int) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
-    """The fewest messages that are needed on average until the case is solved, by looking ahead to the end. Of the
-    fixes only the likeliest is ever tried next, and only findings that tell something are asked about."""
+    """Return the expected number of messages until the case is solved, under optimal play to the end. Only the
+    likeliest fix is ever tried next, and only informative findings are asked about."""
     return min(cost for _, _, cost in moves(name, weights, asked))
 
 

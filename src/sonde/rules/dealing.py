@@ -136,7 +136,7 @@ def read_pitch(said: str) -> Pitch:
 
 
 class _Sum(NamedTuple):
-    """An amount of money, or of percents as a share, that is put forward, as a price or as what is taken off it."""
+    """An offered amount of money, or of percent as a share: a price, or a discount from it."""
 
     value: float
     off: bool
@@ -178,7 +178,7 @@ def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
 
 
 def _number(words: Sequence[str]) -> float | None:
-    """The number that words come to, which neither begins nor ends with one that is none."""
+    """Parse a number whose first and last words belong to it."""
     outside = ("a", "an", "of", "and")
     return None if words[-1] in outside or words[0] in ("and", "of") else amount([_GRAND.get(w, w) for w in words])
 
@@ -202,9 +202,9 @@ _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offer(pitch: Pitch, listed: int) -> int:
-    """The price that a message offers: the only one it puts forward, apart from the list price, or else the list price
-    less the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which
-    can only be a slip."""
+    """Return the offered price: the only price in the message apart from the list price, or else the list price less
+    the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which can
+    only be a slip."""
     named = [p for p in pitch.prices if p != listed]
     if not named:
         named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]

@@ -177,8 +177,8 @@ class Dialogue(Env[Talk]):
     # --- scenarios from elsewhere ------------------------------------------------------------------------------------
 
     def foreign(self, hidden: Json) -> Task | None:
-        """The task of a scenario, `{"scenario": ..., "solution": ...}`, that only a language model can play; None if it
-        is none."""
+        """Return the task of a foreign scenario, `{"scenario": ..., "solution": ...}`, which only a language model can
+        play; None for other tasks."""
         given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if given.keys().isdisjoint(_FOREIGN):
             return None
@@ -213,7 +213,7 @@ class Dialogue(Env[Talk]):
         return {**shared, **own}
 
     def seats(self, user: str) -> Mapping[str, str | None]:
-        """Every seat and its default policy; whoever wants a judge brings one."""
+        """Every seat and its default policy; there is no default judge."""
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Frozen({AGENT: None, USER: user, **judge})
 
@@ -341,7 +341,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
     def _over(self, state: Talk, valid: bool) -> Step:
-        """The end of the game, or of the turn where a claim was denied and the game goes on."""
+        """End the game, or the turn where a claim was denied and the game goes on."""
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
             info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
@@ -381,7 +381,7 @@ def claimed(reply: str) -> bool:
 
 
 def decided(text: str) -> str:
-    """The end of what a judge says, without thinking."""
+    """Return the end of a judge's reply, without thinking."""
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 

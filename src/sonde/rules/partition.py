@@ -36,7 +36,7 @@ class Answers(Protocol):
         ...
 
     def split(self, said: str) -> Split:
-        """The true replies to a message of the agent. Remembered by whoever computes them."""
+        """Map each true reply to a message to its hypotheses. The implementation caches it."""
         ...
 
     def guess(self, index: int) -> str:

@@ -40,7 +40,7 @@ About = tuple[int, ...] | Literal["general"] | None
 
 
 class Value(NamedTuple):
-    """A preference: how it is told, how an answer takes it up, and the phrases by which that is seen."""
+    """A preference: its statement, the advice that takes it up, and the phrases that show it."""
 
     said: str
     advice: str
@@ -87,7 +87,7 @@ def dimensions() -> Mapping[str, Dimension]:
 
 
 class Request:
-    """One request and everything that may be asked, told and answered about it."""
+    """One request with its dimensions: questions, replies and answers."""
 
     def __init__(self, name: str, text: str, names: Sequence[str]) -> None:
         self.name, self.text = name, text
@@ -150,8 +150,8 @@ class Request:
         return bool(self.fit(persona, told).invented) or any(said in told for said in others)
 
     def _advised(self, answer: str) -> str:
-        """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
-        that only points ("Do none of this") is about all that follows, or if nothing does, about all before."""
+        """Drop what an answer advises against: from a refusal to the end of its sentence, or to a contrast. One that
+        only points ("Do none of this") covers all that follows, or if nothing does, all before."""
         kept, refused = list[str](), False
         sentences = _SENTENCE.findall(apostrophes(unaccented(answer).lower()))
         for i, sentence in enumerate(sentences):
@@ -179,7 +179,7 @@ class Request:
         return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
 
     def shown(self, persona: Persona) -> str:
-        """A persona in words: what it prefers, and nothing else."""
+        """Describe a persona: its preferences and nothing else."""
         return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
 
     def gold(self, known: Persona) -> str:
@@ -238,7 +238,7 @@ def _phrases() -> Mapping[tuple[str, ...], _Phrase]:
 
 
 def _declared() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
-    """Their ranks, the phrases, and what they are about."""
+    """Declared phrases with their ranks and subjects."""
     dims = dimensions().values()
     for d in dims:
         yield 0, d.ask, frozenset((d.name,))
@@ -256,7 +256,8 @@ def _bases(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def read(said: str) -> frozenset[str] | None:
-    """The dimensions that a question is about, whatever the request; `GENERAL` alone, or None where it is about none.
+    """Return the dimensions that a question is about, whatever the request; `GENERAL` alone, or None if it is about
+    none.
 
     >>> read("How much time do you have?"), read("What do you want to spend?"), read("Purple monkey dishwasher?")
     (frozenset({'duration'}), frozenset({'budget'}), None)

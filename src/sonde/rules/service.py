@@ -53,7 +53,7 @@ class Service(Dialogue):
         return TaskList(SIZES[split], lambda i: self._drawn(split, i))
 
     def _drawn(self, split: str, index: int) -> Task:
-        """Every round goes through all pairs of the split, in an order of its own, with another opening."""
+        """Draw a task: every round goes through all pairs of the split in its own order, with another opening."""
         pairs = _pairs(split)
         again, at = divmod(index, len(pairs))
         name, cause = _shuffled(split, again)[at]
@@ -109,7 +109,7 @@ class Service(Dialogue):
         return hypotheses(case.product)[case.cause] if case.product else case.solution
 
     def in_words(self, hypothesis: Hashable) -> str:
-        """The catchwords of the fix; of a foreign scenario the solution as it stands."""
+        """The catchwords of the fix; for a foreign scenario the solution as given."""
         product, _, _ = str(hypothesis).partition("/")
         named = dict(zip(hypotheses(product), legal(product).fix, strict=True)) if product in products() else {}
         return named.get(str(hypothesis), str(hypothesis))
@@ -175,7 +175,7 @@ class Service(Dialogue):
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
     def names(self, state: Talk) -> Names:
-        """Causes by what they are called."""
+        """The causes by their names."""
         case = case_of(state)
         known = _named(case.product)
         return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
@@ -209,7 +209,7 @@ class Service(Dialogue):
         return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
 
     def _over(self, state: Talk, valid: bool) -> Step:
-        """The customer tells what came of it."""
+        """End the game: the customer tells the result."""
         step = super()._over(state, valid)
         case = case_of(state)
         if not (valid and self.solves(state)):
@@ -247,7 +247,7 @@ def _values(product: Product, cause: int, given: Mapping[int, int], rng: random.
 
 
 def _given(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
-    """The numbers of findings and their values, or an error that names what is wrong with them."""
+    """Parse findings and values; raises an error that names what is wrong."""
     names = [f.id for f in product.findings]
     rows: Mapping[Any, Any] = cast("Mapping[Any, Any]", findings) if isinstance(findings, Mapping) else {"": findings}
     given: dict[int, int] = {}
@@ -311,7 +311,7 @@ def _secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _named(name: str) -> Mapping[str, int]:
-    """Names of causes -> the causes they mean, as a mask. What is to be done is no name: it is read as advice."""
+    """Map names of causes to their causes, as a mask. Instructions are no names: they are read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(products()[name].causes):
         key = name_key(cause.what)

@@ -41,7 +41,7 @@ class Lexicon:
         return (1 << len(self.words)) - 1
 
     def lines(self) -> str:
-        """One line per word: what it is a kind of, nearest first, without what all words are."""
+        """Format one line per word: its kinds, nearest first, without those that all words share."""
         above, common = nouns(), self.common()
         return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
 
@@ -50,7 +50,7 @@ class Lexicon:
         return tuple(k for k, mask in self.kinds.items() if mask == self.all)
 
     def members(self, question: Question, term: str) -> int:
-        """The words for which yes is the right answer; none for a term that is foreign to the list."""
+        """Return the words for which yes is the right answer; none for a term that is foreign to the list."""
         return (self.kinds if question == "kind" else self.bits).get(term, 0)
 
 

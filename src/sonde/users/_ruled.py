@@ -12,7 +12,8 @@ from sonde.core import Action, UserError, UserModel, View
 
 @dataclass(frozen=True, kw_only=True)
 class Ruled(UserModel):
-    """`needs` are the facts without which nothing can be said, `hidden` the one that hypotheses stand for."""
+    """Base of the rule users. `needs` are the private facts that a reply requires, `hidden` the fact that hypotheses
+    replace."""
 
     kind: ClassVar[str] = "users"
     needs: ClassVar[tuple[str, ...]]

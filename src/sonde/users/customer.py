@@ -36,7 +36,7 @@ class Customer(Ruled):
         return bool(product) and read(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """For the first message about what it asks for: the findings are not known."""
+        """As for a first message about its subject: the findings are unknown."""
         return [_replies(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
 
 

@@ -26,7 +26,7 @@ class Resident(Ruled):
 
 
 def replied(title: str, said: str) -> str:
-    """The reply of whoever lives there. Of a city that is in no list nothing is known.
+    """Return the resident's reply; of a city that is in no list nothing is known.
 
     >>> replied("Lisbon, Portugal", "Is it on the sea?"), replied("", "Is it on the sea?")
     ('Yes, that is true of my city.', 'I do not know.')

@@ -189,7 +189,7 @@ class Atlas:
         return union(self.by_code.get(code, 0) for code in codes)
 
     def named(self, text: str) -> int:
-        """The city of a list entry such as "Vienna" or "London/GB", as a mask; 0 where there is none."""
+        """Return the city of a list entry such as "Vienna" or "London/GB" as a mask; 0 if there is none."""
         return self._entries.get(text, 0)
 
 

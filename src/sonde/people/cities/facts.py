@@ -43,7 +43,7 @@ def _saying(text: str) -> _Saying:
 
 @cache
 def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
-    """Name of a fact -> what may be told of it, or the facts that are told together."""
+    """Map the name of a fact to its sentences, or to the facts that are told together."""
     rows = (line.partition(": ") for line in declared()["told"].splitlines())
     return {
         name: text[2:].split() if text.startswith("+ ") else [_saying(way) for way in text.split(" | ")]
@@ -96,7 +96,7 @@ def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
 
 @cache
 def _kinds() -> Mapping[str, tuple[int, Sequence[tuple[int, str]]]]:
-    """A name -> how many kinds are told at most, and all of them: the cities of which each is true, and its words."""
+    """Map a name to the most kinds that are told, and all kinds: the cities of each, and its words."""
     rows = (line.partition(" = ") for line in declared()["kinds"].splitlines())
     return {
         name: (int(most), [_kind(x) for x in listed(text)]) for head, _, text in rows for name, most in [head.split()]
@@ -160,7 +160,7 @@ def _thousands(n: float) -> str:
 
 
 def _tongues(c: City, names: Iterable[str]) -> str | None:
-    """Languages may be told, unless they have a word of a name."""
+    """Return the languages without those that contain a word of a name."""
     own = set(plain_words(" ".join(c.secrets)).split())
     held = [x for x in names if own.isdisjoint(plain_words(x).split())]
     return joined(held) if held else None

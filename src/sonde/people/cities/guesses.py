@@ -63,7 +63,7 @@ def cities_named(name: str) -> int:
 
 @lru_cache(maxsize=1 << 13)
 def proposed(said: str) -> Guess | None:
-    """The cities that a message proposes; None if it proposes none.
+    """Return the cities that a message proposes; None if it proposes none.
 
     >>> [proposed(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
     [1, 2]
@@ -127,6 +127,6 @@ def _letters() -> Mapping[str, int]:
 
 
 def resembling(name: str) -> int:
-    """The cities whose name somebody who writes this may mean: to them nothing is said."""
+    """Return the cities that a misspelt name may mean; to them the reply is that it is unknown."""
     name = name.replace(" ", "")
     return union(mask for own, mask in _letters().items() if own[:3] == name[:3] or own in name or name in own)

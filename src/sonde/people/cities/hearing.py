@@ -44,8 +44,8 @@ class Cities:
 
 
 def _things(text: str) -> Iterator[Line]:
-    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
-    says less, so that of it there is no No."""
+    """Parse the lines of things. To be known for a thing, or to have a famous one, is its attribute; merely to have one
+    is weaker, and never answered by No."""
     for row in text.splitlines():
         name, _, rest = row.partition(":")
         nouns = [noun.strip() for noun in rest.split(";")]
@@ -55,7 +55,7 @@ def _things(text: str) -> Iterator[Line]:
 
 
 class CityLexicon(Lexicon):
-    """The declared phrasings; what is not declared, but known of some city, is read as the fame of that."""
+    """The declared phrasings; what is not declared is looked up in the fame of the cities."""
 
     def asked(self, k: str, words: Words = ()) -> Claim | None:
         found = super().asked(k, words)
@@ -67,7 +67,8 @@ class CityLexicon(Lexicon):
 
 @cache
 def _fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
-    """A word -> the cities, as a bit each, that are known for something with this word, and all words of that thing."""
+    """Map a word to the cities (one bit each) that are known for something with this word, with all words of that
+    thing."""
     found: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for c in atlas().cities:
         for phrase in fame(c):
@@ -83,9 +84,9 @@ def _loose() -> frozenset[str]:
 
 
 def known_for(phrase: str, only: bool) -> Claim | None:
-    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
-    that share some of them, and false of all others where two words at least, or `only` what it is known for, are
-    asked."""
+    """Claim that a city is known for a phrase: true if one thing has all of its words, unknown if some things share
+    some of them; false of all other cities if the phrase has two words or more, or if the question is `only` about
+    fame."""
     core = frozenset(base(w) for w in phrase.split()) - _loose()
     rows = [row for word in core for row in _fame().get(word, ())]
     yes = sum({bit for bit, held in rows if core <= held})
@@ -145,7 +146,7 @@ def turned(text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def asked(said: str) -> Claim | None:
-    """The claim of a yes/no question; None where it is none, or not understood."""
+    """Return the claim of a yes/no question; None for other messages, and for questions that are not understood."""
     act = heard(said)
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
@@ -183,7 +184,7 @@ def meant(text: str) -> Claim | None:
 
 
 def _with_tail(head: Claim, tail: str) -> Claim:
-    """A description of what was named adds nothing; any other tail is a condition."""
+    """Add a tail to a claim: a description of what was named adds nothing, any other tail is a condition."""
     first, _, behind = tail.partition(" ")
     if head.text.startswith("in ") and first in word_list("describing"):
         return head

@@ -82,7 +82,7 @@ Range = tuple[float, float] | None
 
 @cache
 def table(name: str) -> Mapping[str, str]:
-    """A table of the countries: what it has of each, by their codes."""
+    """Return a table of the countries, by their codes."""
     rows = (row.partition(" ") for row in listed(atlas().more["tables"][name]))
     return {code: text for code, _, text in rows}
 
@@ -122,7 +122,7 @@ RANGES: Mapping[str, Callable[[City], Range]] = {
 
 
 def within(name: str, asked: Interval, unit: float = 1.0) -> Known:
-    """The cities whose number is in an interval; `unit` is what the known number counts."""
+    """Return the cities whose number is in an interval; `unit` is the unit of the stored number."""
 
     def test(c: City) -> Truth:
         own = RANGES[name](c)
@@ -169,7 +169,7 @@ def _boxes() -> Mapping[str, tuple[float, ...]]:
 
 
 def edge(code: str, direction: str) -> float | None:
-    """The edge of a country that somebody must be beyond to be north (south, east, west) of it."""
+    """Return the edge of a country: beyond it one is north (south, east, west) of the country."""
     box = _boxes().get(code)
     return None if box is None else box[("south", "north", "west", "east").index(direction)]
 
@@ -179,14 +179,14 @@ def edge(code: str, direction: str) -> float | None:
 
 @cache
 def attributes() -> Mapping[str, str]:
-    """Name of an attribute -> what is declared of it."""
+    """Map the names of attributes to their declared expressions."""
     rows = (line.partition(" = ") for line in declared()["sets"].splitlines())
     return {name: text for name, _, text in rows}
 
 
 @cache
 def attribute(name: str) -> Known | None:
-    """The cities of which an attribute is true, and those of which it is false; None where there is no such attribute.
+    """Evaluate an attribute: the cities of which it is true and false; None for an unknown name.
 
     >>> (attribute("landlocked") or certain(0)).yes & atlas().named("Lisbon")
     0

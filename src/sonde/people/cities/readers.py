@@ -57,7 +57,7 @@ def _parts(words: Words) -> tuple[str, list[str]]:
 
 @cache
 def named(kind: str) -> Mapping[str, Known]:
-    """The names of a section -> the cities that they stand for.
+    """Map the names of a section to the cities that they stand for.
 
     >>> [named("seas")["adriatic"].yes & atlas().named(name) > 0 for name in ("Venice", "Vienna")]
     [True, False]
@@ -205,7 +205,7 @@ def _currencies() -> frozenset[str]:
 
 
 class Some(NamedTuple):
-    """Several values that are asked together: all of them, one of them, or they and no others."""
+    """Several values that are asked together: all of them, any of them, or exactly these."""
 
     values: tuple[str, ...]
     how: str
@@ -254,7 +254,7 @@ _LETTERS = {"vowel": "a/e/i/o/u", "consonant": "b/c/d/f/g/h/j/k/l/m/n/p/q/r/s/t/
 
 
 def letter(words: Words) -> Some | None:
-    """Letters; "vowel" and "consonant" stand for theirs."""
+    """Read letters, "vowel" and "consonant"."""
     if words[-1:] == ("a",) and "letter" in words[:-1]:
         return Some(("a",), "all")
     return _some(words, lambda w: _LETTERS.get(w) or (w if len(w) == 1 and w.isalpha() else None))

@@ -45,7 +45,8 @@ _DEEPEST = 6
 
 @cache
 def pattern(name: str, form: str) -> re.Pattern[str]:
-    """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
+    """Join the expressions of a list into one pattern; names of other lists in angle brackets stand for their
+    expressions."""
     parts = "|".join(word_list(name))
     while (found := re.search(r"<(\w+)>", parts)) is not None:
         inner = "|".join(word_list(found[1]))

@@ -40,7 +40,7 @@ class Subject:
     """Words for groups of people -> the group."""
 
     def end(self, words: Words, at: int) -> int:
-        """The end of words that stand for the hidden thing and start at `at`; 0 where there are none."""
+        """Return the end of a subject that starts at `at`; 0 if there is none."""
         if at >= len(words):
             return 0
         first = words[at]
@@ -69,7 +69,7 @@ class Subject:
         return end + skip + n if n else end
 
     def people(self, words: Words, at: int) -> tuple[str, int]:
-        """A subject that stands for people at large or a group of them: the group and the end; ("", 0) if none."""
+        """Read a subject that means people at large, or a group of them: the group and the end; ("", 0) if none."""
         i = at
         while i < len(words) and words[i] in word_set("many"):
             i += 1
@@ -147,7 +147,7 @@ class Subject:
         )
 
     def gap(self, words: Words) -> list[str]:
-        """The words without what stands for the thing.
+        """Drop the words that stand for the hidden thing.
 
         >>> Subject().gap("find it in this place there".split())
         ['find', 'in', 'there']

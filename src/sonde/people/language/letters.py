@@ -66,7 +66,7 @@ def read_through(text: str) -> tuple[str, ...]:
 
 
 def _seen(c: str, blank: str) -> str:
-    """A character as it is seen: accents are none, what is invisible is `blank`."""
+    """Return a character as a reader sees it: accents vanish, invisible characters become `blank`."""
     category = unicodedata.category(c)
     if category in ("Mn", "Me"):
         return ""
@@ -77,7 +77,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def plain_words(text: str) -> str:
-    """A text in lower case, without accents and marks, its words apart by one blank.
+    """Return a text in lower case, without accents and punctuation, its words separated by one blank.
 
     >>> plain_words("São  Paulo, Brazil!")
     'sao paulo brazil'

@@ -39,12 +39,12 @@ _ORDERS = word_set("name_orders")
 
 
 class Names(NamedTuple):
-    """The names of a game: `find` gives the candidates that at most `longest` words name, as a mask; `secret` is the
-    mask of the hidden one, `beside` of those that may be named beside it (what it is a kind of). `begins` tells with
-    which words names may begin, `aside` by the word before a name where it names no candidate ("in Singapore").
-    `kinds` are what the opening calls the hidden thing ("illness or remedy"), each as its words; `epithets` may stand
-    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind
-    one says which of them is meant."""
+    """The names of a game: `find` returns the mask of the candidates that at most `longest` words name; `secret` is the
+    mask of the hidden one, `beside` that of candidates that may be named beside it (what it is a kind of). `begins`
+    tells whether a name may begin with a word, `aside` whether the word before a name makes it no candidate ("in
+    Singapore"). `kinds` are the opening's words for the hidden thing ("illness or remedy"); `epithets` may stand
+    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind one says
+    which of them is meant."""
 
     find: Callable[[str], int]
     longest: int
@@ -107,14 +107,14 @@ def lookup(known: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def message_words(said: str) -> list[str]:
-    """The words and marks of a message in which names are searched for; what only says how certain somebody is, is
-    left out."""
+    """Return the words and marks of a message in which names are searched, without phrases that only say how certain
+    somebody is."""
     low = ascii_lower(said)
     return tokens(_BUT.sub("never", _CERTAIN.sub(" ", low)), ".!?;:,/&")
 
 
 def join(words: Sequence[str]) -> str:
-    """Words in the form in which `Names.find` is asked for them."""
+    """Join words into the form that `Names.find` expects."""
     return " ".join(w for w in words if w != ",")
 
 
@@ -281,7 +281,7 @@ def _fold(words: Sequence[str], names: Names) -> Sequence[str]:
 
 
 def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequence[str]:
-    """A sentence with "it" in the place of whatever else stands for the hidden thing.
+    """Replace everything that stands for the hidden thing by "it".
 
     >>> " ".join(fold_subject("is the wild animal that you are thinking of a lion".split(), [("wild", "animal")]))
     'is it a lion'
@@ -297,7 +297,7 @@ def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequ
 
 
 def _subject(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) -> int:
-    """The end of a phrase for the hidden thing that starts at `at`; 0 where there is none."""
+    """Return the end of a phrase for the hidden thing that starts at `at`; 0 if there is none."""
     if words[at] == "what":
         n = started(words[at + 1 :], _OF_US)
         return at + 1 + n if n else 0

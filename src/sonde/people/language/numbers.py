@@ -44,7 +44,7 @@ def ungrouped(text: str) -> str:
 
 
 def amount(words: Sequence[str]) -> float | None:
-    """The number that all of these words come to, or None.
+    """Return the number that all of these words make, or None.
 
     >>> amount(["1.5", "million"]), amount(["two", "hundred", "and", "five"]), amount(["half", "a", "million"])
     (1500000.0, 205.0, 500000.0)

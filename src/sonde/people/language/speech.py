@@ -22,7 +22,7 @@ LONGEST = 2_000
 
 
 class Said(NamedTuple):
-    """A sentence: what it does, its words without the frame, and the clause as it is.
+    """A sentence: its class (`mode`), its words without the frame, and the whole clause.
 
     `looks`: to look at something, which may be the remedy itself; `tries`: a question whether something has been done.
     `framed`: it is said to be what is wrong or what is to be done ("I think that ...", "you should ..."), by whatever
@@ -136,7 +136,7 @@ def _is_label(part: Said) -> bool:
 
 
 def _drop(part: Said) -> Said:
-    """A proposal as one that does not count; questions stand."""
+    """Set a proposal aside; questions stay."""
     return part._replace(mode="aside", framed=False) if part.mode in ("does", "states", "aside") else part
 
 
@@ -290,7 +290,8 @@ def _asks_after(bare: str, rest: str) -> bool:
 
 
 def _uninverted(bare: str) -> str:
-    """ "Is it that ..." and "what is wrong is that ..." as "it is that ...", "what helps is to" as "you should".
+    """Undo inversions: "is it that ..." and "what is wrong is that ..." become "it is that ...", "what helps is to"
+    becomes "you should".
 
     >>> _uninverted("is it that it is dirty"), _uninverted("what i would do is to clean it")
     ('it is that it is dirty', 'you should clean it')

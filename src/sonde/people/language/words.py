@@ -87,7 +87,7 @@ _PLURALS = {
 
 @lru_cache(maxsize=1 << 14)
 def singular(word: str) -> str:
-    """The singular of a noun; other words as they are.
+    """Return the singular of a noun; other words unchanged.
 
     >>> [singular(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
     ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
@@ -198,7 +198,7 @@ _PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
 
 
 def _expand(word: str, end: str, possessive: str) -> list[str]:
-    """The words of a contraction, by what stands before and behind its apostrophe."""
+    """Expand a contraction, by the parts before and behind its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
     if end == "s":
@@ -241,7 +241,7 @@ _MOST = 3
 
 
 def mended(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
-    """The words with their slips mended; None where there are none, or too many, or they cannot be.
+    """Correct the slips in the words; None if there are none, too many, or one that cannot be corrected.
 
     >>> mended("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
     ['is', 'it', 'a', 'penguin']

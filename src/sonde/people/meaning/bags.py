@@ -14,7 +14,7 @@ NOTHING, MANY = -1, -2
 
 
 class Declared(NamedTuple):
-    """The texts of a topic, each as stems: its names, what else points to it, and what is said of it."""
+    """The declared texts of a topic, each as stems: its names, other texts that point to it, and what is said of it."""
 
     names: Sequence[tuple[str, ...]]
     more: Sequence[tuple[str, ...]]
@@ -44,7 +44,7 @@ class Pick(NamedTuple):
 
 
 class Bags:
-    """Topics by their words. `weight` is what a word counts for, `background` what the whole conversation is about."""
+    """Topics as bags of words. `weight` is the weight of a word, `background` the words of the whole conversation."""
 
     def __init__(
         self,

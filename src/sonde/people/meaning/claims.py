@@ -14,9 +14,9 @@ from ..language.numbers import Interval
 
 
 class Claim(NamedTuple):
-    """A claim about the hidden thing. `goal` are the things that it names as a guess, `named` how many guesses it
-    makes, and `guess` the name that is guessed; all three are empty for claims about anything else. `unread` marks what
-    is not understood; `sides` are the two claims that an "or" joins.
+    """A claim about the hidden thing. `goal` are the things that it names as a guess, `named` the number of guesses,
+    and `guess` the guessed name; all three are empty for other claims. `unread` marks a claim that is not understood;
+    `sides` are the two claims that an "or" joins.
 
     >>> Claim("alive", 0b01, 0b10).yes
     1
@@ -33,7 +33,7 @@ class Claim(NamedTuple):
 
     @property
     def choice(self) -> tuple[Claim, Claim] | None:
-        """The two sides of "one or the other", where nothing has changed what they come to, and neither is a guess."""
+        """The two sides of "one or the other", if the claim is still their union and neither side is a guess."""
         if len(self.sides) != 2 or self.named or self.unread:
             return None
         a, b = self.sides
@@ -69,8 +69,8 @@ def negated(q: Claim) -> Claim:
 
 
 def all_of(parts: Iterable[Claim]) -> Claim:
-    """True where all are, false where one is. "A bug that is no insect": who says so means another kind of bug, so that
-    nothing is known of it.
+    """Claim that all parts are true: false where one is false. "A bug that is no insect" means another kind of bug, so
+    a contradiction is unknown of everything.
 
     >>> all_of([Claim("a", 0b011, 0b100), Claim("b", 0b001, 0b010)])[:3]
     ('and(a, b)', 1, 6)
@@ -86,7 +86,7 @@ def all_of(parts: Iterable[Claim]) -> Claim:
 
 
 def any_of(parts: Iterable[Claim]) -> Claim:
-    """True where one is, false where none is."""
+    """Claim that one part at least is true: false where all are false."""
     rows = list({q.text: q for q in parts}.values())
     yes, no = 0, -1
     for q in rows:
@@ -131,7 +131,7 @@ Range = tuple[float, float]
 
 
 class Numbers:
-    """A number, or a range where it is known roughly, of each thing that has one."""
+    """A number of each thing that has one, or a range where it is known approximately."""
 
     def __init__(self, rows: Mapping[int, Range], doubt: float = 1.0) -> None:
         """`doubt` is the factor by which a value may be off where it is compared."""

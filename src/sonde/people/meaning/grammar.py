@@ -174,8 +174,8 @@ _TO_DO = ("to do with", "a connection to", "a connection with", "a relation to",
 
 
 class Grammar(Forms):
-    """A reader of clauses. `naming` says what a noun phrase names, `place` what words with a preposition of place do,
-    beyond the lexicon, and `by` what somebody in particular does to it; none of them is needed."""
+    """A reader of clauses. `naming` says what a noun phrase names, `place` reads prepositions of place beyond the
+    lexicon, and `by` what somebody in particular does to it; all are optional."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class Grammar(Forms):
         return self.nouns.phrase(words) or self._passive(words)
 
     def _graded(self, words: Words, parse: Parse) -> tuple[Claim | None] | None:
-        """Words before a predicate that negate or grade it: the graded claim, in a tuple; None where there are none."""
+        """Read words before a predicate that negate or grade it: the graded claim in a tuple; None if there are none."""
         first, rest = words[0], words[1:]
         if first == ",":
             return (parse(rest),)
@@ -439,7 +439,7 @@ class Grammar(Forms):
 
 
 def _kept(parse: Parse) -> Parse:
-    """The reader, remembered; what is longer than anybody says is not read."""
+    """Cache a reader; it does not read what is longer than anybody says."""
 
     @lru_cache(maxsize=1 << 14)
     def kept(words: tuple[str, ...]) -> Claim | None:

@@ -85,7 +85,7 @@ def expansions(phrase: str) -> Iterator[str]:
 
 
 def be_key(words: Words) -> str:
-    """The key, with its frame, of what follows "it is": passives are things done to it."""
+    """Return the key, with its frame, of what follows "it is": passives are things done to it."""
     dropped = word_set("dropped")
     first = next((w for w in words if w not in dropped), "")
     return f"{'ob' if is_participle(first) else 'is'}:{key(words)}"
@@ -153,8 +153,8 @@ class _Slotted(NamedTuple):
 
 
 class Lexicon:
-    """The phrasings of a conversation. `slots` reads what may stand in a slot; the lines `beside` count only for
-    phrases that no other line has. Options that name what nobody knows are left out."""
+    """The phrasings of a conversation. `slots` reads the words of a slot; the lines `beside` count only for phrases
+    that no other line has. Options that name an unknown attribute are left out."""
 
     def __init__(
         self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
@@ -208,8 +208,8 @@ class Lexicon:
         return found._replace(yes=found.yes & scope, no=found.no & scope)
 
     def _added(self, parts: Sequence[Claim], k: str) -> Claim:
-        """Several meanings of one phrase: true where one is, and what something *is* only where the first does not deny
-        it; false where the first is and no other says more, or may."""
+        """Combine several meanings of one phrase: true where one is, and what something *is* only where the first does
+        not deny it; false where the first is false and no other says or may say more."""
         first, *more = parts
         yes, no, whole = first.yes, first.no, k.startswith(("is:", "adj:", "q:"))
         for q in more:
@@ -221,7 +221,7 @@ class Lexicon:
     # --- slots -------------------------------------------------------------------------------------------------------
 
     def _filled(self, k: str, words: tuple[str, ...]) -> Claim | None:
-        """The first phrase with a slot that fits all of the words, and whose slot is read."""
+        """Return the first phrase with a slot that fits all of the words and whose slot can be read."""
         for first in dict.fromkeys((k.split(" ", maxsplit=1)[0], k.partition(":")[0] + ":")):
             for row in self._slotted.get(first, ()):
                 found = self._fit(row, k, words)

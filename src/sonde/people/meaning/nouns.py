@@ -112,7 +112,7 @@ class Nouns:
         return None
 
     def _adjectives(self, words: Words) -> list[Claim] | None:
-        """The words before a noun: all of them together, else one by one; none may turn the meaning."""
+        """Read the words before a noun: all together, else one by one; none may invert the meaning."""
         whole = self._adjective(words)
         if whole is not None:
             return [whole]
@@ -129,7 +129,7 @@ class Nouns:
         return parts
 
     def _followed(self, words: Words, article: bool) -> Claim | None:
-        """A noun and what follows it; what is not understood there narrows the noun at least."""
+        """Read a noun and what follows it; a tail that is not understood narrows the noun at least."""
         for at in range(1, len(words)):
             if not _follows(words[at:]) or is_participle(words[0]):
                 continue

@@ -20,7 +20,7 @@ Vocabulary = Callable[[], Collection[str]]
 
 
 class Reading(NamedTuple):
-    """A message as it was understood: `kind` is "asks" with a claim, and otherwise why there is none."""
+    """A message as understood: `kind` is "asks" with a claim, or says why there is none."""
 
     kind: Kind
     claim: Claim | None = None

@@ -20,7 +20,7 @@ _PART = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\S+")
 
 
 class Spot(NamedTuple):
-    """A meaning, and where its phrase stands."""
+    """A meaning and the position of its phrase."""
 
     meaning: str
     start: int
@@ -28,8 +28,8 @@ class Spot(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A place in phrases: what may come next, as a word, as the beginning of one (by three letters), or behind a gap,
-    and the meanings of the phrases that end here."""
+    """A node in the tree of phrases: the next words, beginnings of words (by three letters), or gaps, and the meanings
+    of the phrases that end here."""
 
     words: dict[str, list[_Node]]
     stems: dict[str, list[tuple[str, _Node]]]

@@ -24,8 +24,7 @@ GOAL: Final = "Goal reached"
 
 
 class _Talk(NamedTuple):
-    """Forms of messages with what is said to them, in the order in which they are tried, and what is said where none
-    fits, by the kind of what was understood."""
+    """Forms of messages with their replies, in the order of trial, and the default reply per kind of message."""
 
     rows: Sequence[tuple[re.Pattern[str], str]]
     plain: Mapping[str, str]

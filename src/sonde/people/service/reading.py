@@ -230,7 +230,7 @@ def content(word: str) -> str:
 
 
 def stems(said: Iterable[str]) -> tuple[str, ...]:
-    """The words that say something, each as the word that stands for it."""
+    """Return the content words, each as the word that stands for its synonyms."""
     return tuple(found for word in said if (found := content(word)))
 
 
@@ -328,7 +328,7 @@ def does_it(name: str, cause: int, said: Sequence[str], points: float) -> bool:
 
 
 def _done(said: Sequence[str]) -> frozenset[str]:
-    """The words of what is to be done; "+on" where "on" belongs to the verb, as in "turn it on"."""
+    """Return the words of an instruction; "+on" where "on" belongs to the verb, as in "turn it on"."""
     if not said or base(said[0]) not in word_set("deeds"):
         return frozenset()
     behind = (*said[1:], "the")
@@ -343,7 +343,7 @@ _STATED_LAST = re.compile(r"^((?:what|which|where|how)\b[^,]*?) (it|this|that) (
 
 
 class _Everyday(NamedTuple):
-    """The forms of each aspect, and by product what its owner says to it."""
+    """The forms of each aspect, and what the owner of each product says to it."""
 
     forms: tuple[tuple[str, re.Pattern[str]], ...]
     said: Mapping[str, Mapping[str, str]]

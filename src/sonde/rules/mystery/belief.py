@@ -92,13 +92,13 @@ class MysteryFilter(Filter):
         return 0.0 if found.act is None else self.gains().get(found.act, 0.0)
 
     def _accusing(self, person: int) -> float:
-        """The expected gain of accusing somebody."""
+        """Return the expected gain of accusing somebody."""
         p = self.posterior[person]
         return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
 
     def best_question(self) -> tuple[str, float]:
-        """The act of highest gain, the first of equals, or the name of somebody whom to accuse gains more; the name of
-        the likeliest person if nothing gains."""
+        """Return the act of highest gain, the first of equals, or the name of somebody if accusing them gains more; the
+        name of the likeliest person if nothing gains."""
         found = self.gains()
         best = max(found, key=lambda act: found[act], default=None)
         person = max(range(len(self.posterior)), key=self._accusing)

@@ -58,9 +58,9 @@ _WEIGHTS: Mapping[Channel, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 
 
 class Slot(NamedTuple):
-    """One thing to be learned: a person's value on a channel; the person's mark or `marks` for none that can be told
-    (channel "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person
-    was right, 0 or 1 (channel "accused"), where it does not end the game."""
+    """One thing to learn: a person's value on a channel; the person's mark, or `marks` if it cannot be told (channel
+    "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person was
+    right, 0 or 1 (channel "accused"), where it does not end the game."""
 
     person: int
     channel: Channel | Literal["accused"]
@@ -159,7 +159,7 @@ class Model:
         return truth.vectors[slot.person][self.channels.index(slot.channel)]
 
     def prob(self, truth: Truth) -> float:
-        """The probability of a truth: 0.0 if it is none that can be drawn, whatever its sizes."""
+        """Return the probability of a truth: 0.0 if it cannot be drawn, whatever its sizes."""
         people, trace = range(self.people), self.channels.index("trace")
         if truth.culprit not in people or not len(truth.vectors) == len(truth.traits) == self.people:
             return 0.0
@@ -198,7 +198,7 @@ class Model:
         ]
 
     def _person(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
-        """The probability of what was seen of one person, given the mark at the scene."""
+        """Return the probability of the observations of one person, given the mark at the scene."""
         partial = [seen.get(Slot(person, c), -1) for c in self.channels]
         trait, trace = seen.get(Slot(person, "trace"), -1), self.channels.index("trace")
         if trait >= 0:
@@ -207,7 +207,7 @@ class Model:
         return share * marginal(self.channels, guilty, tuple(partial))
 
     def likelihood(self, seen: Seen) -> tuple[float, ...]:
-        """The probability of what was seen under each culprit."""
+        """Return the probability of the observations under each culprit."""
         return tuple(j / p for j, p in zip(self.joint(seen), self.prior, strict=True))
 
     def posterior(self, seen: Seen) -> tuple[float, ...]:

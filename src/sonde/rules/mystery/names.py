@@ -40,7 +40,8 @@ class Sentence(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Something that can be mentioned: its mark, the base forms of its words, and which of them stand for the whole."""
+    """Something that can be mentioned: its mark, the base forms of its words, and the words that may stand for the
+    whole."""
 
     mark: str
     words: tuple[str, ...]
@@ -70,7 +71,7 @@ _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|la
 
 
 def _thing(mark: str, name: str) -> Entry:
-    """A thing by its words; its head is the last one before a preposition, and what a set or box consists of."""
+    """Make the entry of a thing; its head is the last word before a preposition, and the content of a set or box."""
     low = " ".join(w for w in tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)))
     first, *rest = _CUT.split(low)
     heads = {form(first.split()[-1])}
@@ -215,7 +216,7 @@ def _misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
 
 @cache
 def _titles() -> frozenset[str]:
-    """Words that may stand before a family name: titles, and whatever somebody may be."""
+    """Words that may stand before a family name: titles, and all roles of people."""
     roles = (role for row in data()["settings"].values() for role in row["roles"])
     return listed_as("title") | frozenset(w for role in roles for w in tokens(role) if w not in listed_as("small"))
 
@@ -267,7 +268,7 @@ def _person(frame: Frame, found: re.Match[str]) -> str:
 
 
 def _apart(found: re.Match[str]) -> str:
-    """A given name before a family name that nobody has is nobody's."""
+    """Replace a given name before a family name that nobody has: it means a stranger."""
     first, last = found[1].lower(), found[2].lower()
     strange = first in all_names() and last not in all_names() and not _plain(last)
     return f"stranger {found[2]}" if strange else found[0]
@@ -318,8 +319,8 @@ def mentioned(words: Iterable[str], kinds: str) -> list[str]:
 
 
 def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
-    """The id of the only record that shares most with a message that names none but speaks of one; "" if there is none.
-    Its place counts half."""
+    """Return the id of the record that shares most words with a message that speaks of a record without its name; "" if
+    there is no single one. Words of its place count half."""
     shapes = {form(w) for w in tokens(heard, possessive=OWNER)} - {form("record"), form("camera")}
     if not {"record", "camera"} & {form(w) for w in rest} and "@x" not in rest:
         return ""

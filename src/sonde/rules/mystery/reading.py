@@ -163,7 +163,7 @@ def _ends(word: str) -> bool:
 
 
 def _one(mark: str, rest: Words) -> str:
-    """The only person who is asked."""
+    """Return the only person who is asked."""
     if rest[:1] == ("s",) and mark[1] == "p":
         return ""
     joined = next((w for w in rest[:3] if w not in ("to", "with", ",", "and", "or", "then")), "")
@@ -172,7 +172,7 @@ def _one(mark: str, rest: Words) -> str:
 
 
 def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Reading:
-    """A question to somebody, who is `told` it, or to be asked."""
+    """Read a question to somebody, who is addressed (`told`), or is to be asked."""
     if not teller or teller == ",":
         return MANY if teller else NOTHING
     if teller[0] == "b":
@@ -205,7 +205,7 @@ def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str
 
 
 def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
-    """A question about somebody that is put to nobody: they are asked."""
+    """Read a question about somebody that is addressed to nobody: that person is asked."""
     people = mentioned(words, "pb")
     if not people:
         return BODY if says("body", words) and asks else NOTHING
@@ -348,7 +348,7 @@ def order(words: tuple[str, ...]) -> int | None:
 
 
 def seen(target: str) -> Reading:
-    """A look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
+    """Look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
     return Reading("act", Act("check", f"r{target[1:]}") if target[0] in "rb" else Act("examine", target))
 
 
@@ -356,7 +356,7 @@ _THEIRS = frozenset(("his", "her", "their", "he", "she", "they"))
 
 
 def worn(here: Context, words: tuple[str, ...], looks: bool) -> Reading | None:
-    """A look at what somebody wears; None if it is none."""
+    """Read a look at what somebody wears; None for other messages."""
     people = mentioned(words, "p")
     marked = "@i0" in words and (people or _THEIRS & {*words})
     if not looks or not (says("wear", words) or marked) or says("worn not", words) or mentioned(words, "r"):
@@ -367,7 +367,7 @@ def worn(here: Context, words: tuple[str, ...], looks: bool) -> Reading | None:
 
 
 def looked(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) -> Reading | None:
-    """A look at something; None if it is none."""
+    """Read a look at something; None for other messages."""
     if here.teller and ({"you", "your"} & {*words} or not mentioned(words, "irblx") or begun("about", words, verb)):
         return None
     if verb is None or (begun("seek", words, verb) and not begun("about", words, verb)):
@@ -393,7 +393,7 @@ def looked(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) 
 
 
 def _meant(here: Context, words: tuple[str, ...], found: Sequence[str]) -> Reading:
-    """A look at the only thing that is named, if it is the thing itself, and nobody's whose it is not."""
+    """Read a look at the only thing that is named, if it is that thing itself and its owner is right."""
     if len(found) > 1:
         return MANY
     target = found[0]
@@ -419,7 +419,7 @@ def _part(before: tuple[str, ...]) -> bool:
 
 
 def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
-    """A look at somebody as a whole."""
+    """Read a look at a person as a whole."""
     at = next(i for i, w in enumerate(rest) if w[:2] == "@p")
     behind = rest[at + 1] if at + 1 < len(rest) else ","
     if (
@@ -433,7 +433,7 @@ def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
 
 
 def _named(words: tuple[str, ...], asks: bool) -> Reading | None:
-    """A question that names what would answer it, or a thing and nothing else."""
+    """Read a question that names its answer's source, or a thing and nothing else."""
     marks, records, people = mentioned(words, "irbl"), mentioned(words, "r"), mentioned(words, "p")
     plain = listed_as("lead") | listed_as("small") | word_set("fillers")
     if len(marks) == 1 and not people and all(w[0] == "@" or w in plain for w in words):
@@ -447,7 +447,7 @@ def _named(words: tuple[str, ...], asks: bool) -> Reading | None:
 
 
 def _aimless(words: tuple[str, ...]) -> tuple[str, ...]:
-    """An order without what it is for: "check the log to verify her alibi", "search the hall for the button"."""
+    """Drop the purpose of an order: "check the log to verify her alibi", "search the hall for the button"."""
     named = next((i for i, w in enumerate(words) if w[0] == "@"), len(words))
     ends = (i for i in range(named, len(words)) if words[i] in listed_as("aim") and not _towards(words, i))
     return words[: next(ends, len(words))]
@@ -459,7 +459,7 @@ def _towards(words: tuple[str, ...], at: int) -> bool:
 
 
 def accused(said: Iterable[Sentence]) -> list[str]:
-    """The ids of all whom a message accuses."""
+    """Return the ids of all people whom a message accuses."""
     people = list(dict.fromkeys(p for s in said for p in mentioned(s.words, "p")))
     found: dict[str, None] = {}
     for sentence in said:

@@ -24,13 +24,13 @@ from .telling import describe, fill, listed, observe, pick
 
 
 def reply(case: Case, said: str, accusation: str, left: int | None = None) -> str:
-    """The true answer to a message; `accusation` if it accuses somebody. `left` are the turns after this one."""
+    """Return the true answer to a message; `accusation` if it accuses somebody. `left` are the turns after this one."""
     act = read(case.frame, said).act
     return observe(case, act).text if act and case.frame.acts[act] else empty(case.frame, said, accusation, left)
 
 
 def empty(frame: Frame, said: str, accusation: str, left: int | None = None) -> str:
-    """The answer to a message that reveals nothing, which follows from what is public."""
+    """Return the answer to a message that reveals nothing, from public facts alone."""
     found = read(frame, said)
     if found.kind == "accuse":
         return accusation
@@ -99,7 +99,7 @@ def _question(frame: Frame, topic: str) -> str:
 
 
 def thing(name: str) -> str:
-    """A thing as one speaks of it when it is known: "the letter" for "a letter"."""
+    """Return the definite form of a name: "the letter" for "a letter"."""
     article, _, rest = name.partition(" ")
     return f"the {rest}" if article in ("a", "an") else name
 
@@ -110,8 +110,8 @@ def sentences(frame: Frame) -> tuple[str, ...]:
 
 
 def unanswered(frame: Frame, found: Reading, said: str, left: int | None) -> str:
-    """The answer to a message that was read as `found`, which is neither an act nor an accusation; `left` are the turns
-    after this one, None where nobody counts them."""
+    """Return the answer to a message that is neither an act nor an accusation; `left` are the turns after this one,
+    None where turns are not counted."""
     turn = len(said)
     if found.kind == "body":
         return _text(frame, f"body_{frame.method}", 0)

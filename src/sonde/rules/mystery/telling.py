@@ -33,7 +33,7 @@ class Clue(NamedTuple):
 
     @property
     def facts(self) -> dict[Slot, int]:
-        """To be merged into what has been seen."""
+        """The revealed slots and values, to merge into those seen before."""
         return dict(zip(self.slots, self.values, strict=True))
 
 
@@ -52,7 +52,7 @@ def observe(case: Case, act: Act) -> Clue:
 
 
 def clues(case: Case) -> tuple[Clue, ...]:
-    """Everything that there is to be found out."""
+    """Return the results of all acts."""
     return tuple(observe(case, act) for act in case.frame.acts)
 
 
@@ -64,7 +64,7 @@ def gains(frame: Frame, seen: Mapping[Slot, int]) -> dict[Act, float]:
 
 
 def lies(case: Case) -> tuple[Lie, ...]:
-    """All false statements that are made if everybody is asked everything."""
+    """List all false statements that people make if everybody is asked everything."""
     frame, found = case.frame, list[Lie]()
     for number, person in enumerate(frame.people):
         for topic, channel in _DENIED:
@@ -100,7 +100,7 @@ def _people(frame: Frame, suspects: bool) -> str:
 
 
 def _place(frame: Frame, place: Place) -> str:
-    """The name of a place and what can be checked there."""
+    """Format the name of a place and what can be checked there."""
     kept = [r.name for r in frame.records if frame.places[r.place] is place]
     return f"{place.name} ({listed(kept)})" if kept else f"{place.name} (the scene)"
 
@@ -150,7 +150,7 @@ def _claim(frame: Frame, number: int) -> str:
 
 
 def _offer(frame: Frame, number: int) -> str:
-    """About whom a person knows something."""
+    """Say about whom a person knows something."""
     text = data()["text"]["others"]
     known = [p.given for p in frame.people if number in (p.seen_by, p.told_by)]
     pool = text["none" if not known else "one" if len(known) == 1 else "more"]
@@ -221,7 +221,7 @@ def _item(frame: Frame, item: Item, values: Sequence[int]) -> str:
 
 
 def _look(frame: Frame, number: int) -> str:
-    """A place: what is kept there and what lies about."""
+    """Describe a place: its records and the things in it."""
     text, place = data()["text"]["act"], frame.places[number]
     records = [r for r in frame.records if r.place == number]
     kinds = ["bystander" if r.kind == "bystander" else "look" for r in records] or ["scene"]

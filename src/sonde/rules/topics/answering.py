@@ -216,7 +216,7 @@ def _article(noun: str) -> str:
 
 @cache
 def questions() -> Sequence[str]:
-    """A question for everything that can be asked, in the order of the files; none asks the same as another."""
+    """List one question for everything that can be asked, in the order of the files; no two ask the same."""
     found: dict[object, str] = {}
     for text in (*wordings(), *_frames()["plain"]):
         claim = read(text).claim
@@ -227,7 +227,7 @@ def questions() -> Sequence[str]:
 
 @lru_cache(maxsize=4096)
 def phrasings(question: str) -> Sequence[str]:
-    """Ways to ask what a question asks, itself first; all of them are understood as the same."""
+    """List the ways to ask a question, itself first; all of them are understood as the same."""
     asked, found = sense(question), {question: None}
     for frame, words in (*wordings().get(question, ())[:6], *_statement(question)):
         found |= {text: None for text in spoken(frame, words) if sense(text) == asked}

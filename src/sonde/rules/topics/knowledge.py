@@ -282,7 +282,7 @@ _CUTS: Mapping[str, tuple[int, int]] = {"paprika": (4, 6), "delta_belief": (7, 8
 
 @cache
 def _turns() -> Mapping[str, str]:
-    """Preset -> the turns of every topic in base 36, - for what it does not have."""
+    """Map each preset to the turns of every topic in base 36; "-" for topics outside the preset."""
     return json.loads(data_file("twenty_questions_turns.json").read_text("ascii"))
 
 

@@ -72,7 +72,7 @@ class Namer:
         return Claim(f"{entry.text} or the very thing", entry.yes & ~guess, no, guess, 0, guessed.guess)
 
     def _kind(self, word: str) -> Claim | None:
-        """A hypernym: yes for what is below it; no for topics of roots in which no sense of the word has its place."""
+        """Claim a hypernym: yes for what is below it; no for topics of roots where no sense of the word belongs."""
         below = knowledge().kinds.get(word, 0)
         if not below or word in self._words["vague"]:
             return None
@@ -129,7 +129,7 @@ def _may_be(guess: int) -> int:
 
 
 def _close(guess: int) -> int:
-    """Topics that share a name with a guessed one, and events named after it: what was meant is not certain."""
+    """Return the topics that share a name with a guessed one, and events named after it: what was meant is not certain."""
     knows, found = knowledge(), 0
     for i in bits(guess):
         found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0], common=True), 0)
@@ -140,7 +140,7 @@ def _close(guess: int) -> int:
 
 @cache
 def _namesakes() -> Mapping[str, int]:
-    """Name without what stands in brackets -> the topics of that name."""
+    """Map each name without its part in brackets to the topics of that name."""
     found: dict[str, int] = {}
     for i, name in enumerate(knowledge().names):
         text = name_key(name.partition(" (")[0], common=True)

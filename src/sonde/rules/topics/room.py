@@ -39,7 +39,7 @@ def word_sets() -> Mapping[str, frozenset[str]]:
 
 @cache
 def lexicon() -> Lexicon:
-    """The phrasings; the names of classes, and what the knowledge base says that its attributes mean, count as well."""
+    """The declared phrasings, the names of classes, and the meanings of attributes in the knowledge base."""
     return Lexicon(declared(), Topics(), SLOTS, [*_classes(), *_meanings()])
 
 
@@ -53,7 +53,7 @@ _LISTED = re.compile(r"an? (\w+(?:, \w+)* or (?:an? )?\w+)")
 
 
 def _meanings() -> Iterator[Line]:
-    """The phrases in what attributes mean ("it has a beak or bill")."""
+    """Parse the phrases in the meanings of attributes ("it has a beak or bill")."""
     for name, meaning in knowledge().meanings.items():
         first, _, rest = re.sub(r"^(?:it|they) |\(.*?\)|, such as .*|[<>\[\]|]", "", meaning).partition(" ")
         frame = _MEANT.get(first, "does")
@@ -147,8 +147,8 @@ def _read(said: str) -> Reading:
 
 
 def _understood(said: str) -> Reading:
-    """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
-    guess that no sentence of the room has is known by the name in it."""
+    """Read a message. The kind that the opening names ("the illness or remedy") is "it"; a guess that no sentence of
+    the room covers is found by the name in it."""
     folded = " ".join(fold_subject(words := message_words(said), kinds()))
     found = room().read(folded) if folded != " ".join(words) else None
     if found is not None and found.claim is not None and found.claim.goal:
@@ -162,7 +162,7 @@ def _understood(said: str) -> Reading:
 
 
 def _proposed(said: str) -> Reading | None:
-    """The guess that a message makes by name; several are none."""
+    """Return the guess that a message makes by name; None for several."""
     found = set(proposals(said, names()))
     return Reading("asks", guess_for(found.pop(), word_sets()["vague"])) if len(found) == 1 else None
 

@@ -25,7 +25,7 @@ from .regions import regions, within
 
 
 class Rule(NamedTuple):
-    """A line: what it says (+, - or =) and of what."""
+    """A rule: its sign (+, - or =), its scope and its expression."""
 
     sign: str
     scope: str
@@ -69,8 +69,8 @@ def _topics(text: str) -> list[str]:
 
 
 def _true(expression: str) -> int:
-    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known
-    to be x. Names that have no other knowledge stand for their rules."""
+    """Return the topics of which an expression is true, without rules: `!x` are those that are not known to be x. Names
+    without other knowledge stand for their rules."""
     found = 0
     for option in expression.split("|"):
         told = knowledge().all

@@ -38,7 +38,7 @@ def ranges(rows: Mapping[_K, str]) -> dict[_K, Range]:
 
 
 class Table(NamedTuple):
-    """The rows of a block: values by topic, and by names of what is no topic."""
+    """The rows of a block: values by topic, and values by names that are no topics."""
 
     topics: Mapping[int, str]
     others: Mapping[str, str]
@@ -60,13 +60,13 @@ def _pairs(line: str) -> list[tuple[str, str]]:
 
 @cache
 def named(name: str) -> Mapping[str, Range]:
-    """The values of what is no topic, by names as `name_key` writes them."""
+    """Values by names that are no topics, in the form of `name_key`."""
     return {name_key(thing, common=True): ranged(value) for thing, value in table(name).others.items()}
 
 
 class Scale(NamedTuple):
-    """Values by topic; `more` and `less` are its comparatives, `below` (size step, limit) what all topics up to that
-    size are under."""
+    """Values by topic; `more` and `less` are its comparatives, `below` pairs of a size step and the limit that all
+    topics up to that size stay under."""
 
     name: str
     more: Sequence[str]
@@ -82,7 +82,7 @@ def is_scale(name: str) -> bool:
 
 @cache
 def scale(name: str) -> Scale:
-    """A scale of the data file; population also has what the lists of places say, sizes and weights those of topics."""
+    """Load a scale of the data file; population adds the lists of places, sizes and weights add those of topics."""
     more, less, doubt, below = (line.partition(":")[2].strip() for line in blocks("scales")[name][:_HEAD])
     rows = {**ranges(table(name).topics), **knowledge().numbers.get(name, {})}
     for places in ("countries", "cities") if name == "population" else ():
@@ -113,7 +113,7 @@ def compass(axis: str) -> Mapping[int, Range]:
 
 @cache
 def years(field: str) -> Numbers:
-    """`born`, `died`, `start`, `end`: exact years, and ranges where they are known roughly."""
+    """Load `born`, `died`, `start` or `end`: exact years, and ranges where they are known approximately."""
     return Numbers({**ranges(table(field).topics), **knowledge().numbers[field]})
 
 

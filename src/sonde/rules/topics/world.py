@@ -32,7 +32,7 @@ class Topics:
     """The knowledge of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
 
     def attribute(self, name: str) -> Claim | None:
-        """An attribute or class, with what the rules add."""
+        """Claim an attribute or class, with what the rules add."""
         return ruled(name) if name in knowledge().has or name in rules() else None
 
     def home(self, yes: int) -> int:
@@ -95,7 +95,7 @@ class Topics:
         return begun._replace(no=begun.no & self.begun(Interval(when.high + 1, math.inf)).yes)
 
     def age(self, asked: Interval) -> Claim:
-        """The age of the living, and of what began in a known year."""
+        """Claim the age of the living, and of what began in a known year."""
         when = Interval(NOW - asked.high - _SLACK, NOW - asked.low + _SLACK)
         sure = Interval(NOW - asked.high + _SLACK * math.isfinite(asked.high), NOW - asked.low - _SLACK)
         living = knowledge().known("alive_now").yes & self._people
@@ -118,7 +118,7 @@ class Topics:
     # --- sizes, weights, prices --------------------------------------------------------------------------------------
 
     def more(self, value: tuple[str, tuple[str, ...]]) -> Claim | None:
-        """More or less of something than what is named: on the scales of the comparative, one after another."""
+        """Compare with what is named: on the scales of the comparative, one after another."""
         how, words = value
         found: Claim | None = None
         for name, up in comparatives().get(how, ()):
@@ -207,7 +207,7 @@ _USUAL = word_set("determiners") | frozenset(
 
 
 def _beside(on: Scale, more: bool, words: Words) -> Claim | None:
-    """More or less on a scale than what the words name."""
+    """Claim more or less on a scale than what the words name."""
     against = _reference(on, words)
     if against is None:
         return None
@@ -227,7 +227,7 @@ def _below(on: Scale, limit: float) -> int:
 
 
 def _reference(on: Scale, words: Words) -> tuple[float, float] | None:
-    """The value of what is compared with."""
+    """Return the value of what is compared with."""
     name = name_key(" ".join(w for w in words if w not in _USUAL), common=True)
     topics = knowledge().lookup.get(name, 0)
     return named(on.name).get(name) or (on.numbers.of(topics) if topics else None)
@@ -242,7 +242,7 @@ def _in_steps(field: str, asked: Interval) -> Claim:
 
 
 def _measured(on: Scale, asked: Interval) -> Claim:
-    """A scale, and what is too small for it."""
+    """Claim a measure on a scale, and add what is too small for it."""
     found, small = on.numbers.within(asked, on.name), _below(on, asked.low)
     return found._replace(no=found.no | small) if asked.high == math.inf else found
 
