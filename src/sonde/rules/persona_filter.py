@@ -81,7 +81,7 @@ class PersonaFilter(Filter):
         return best, gains[best]
 
     def likely(self) -> Persona:
-        """Return for every dimension the value that more than half of the remaining personas have; "" if there is none."""
+        """Return per dimension the value that more than half of the remaining personas have, or ""."""
         counts: list[dict[str, int]] = [{} for _ in self.request.dimensions]
         for i in bits(self.mask):
             for count, value in zip(counts, self.request.personas[i], strict=True):

@@ -261,7 +261,7 @@ class Grammar(Forms):
         return self.nouns.phrase(words) or self._passive(words)
 
     def _graded(self, words: Words, parse: Parse) -> tuple[Claim | None] | None:
-        """Read words before a predicate that negate or grade it: the graded claim in a tuple; None if there are none."""
+        """Read words before a predicate that negate or grade it: the graded claim in a tuple, or None."""
         first, rest = words[0], words[1:]
         if first == ",":
             return (parse(rest),)

@@ -129,7 +129,7 @@ def _may_be(guess: int) -> int:
 
 
 def _close(guess: int) -> int:
-    """Return the topics that share a name with a guessed one, and events named after it: what was meant is not certain."""
+    """Return the topics that share a name with a guessed one, and events named after it: any may be meant."""
     knows, found = knowledge(), 0
     for i in bits(guess):
         found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0], common=True), 0)
