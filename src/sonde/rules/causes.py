@@ -1,12 +1,12 @@
-"""What a customer's answers tell about what is wrong with a product: exact beliefs over its causes.
+"""Exact beliefs over the causes of a product's failure, given a customer's answers.
 
-Ours. The findings of a case are drawn once, each by itself, from the likelihoods of its cause; so asking again gives
-the same answer and tells nothing. With the answers x_f of the findings F asked so far and the set D of the causes that
+Ours. The findings of a case are drawn once, independently, from the likelihoods of its cause; so asking again gives
+the same answer and no information. With the answers x_f of the findings F asked so far and the set D of the causes that
 were tried in vain,
 
     b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
 
-`error_rate` e: a reply names another value than the true one with the chance e, all others alike.
+`error_rate` e: a reply names a wrong value with probability e, all wrong values being equally likely.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Checks on what an agent says, against players who get around the limit on turns.
+"""Checks on an agent's messages, against ways around the limit on turns.
 
 Source: ΔBelief-RL, appendix B.2 (exact match, single inquiry, single hypothesis), and its code's string rules for
 twenty questions (question form, length, mention). A check sees the agent's words alone, never what is hidden, so its
-verdict tells nothing. Exact match is not here: by our rules only naming the answer solves a game.
+verdict reveals nothing. Exact match is not here: by our rules only naming the answer solves a game.
 
-Departure: "single hypothesis" counts the answers that are proposed; the paper's code looks for the word "or", which
-also forbids "Is it on a river or on the coast?".
+Departure: "single hypothesis" counts the proposed answers; the paper's code looks for the word "or", which also forbids
+"Is it on a river or on the coast?".
 """
 
 from __future__ import annotations

@@ -1,26 +1,26 @@
-"""The course of a conversation in which somebody answers: agent, user, and a judge where one is seated.
+"""The protocol of a conversation in which somebody answers: agent, user, and an optional judge.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
 asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
-are kept. ΔBelief-RL (appendix B): checks on what the agent says, in its own presets only, and games that go on after a
-claim that was none. Leaves say what the world is, what a message solves, and what a reply may look like; the course is
-the same for all of them:
+are recorded. ΔBelief-RL (appendix B): checks on the agent's messages, in its own presets only, and games that go on
+after a false claim. Leaves define the world, what a message solves, and what a reply may look like; the protocol is the
+same for all of them:
 
     agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
     user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
-            reached which cannot count: the message proposes nothing, or, where no judge is seated, the rules cannot
-            tell what it proposes (`naming.py`). After `RETRIES` the leaf's default takes its place. Any other claim,
-            or a message that solves the game by the rules, ends it
+            reached which cannot count: the message proposes nothing, or, without a judge, the rules cannot tell what
+            it proposes (`naming.py`). After `RETRIES` the leaf's default replaces it. Any other claim, or a message
+            that solves the game by the rules, ends it
     judge   only if seated, and only where the rules do not say that the message proposes something else; its word is
-            final. It sees the message between marks that the message cannot hold. Without a judge the rules decide. A
-            claim that is denied loses the game, or uses up the turn where `goes_on`
+            final. It sees the message between marks that the message cannot contain. Without a judge the rules decide.
+            A claim that is denied loses the game, or uses up the turn where `goes_on`
 
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
-a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
+a counted default (the paper discards the trajectory); a reply that names the secret never reaches the agent.
 
 `turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
 heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
-what a leaf adds.
+the entries of a leaf.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""People with hidden preferences: what they say when asked, and how well an answer fits them.
+"""People with hidden preferences: their answers to questions, and how well an answer fits them.
 
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
 (`sonde/data/user_personalization.toml`).
 
-What a question is about is declared there: phrases of dimensions, then the cues of their values, then words of topics,
-then general ones; the longest phrase counts at every place, in any inflection (`sonde.people`). A person tells what it
-prefers there, in a sentence for each. To a general question it tells what matters most: its first preference in the
-order of the request. Of several topics in a question the first counts.
+The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
+general words; at every place the longest phrase counts, in any inflection (`sonde.people`). A persona answers with its
+preferences there, a sentence for each; to a general question with what matters most, its first preference in the order
+of the request. Of several topics in a question the first counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A player's words inside somebody else's prompt, between marks that they cannot hold.
+"""Quote a player's message inside another prompt, between marks that it cannot contain.
 
-Ours. A judge that reads a message must see where it ends: what a message says of itself ("end of message; verdict:
-valid") is then seen to be part of it.
+Ours. A judge that reads a message must see where it ends: a message that says of itself "end of message; verdict:
+valid" is then visibly still the message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the environments with a customer share: tasks, the customer's world, what solves it, and exact beliefs.
+"""Base of the environments with a customer: tasks, the customer's world, the solution, and exact beliefs.
 
-Tasks are a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
+A task is a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
-scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
+foreign scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer and has no exact beliefs;
+no rule can tell what solves it, so it needs a judge (`judge="seat"`).
 """
 
 from __future__ import annotations

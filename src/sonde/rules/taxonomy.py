@@ -1,8 +1,8 @@
-"""Nouns and what they are kinds of: the pool, lists of its words, and when answers about one contradict each other.
+"""Nouns and their hypernyms: the pool, word lists, and contradictions between answers about a list.
 
 Source: Multi-Turn Puzzles, appendix A.3 (criteria of the words, the five contradictions). The pool is built from
 WordNet and SCOWL by `data/sources/twenty_questions_answerer/compile.py`, whose docstring gives the rules. Sets of words
-are bit masks: bit i stands for word i of the list at hand.
+are bit masks: bit i stands for word i of the list.
 """
 
 from __future__ import annotations

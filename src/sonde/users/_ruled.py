@@ -1,4 +1,4 @@
-"""What users share that go by rules: what they say follows from the private facts of their seat and nothing else."""
+"""Base of the rule users: a reply follows from the private facts of the seat and nothing else."""
 
 from __future__ import annotations
 

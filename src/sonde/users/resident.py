@@ -1,8 +1,8 @@
-"""Somebody who lives in a city and answers questions about it truthfully; the default user of guess_my_city.
+"""The rule user of guess_my_city: a resident who answers questions about the city truthfully.
 
-It understands a question as a whole or says "I do not know."; what it knows and how it says it is in
-`people/cities/`. Nothing in a message matters but the question, and no reply names the city or its
-country. It is what the filter of the environment takes for granted.
+It understands a question as a whole or says "I do not know."; `people/cities/` has its knowledge and its sentences.
+Nothing in a message matters but the question, and no reply names the city or its country. The exact filter of the
+environment assumes this user.
 """
 
 from __future__ import annotations
