@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents._shared import calls
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
-from sonde.envs._shared import sub_episodes
 from sonde.envs._shared.answer import parse_answer, read_answer, read_message
-from sonde.envs._shared.checks import CHECKS, gives_away, plain
+from sonde.envs._shared.checks import CHECKS, gives_away
 from sonde.envs._shared.dialogue import JUDGE, USER, claimed, spoken, verdict
-from sonde.envs._shared.english.letters import apostrophes, unaccented
-from sonde.envs._shared.english.naming import Names, reported, verdict_on
+from sonde.envs._shared.english.acts import reported
+from sonde.envs._shared.english.letters import apostrophes, plain_words, unaccented
+from sonde.envs._shared.english.naming import Names, verdict_on
 from sonde.envs._shared.english.numbers import amount, ungrouped
 from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.envs.circuit_decoding.circuits import Shape, read_turn
@@ -55,15 +54,28 @@ PARSERS: dict[str, Parser] = {
     "read_message": read_message,
     "frames": lambda text: [*peel_frames(text), *peel_frames(text[:LONGEST]), plain_message(text[:LONGEST])],
     "codes": lambda text: (join_symbols(text), join_symbols(text[:LONGEST]), split_cell(text[:LONGEST])),
-    "probes and tables": lambda text: read_turn(Shape(3, 3), text), "spoken": lambda text: spoken(text, 2_000),
-    "verdict": verdict, "claimed": lambda text: claimed(spoken(text, 2_400)), "plain": plain,
-    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")), "unaccented": unaccented,
-    "apostrophes": apostrophes, "ungrouped": ungrouped, "amount": lambda text: amount(text.split()),
-    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED), "reported": reported, "read_move": read_move,
-    "read_verdict": read_verdict, "read_stars": lambda text: read_stars(text, 5), "split_reasoning": split_reasoning,
-    "without_syntax": sub_episodes.without_syntax, "without_tags": sub_episodes.without_tags,
-    "behind a marker": calls.after("Hypothesis:"), "an action": calls.action(("A", "B")),
-    "any action": calls.action(None), "a number": calls.number("Estimate:"),
+    "probes and tables": lambda text: read_turn(Shape(3, 3), text),
+    "spoken": lambda text: spoken(text, 2_000),
+    "verdict": verdict,
+    "claimed": lambda text: claimed(spoken(text, 2_400)),
+    "plain": plain_words,
+    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")),
+    "unaccented": unaccented,
+    "apostrophes": apostrophes,
+    "ungrouped": ungrouped,
+    "amount": lambda text: amount(text.split()),
+    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED),
+    "reported": reported,
+    "read_move": read_move,
+    "read_verdict": read_verdict,
+    "read_stars": lambda text: read_stars(text, 5),
+    "split_reasoning": split_reasoning,
+    "without_syntax": sub_episodes.without_syntax,
+    "without_tags": sub_episodes.without_tags,
+    "behind a marker": calls.after("Hypothesis:"),
+    "an action": calls.action(("A", "B")),
+    "any action": calls.action(None),
+    "a number": calls.number("Estimate:"),
     **{f"check {name}": lambda text, check=check: check(text, 500, len) for name, check in CHECKS.items()},
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs.twenty_questions.asking import phrasings, questions
+from sonde.envs.twenty_questions.answering import phrasings, questions
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.room import repeats, sense
 from sonde.envs.twenty_questions.solver import TwentyQuestionsSolver

@@ -14,10 +14,10 @@ judge: Any = importlib.import_module("judge_customer_service")
 
 def test_the_customer_is_truthful_on_messages_written_by_hand() -> None:
     items = truth.load("customer_service", "open")
-    found = truth.score(truth.judged("customer_service", items[::4]))
-    assert found.items == 2705
-    assert found.wrong_rate <= 0.045 and found.coverage >= 0.79, found
-    plain = truth.score(truth.judged("customer_service", [item for item in items[::4] if item["kind"] != "trap"]))
+    found = truth.score(truth.judged("customer_service", items))
+    assert found.items == 2000
+    assert found.wrong_rate <= 0.03 and found.coverage >= 0.78, found
+    plain = truth.score(truth.judged("customer_service", [item for item in items if item["kind"] != "trap"]))
     assert plain.wrong_rate <= 0.01 and plain.coverage >= 0.79, plain
 
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
-from sonde.envs._shared.checks import CHECKS, mentions, plain
+from sonde.envs._shared.checks import CHECKS, mentions
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
+from sonde.envs._shared.english.letters import plain_words
 from sonde.evaluation.audit import audit
 
 COLOURS = ("red", "green", "blue")
@@ -251,7 +252,7 @@ def test_helpers() -> None:
     assert spoken("<Answer> Is it\n red? </Answer>", 50) == "Is it red?"
     assert spoken("a < b", 50) == "a < b"
     assert verdict("<valid>") is True
-    assert plain("Zürich!") == "zurich"
+    assert plain_words("Zürich!") == "zurich"
     assert not mentions("anything", [""])
     assert set(CHECKS) == {"length", "single_inquiry", "single_hypothesis", "question_form"}
 

@@ -10,12 +10,11 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, default_policies
 from sonde.envs._shared.dialogue import GOAL
-from sonde.envs.murder_mystery.answers import unanswered
 from sonde.envs.murder_mystery.cases import TASKS, Act, Case, case
 from sonde.envs.murder_mystery.env import MurderMystery
 from sonde.envs.murder_mystery.filter import IMPLICATES
 from sonde.envs.murder_mystery.reading import NOTHING, Reading, read
-from sonde.envs.murder_mystery.replies import reply
+from sonde.envs.murder_mystery.replies import reply, unanswered
 from sonde.envs.murder_mystery.telling import ending
 
 ENV = MurderMystery()

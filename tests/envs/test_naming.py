@@ -11,7 +11,8 @@ import pytest
 import sonde
 from sonde.core import Episode, Outcome, Task
 from sonde.envs._shared.dialogue import USER
-from sonde.envs._shared.english.naming import Names, Verdict, reported, verdict_on
+from sonde.envs._shared.english.acts import reported
+from sonde.envs._shared.english.naming import Names, Verdict, verdict_on
 from sonde.envs.customer_service.products import products
 from sonde.envs.murder_mystery.cases import case
 from sonde.envs.twenty_questions.knowledge import knowledge

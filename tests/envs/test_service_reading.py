@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from sonde._util.folders import data_file
 from sonde.envs.customer_service.answering import GOAL, reply, small_talk
-from sonde.envs.customer_service.everyday import everyday
 from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import Query, read, shown_by
+from sonde.envs.customer_service.reading import Query, everyday, read, shown_by
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(products())

@@ -13,9 +13,8 @@ import sonde
 from sonde._util.sync import run_sync
 from sonde.core import Episode, UserError, default_policies, make
 from sonde.envs.twenty_questions.answering import TEXTS, mentioned
-from sonde.envs.twenty_questions.difficulty import turns
 from sonde.envs.twenty_questions.env import TwentyQuestions, pool
-from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.knowledge import knowledge, turns
 from sonde.envs.twenty_questions.user import Answerer
 from sonde.runs.rollout import collect
 

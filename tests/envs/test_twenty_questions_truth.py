@@ -8,8 +8,7 @@ from sonde.envs._shared.english.acts import heard
 from sonde.envs._shared.english.clauses import Subject
 from sonde.envs._shared.english.grammar import Grammar
 from sonde.envs._shared.english.lexicon import Lexicon, lines
-from sonde.envs.twenty_questions import asking
-from sonde.envs.twenty_questions.answering import article, verdict_on
+from sonde.envs.twenty_questions.answering import article, spoken, verdict_on, wordings
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.knowledge import knowledge
 from sonde.envs.twenty_questions.regions import regions, within
@@ -133,8 +132,8 @@ def test_wordings_of_one_question_do_not_differ_in_who_is_answered(adjective: st
 def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> None:
     """Every twelfth phrase in all frames: hardly one differs ("Is this part of the leg?" is about "this part")."""
     every, alike = knowledge().all, list[bool]()
-    for frame, words in [rows[0] for rows in asking.wordings().values()][::12]:
-        first, *others = [read(text).claim for text in asking.spoken(frame, words)]
+    for frame, words in [rows[0] for rows in wordings().values()][::12]:
+        first, *others = [read(text).claim for text in spoken(frame, words)]
         assert first is not None, words
         same = ((claim.yes ^ first.yes) | (claim.no ^ first.no) if claim else every for claim in others)
         alike += [not mask & every for mask in same]

@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.envs._shared.english.lexicon import lines
-from sonde.envs._shared.english.naming import name_key
+from sonde.envs._shared.english.words import name_key
 from sonde.envs.guess_my_city.atlas import City, atlas
-from sonde.envs.guess_my_city.columns import COLUMNS
 from sonde.envs.guess_my_city.facts import facts
 from sonde.envs.guess_my_city.facts import told as told_of
 from sonde.envs.guess_my_city.guesses import cities_named, proposed
 from sonde.envs.guess_my_city.hearing import Cities, asked
 from sonde.envs.guess_my_city.known import attribute, attributes, declared
-from sonde.envs.guess_my_city.readers import named
+from sonde.envs.guess_my_city.readers import COLUMNS, named
 from sonde.envs.guess_my_city.resident import (
     NO,
     REFUSED,

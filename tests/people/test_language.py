@@ -10,9 +10,8 @@ from sonde.envs._shared.english.acts import LONGEST, heard
 from sonde.envs._shared.english.clauses import Clause, Subject
 from sonde.envs._shared.english.lists import word_set
 from sonde.envs._shared.english.numbers import Interval, interval
-from sonde.envs._shared.english.slips import mended
 from sonde.envs._shared.english.times import Times
-from sonde.envs._shared.english.words import base, key, name_key, tokens
+from sonde.envs._shared.english.words import base, key, mended, name_key, tokens
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)

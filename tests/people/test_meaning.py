@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.claims import Claim, all_of, any_of, either, filled, negated, strong, weak
+from sonde.envs._shared.english.claims import Claim, Numbers, all_of, any_of, either, filled, negated, strong, weak
 from sonde.envs._shared.english.clauses import Subject
-from sonde.envs._shared.english.columns import Numbers
 from sonde.envs._shared.english.grammar import Grammar
 from sonde.envs._shared.english.lexicon import Lexicon, Line, expansions, lines
 from sonde.envs._shared.english.numbers import Interval, interval

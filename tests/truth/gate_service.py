@@ -46,9 +46,8 @@ def _asked(row: Row, cells: Sequence[tuple[str, tuple[int, ...]]]) -> Row:
 def answer(product: str, values: tuple[int, ...], question: str) -> str:
     """What a customer answers of the product; empty where it is nothing but that they do not know."""
     from sonde.envs.customer_service.answering import told
-    from sonde.envs.customer_service.everyday import everyday
     from sonde.envs.customer_service.products import products
-    from sonde.envs.customer_service.reading import read
+    from sonde.envs.customer_service.reading import everyday, read
 
     query = read(product, question)
     if query.kind == "finding":

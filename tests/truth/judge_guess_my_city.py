@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs._shared.english.naming import name_key
+from sonde.envs._shared.english.words import name_key
 from sonde.envs.guess_my_city.atlas import City, atlas
 from sonde.envs.guess_my_city.guesses import cities_named
 from sonde.envs.guess_my_city.resident import (

@@ -20,7 +20,7 @@ def topic_of(item: Mapping[str, Any]) -> int | None:
     own = knows.index.get(item["topic"])
     if own is not None:
         return own
-    found = knows.lookup.get(name_key(item["topic"]), 0)
+    found = knows.lookup.get(name_key(item["topic"], common=True), 0)
     return (found & -found).bit_length() - 1 if found else None
 
 

@@ -1,6 +1,6 @@
 """How truthful a rule user is, on hand-written questions: `python tests/truth/score.py ENV PART`.
 
-PART is `sealed`, `traps` or `open`, a file `ENV.PART.jsonl` beside this one; README.md says what is in them.
+PART is `sealed` or `open`, a file `ENV.PART.jsonl` beside this one; README.md says what is in them.
 
 An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
 wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.
@@ -88,7 +88,7 @@ def score(rows: Iterable[tuple[dict[str, Any], bool, str]]) -> Score:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("env")
-    parser.add_argument("part", help="sealed, traps or open: the file ENV.PART.jsonl beside this script")
+    parser.add_argument("part", help="sealed or open: the file ENV.PART.jsonl beside this script")
     parser.add_argument("--wrong", action="store_true", help="print the wrong replies (never of the sealed part)")
     args = parser.parse_args()
     if not (HERE / f"{args.env}.{args.part}.jsonl").is_file():

@@ -87,5 +87,5 @@ def test_an_accusation_reaches_the_goal_or_only_the_right_one_does(preset: str) 
 def test_needs_a_case() -> None:
     other = sonde.make("wordle")
     view = Episode.begin(other, other.tasks("train")[0]).view()
-    with pytest.raises(UserError, match="tells this seat nothing of case, question"):
+    with pytest.raises(UserError, match="does not give this seat case, question"):
         Narrator().act_now(view)

@@ -65,7 +65,7 @@ def test_cannot_be_talked_into_anything(said: str) -> None:
 
 
 def test_needs_to_be_told_its_city() -> None:
-    with pytest.raises(UserError, match="tells this seat nothing of city, question"):
+    with pytest.raises(UserError, match="does not give this seat city, question"):
         Resident().act_now(cast(Any, SimpleNamespace(private={}, spec=ENV.spec)))
 
 

@@ -1,11 +1,11 @@
-"""Checks on what an agent says, against players who get around the limit on turns.
+"""Checks on an agent's messages, against ways around the limit on turns.
 
 Source: ΔBelief-RL, appendix B.2 (exact match, single inquiry, single hypothesis), and its code's string rules for
 twenty questions (question form, length, mention). A check sees the agent's words alone, never what is hidden, so its
-verdict tells nothing. Exact match is not here: by our rules only naming the answer solves a game.
+verdict reveals nothing. Exact match is not here: by our rules only naming the answer solves a game.
 
-Departure: "single hypothesis" counts the answers that are proposed; the paper's code looks for the word "or", which
-also forbids "Is it on a river or on the coast?".
+Departure: "single hypothesis" counts the proposed answers; the paper's code looks for the word "or", which also forbids
+"Is it on a river or on the coast?".
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from .english.disguises import read_through
-from .english.letters import unaccented
+from .english.letters import plain_words, read_through
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]
 
 _MARKS = re.compile(r"[?？][?？!\s]*")
-_WORD = re.compile(r"[^\W_]+")
 
 
 def too_long(said: str, longest: int, candidates: Candidates) -> bool:
@@ -57,17 +55,6 @@ CHECKS: Mapping[str, Check] = {
 """Name -> whether a message fails: `(message, longest allowed, counter of proposed answers)`."""
 
 
-def plain(text: str) -> str:
-    """Lower case, without accents, words apart by one blank.
-
-    >>> plain("São  Paulo, Brazil!")
-    'sao paulo brazil'
-    """
-    if text.isascii():
-        return " ".join(_WORD.findall(text.lower()))
-    return " ".join(_WORD.findall(unaccented(text).casefold()))
-
-
 def mentions(text: str, names: Sequence[str]) -> bool:
     """Whether any of the names occurs in the text as whole words, or as its plural, or letter by letter, whatever case
     and accents.
@@ -77,7 +64,7 @@ def mentions(text: str, names: Sequence[str]) -> bool:
     >>> mentions("It is spelt N-E-W Z-E-A-L-A-N-D.", ["New Zealand"])
     True
     """
-    words = f" {plain(text)} "
+    words = f" {plain_words(text)} "
     return any(map(words.__contains__, _forms(tuple(names))))
 
 
@@ -95,7 +82,8 @@ def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
     """
     readings = read_through(reply)
     return any(
-        any(mentions(text, [n]) or _disguised(n).search(plain(text)) for text in readings) and not mentions(said, [n])
+        any(mentions(text, [n]) or _disguised(n).search(plain_words(text)) for text in readings)
+        and not mentions(said, [n])
         for n in names
     )
 
@@ -108,7 +96,7 @@ _SHORTEST_IN_PIECES = 6
 @lru_cache(maxsize=4096)
 def _disguised(name: str) -> re.Pattern[str]:
     """A name with digits for letters, and with blanks anywhere in a long one."""
-    letters = plain(name).replace(" ", "")
+    letters = plain_words(name).replace(" ", "")
     one = [f"[{c}{_DIGITS[c]}]" if c in _DIGITS else re.escape(c) for c in letters]
     return re.compile(rf"\b{(' ?' if len(one) >= _SHORTEST_IN_PIECES else '').join(one)}(?:e?s)?\b" if one else r"(?!)")
 
@@ -116,7 +104,7 @@ def _disguised(name: str) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names, their plurals and their letters as `mentions` looks for them."""
-    known = [name for name in map(plain, names) if name]
+    known = [name for name in map(plain_words, names) if name]
     letters = [name.replace(" ", "") for name in known]
     spelt = [" ".join(name) for name in letters if len(name) > 2]
     return tuple(f" {name}{end} " for name in (*known, *letters) for end in ("", "s", "es")) + tuple(

@@ -1,26 +1,26 @@
-"""The course of a conversation in which somebody answers: agent, user, and a judge where one is seated.
+"""The protocol of a conversation in which somebody answers: agent, user, and an optional judge.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
 asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
-are kept. ΔBelief-RL (appendix B): checks on what the agent says, in its own presets only, and games that go on after a
-claim that was none. Leaves say what the world is, what a message solves, and what a reply may look like; the course is
-the same for all of them:
+are recorded. ΔBelief-RL (appendix B): checks on the agent's messages, in its own presets only, and games that go on
+after a false claim. Leaves define the world, what a message solves, and what a reply may look like; the protocol is the
+same for all of them:
 
     agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
     user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
-            reached which cannot count: the message proposes nothing, or, where no judge is seated, the rules cannot
-            tell what it proposes (`naming.py`). After `RETRIES` the leaf's default takes its place. Any other claim,
-            or a message that solves the game by the rules, ends it
+            reached which cannot count: the message proposes nothing, or, without a judge, the rules cannot tell what
+            it proposes (`naming.py`). After `RETRIES` the leaf's default replaces it. Any other claim, or a message
+            that solves the game by the rules, ends it
     judge   only if seated, and only where the rules do not say that the message proposes something else; its word is
-            final. It sees the message between marks that the message cannot hold. Without a judge the rules decide. A
-            claim that is denied loses the game, or uses up the turn where `goes_on`
+            final. It sees the message between marks that the message cannot contain. Without a judge the rules decide.
+            A claim that is denied loses the game, or uses up the turn where `goes_on`
 
 Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
-a counted default (the paper discards the trajectory); what names the secret never reaches the agent.
+a counted default (the paper discards the trajectory); a reply that names the secret never reaches the agent.
 
 `turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
 heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
-what a leaf adds.
+the entries of a leaf.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from sonde.core.types import Json
 
 from .answer import read_message
 from .checks import CHECKS, Candidates, gives_away, mentions
-from .english.naming import Names, Verdict, lookup, name_key, only_names, verdict_on
+from .english.naming import Names, Verdict, lookup, only_names, verdict_on
+from .english.words import name_key
 from .prompts import pieces
 from .quoting import quote
 
@@ -134,15 +135,15 @@ class Dialogue(Env[Talk]):
 
     @abstractmethod
     def candidates(self, said: str) -> int:
-        """How many answers the message proposes as the solution; the same whatever is hidden."""
+        """Count the answers that the message proposes as the solution; the same whatever is hidden."""
 
     def ends(self, state: Talk) -> bool:
         """Whether the message ends the game, solved or not (an accusation)."""
         return self.solves(state)
 
     def understood(self, state: Talk) -> Verdict | None:
-        """What the rules take a message for that does not solve the game; None where it is to be judged by its names:
-        here, where it names the secret."""
+        """Return the verdict of the rules on a message that does not solve the game; None to judge it by its names:
+        here, if it names the secret."""
         count = self.counter(state)(state.said)
         if count > 1 or not mentions(state.said, self.secrets(state)):
             return "wrong" if count else "nothing"
@@ -153,7 +154,7 @@ class Dialogue(Env[Talk]):
         return False
 
     def names(self, state: Talk) -> Names:
-        """Who is named by which words."""
+        """Return the candidate names of the game, and the secret among them."""
         own = {name_key(name): 1 for name in self.secrets(state)}
         return Names(lookup(own), max(len(name.split()) for name in own), 1)
 
@@ -166,7 +167,7 @@ class Dialogue(Env[Talk]):
         return reply[:LONGEST_REPLY].strip() or None
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        """What `turn.info` says of the message `state.said` and this reply, beyond `result`."""
+        """Return what `turn.info` records of the message `state.said` and this reply, beyond `result`."""
         return Frozen()
 
     def earned(self, state: Talk, won: bool) -> float:
@@ -176,8 +177,8 @@ class Dialogue(Env[Talk]):
     # --- scenarios from elsewhere ------------------------------------------------------------------------------------
 
     def foreign(self, hidden: Json) -> Task | None:
-        """The task of a scenario, `{"scenario": ..., "solution": ...}`, that only a language model can play; None if it
-        is none."""
+        """Return the task of a foreign scenario, `{"scenario": ..., "solution": ...}`, which only a language model can
+        play; None for other tasks."""
         given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if given.keys().isdisjoint(_FOREIGN):
             return None
@@ -212,7 +213,7 @@ class Dialogue(Env[Talk]):
         return {**shared, **own}
 
     def seats(self, user: str) -> Mapping[str, str | None]:
-        """Every seat and its default policy; whoever wants a judge brings one."""
+        """Every seat and its default policy; there is no default judge."""
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Frozen({AGENT: None, USER: user, **judge})
 
@@ -267,7 +268,7 @@ class Dialogue(Env[Talk]):
         return self.candidates
 
     def passed_on(self, state: Talk, said: str) -> str:
-        """What the user is told when the agent says this."""
+        """Return the user's prompt for this message."""
         return self.say_pieces["to-user"].format(said=said)
 
     def _replied(self, state: Talk, text: str) -> Step:
@@ -307,7 +308,7 @@ class Dialogue(Env[Talk]):
         return Frozen({AGENT: earned}) if earned else Frozen()
 
     def verdict(self, state: Talk) -> Verdict:
-        """What the rules say of the message `state.said` where the user says that it solves the game."""
+        """Judge by rule the message `state.said`, of which the user says that it solves the game."""
         names = self.names(state)
         if self.solves(state) or only_names(state.said, names):
             return "right"
@@ -326,7 +327,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
 
     def to_judge(self, state: Talk) -> str:
-        """What the judge is told."""
+        """Return the judge's prompt."""
         secret = str(self.hypothesis(state))
         return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
 
@@ -340,7 +341,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
     def _over(self, state: Talk, valid: bool) -> Step:
-        """The end of the game, or of the turn where a claim was denied and the game goes on."""
+        """End the game, or the turn where a claim was denied and the game goes on."""
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
             info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
@@ -356,7 +357,7 @@ class Dialogue(Env[Talk]):
 
 
 def verdict(text: str) -> bool | None:
-    """What a judge says: valid or not; None if it says neither, or both, as when it quotes a player who says one.
+    """Parse a judge's reply: valid or not; None if it says neither, or both, as when it quotes a player who says one.
 
     >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
     (True, False, None)
@@ -380,12 +381,12 @@ def claimed(reply: str) -> bool:
 
 
 def decided(text: str) -> str:
-    """The end of what a judge says, without thinking."""
+    """Return the end of a judge's reply, without thinking."""
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
 def spoken(text: str, limit: int) -> str:
-    """What is said aloud (`answer.read_message`), in one line, cut to `limit`.
+    """Return the spoken part of a text (`answer.read_message`) in one line, cut to `limit`.
 
     >>> spoken("<think>a dog?</think> Is it   alive?", 100)
     'Is it alive?'

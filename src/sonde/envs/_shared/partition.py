@@ -3,10 +3,10 @@
 Every hypothesis has one true reply to every question. With `error_rate` 0 the posterior is uniform over the
 hypotheses that fit all replies. With a rate e a wrong reply is rho = e / (1 - e) times as likely as the true one
 (so e is the chance of a wrong reply to a yes/no question), and a hypothesis that k replies contradict has the weight
-rho^k: it suffices to keep one mask per k.
+rho^k, so one mask per k is enough.
 
-A reply that no hypothesis gives, and at rate 0 one that none of those left gives, comes from another user than the one
-the filter knows; it changes nothing.
+A reply that no hypothesis gives, or at rate 0 none of the remaining ones, comes from a user that the filter does not
+know; it changes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Split = Mapping[str, int]
 
 
 class Answers(Protocol):
-    """What is known about a set of hypotheses: their replies, and the texts worth asking."""
+    """A set of hypotheses with their replies, and the questions worth asking."""
 
     @property
     def names(self) -> Sequence[Any]:
@@ -36,7 +36,7 @@ class Answers(Protocol):
         ...
 
     def split(self, said: str) -> Split:
-        """The true replies to a message of the agent. Remembered by whoever computes them."""
+        """Map each true reply to a message to its hypotheses. The implementation caches it."""
         ...
 
     def guess(self, index: int) -> str:

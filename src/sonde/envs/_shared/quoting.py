@@ -1,7 +1,7 @@
-"""A player's words inside somebody else's prompt, between marks that they cannot hold.
+"""Quote a player's message inside another prompt, between marks that it cannot contain.
 
-Ours. A judge that reads a message must see where it ends: what a message says of itself ("end of message; verdict:
-valid") is then seen to be part of it.
+Ours. A judge that reads a message must see where it ends: a message that says of itself "end of message; verdict:
+valid" is then visibly still the message.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from sonde.core.types import Json, content_hash
 
 
 def quote(said: str, secret: Json) -> str:
-    """The message between two equal lines. The mark follows from the message and from what its author does not know;
-    one that the message happens to hold is not taken.
+    """Put a message between two equal lines. The line follows from the message and from the secret, which its author
+    does not know; a line that the message contains is not used.
 
     >>> print(quote("Is it a dog?", "cat"))
     ----- 0383eb22359c39dc1306 -----

@@ -1,4 +1,4 @@
-"""What users share that go by rules: what they say follows from the private facts of their seat and nothing else."""
+"""Base of the rule users: a reply follows from the private facts of the seat and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sonde.core import Action, UserError, UserModel, View
 
 @dataclass(frozen=True, kw_only=True)
 class Ruled(UserModel):
-    """`needs` are the facts without which nothing can be said, `hidden` the one that hypotheses stand for."""
+    """Base of the rule users. `needs` are the private facts that a reply requires, `hidden` the fact that hypotheses
+    replace."""
 
     kind: ClassVar[str] = "users"
     needs: ClassVar[tuple[str, ...]]
@@ -20,12 +21,12 @@ class Ruled(UserModel):
 
     @abstractmethod
     def reply(self, facts: Mapping[str, Any]) -> str:
-        """What is said where these are the facts."""
+        """Return the reply that follows from these facts."""
 
     def act_now(self, view: View) -> Action:
         missing = [name for name in self.needs if name not in view.private]
         if missing:
-            raise UserError(f"users:{self.name}: {view.spec.name} tells this seat nothing of {', '.join(missing)}")
+            raise UserError(f"users:{self.name}: {view.spec.name} does not give this seat {', '.join(missing)}")
         return Action(self.reply(view.private))
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:

@@ -1,7 +1,7 @@
-"""The exact posterior over buyers: those who would have said what was said.
+"""The exact posterior over buyers: uniform over those who would have given all replies so far.
 
-A reply is a function of the buyer and the seller's messages, so the posterior is uniform over the buyers that fit. A
-reply that no buyer left would give comes from another user than the one this filter knows; it changes nothing.
+A reply is a function of the buyer and the seller's messages. A reply that no remaining buyer would give comes from a
+user that this filter does not know; it changes nothing.
 """
 
 from __future__ import annotations

@@ -21,10 +21,9 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
-from .._shared.english.acts import sentences
 from .._shared.english.letters import apostrophes, unaccented
 from .._shared.english.numbers import amount
-from .._shared.english.words import tokens
+from .._shared.english.words import split_sentences, tokens
 
 Character = Literal["bargain", "features", "impatient"]
 
@@ -72,7 +71,7 @@ _WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
 
 
 class Buyer(NamedTuple):
-    """Who the buyer is; `share` is the budget in percent of the list price."""
+    """A buyer; `share` is the budget in percent of the list price."""
 
     character: Character
     share: int
@@ -89,8 +88,8 @@ def described(buyer: Buyer) -> str:
 
 
 class Pitch(NamedTuple):
-    """What a message of the seller comes to. `prices` are the different ones it puts forward, in dollars, and `off` the
-    discounts, in dollars, or below 1 as a share of the list price."""
+    """A parsed message of the seller. `prices` are the different prices it offers, in dollars, `off` the discounts, in
+    dollars, or below 1 as a share of the list price."""
 
     prices: tuple[int, ...]
     off: tuple[float, ...]
@@ -101,7 +100,7 @@ class Pitch(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What the buyer says; `deal` is the price it accepts, or 0; `leaves` ends the talk without one."""
+    """The buyer's answer; `deal` is the price it accepts, or 0; `leaves` ends the talk without a deal."""
 
     text: str
     deal: int = 0
@@ -122,7 +121,7 @@ def read_pitch(said: str) -> Pitch:
     Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
     """
     low = apostrophes(unaccented(said)).lower()
-    parts = sentences(low)
+    parts = split_sentences(low, clauses=False)
     asked = " ".join(part for part in parts if part.endswith("?"))
     told = " ".join(part for part in parts if not part.endswith("?"))
     sums = _sums(said)
@@ -137,7 +136,7 @@ def read_pitch(said: str) -> Pitch:
 
 
 class _Sum(NamedTuple):
-    """An amount of money, or of percents as a share, that is put forward, as a price or as what is taken off it."""
+    """An offered amount of money, or of percent as a share: a price, or a discount from it."""
 
     value: float
     off: bool
@@ -147,7 +146,7 @@ def _sums(said: str) -> list[_Sum]:
     """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
     would never sell it for $20,000"."""
     found = list[_Sum]()
-    for sentence in sentences(said):
+    for sentence in split_sentences(said, clauses=False):
         if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
             continue
         for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):
@@ -169,7 +168,7 @@ def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
 
 
 def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
-    """Where amounts of money and of percents begin and end, and what they are."""
+    """Find amounts of money and percentages: start, end and value."""
     at = 0
     while at < len(words):
         end = next((end for end in range(min(len(words), at + 6), at, -1) if _number(words[at:end]) is not None), at)
@@ -179,7 +178,7 @@ def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
 
 
 def _number(words: Sequence[str]) -> float | None:
-    """The number that words come to, which neither begins nor ends with one that is none."""
+    """Parse a number whose first and last words belong to it."""
     outside = ("a", "an", "of", "and")
     return None if words[-1] in outside or words[0] in ("and", "of") else amount([_GRAND.get(w, w) for w in words])
 
@@ -203,9 +202,9 @@ _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offer(pitch: Pitch, listed: int) -> int:
-    """The price that a message offers: the only one it puts forward, apart from the list price, or else the list price
-    less the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which
-    can only be a slip."""
+    """Return the offered price: the only price in the message apart from the list price, or else the list price less
+    the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which can
+    only be a slip."""
     named = [p for p in pitch.prices if p != listed]
     if not named:
         named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
@@ -231,7 +230,7 @@ def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
 
 
 def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
-    """How the buyer takes the last of the messages."""
+    """Return the buyer's reaction to the last message."""
     now, most = pitches[-1], limit(buyer, pitches, listed)
     price = offer(now, listed)
     if 0 < price <= most:
@@ -254,7 +253,7 @@ def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _spent_before(buyer: Buyer, pitches: tuple[Pitch, ...], listed: int) -> int:
-    """The same, kept, because whoever weighs what to say next asks it for every buyer and message."""
+    """Return the patience spent before; cached, because a seller who weighs messages asks it for every buyer."""
     return _spent(buyer, pitches, listed) if pitches else 0
 
 
@@ -271,7 +270,7 @@ _WISH = {
 
 
 def _named_budget(buyer: Buyer, listed: int) -> int:
-    """What the buyer says it would pay: to the thousand below, and the bargain hunter names 5 % less."""
+    """Return the budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000
 

@@ -67,7 +67,7 @@ class CarDealerSellers(ProgramPolicy):
 
 
 def message(style: str, turn: int, listed: int) -> str:
-    """What a seller of that style says in a turn, counted from 0.
+    """Return what a seller of that style says in a turn, counted from 0.
 
     >>> message("concise", 0, 30_000), message("discounts", 4, 30_000)
     ('The price is $30,000.', 'I can offer it to you for $28,200.')

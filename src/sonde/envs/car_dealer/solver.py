@@ -31,7 +31,7 @@ class CarDealerSolver(ProgramPolicy):
 
 
 def best_message(known: DealFilter, legal: Sequence[str]) -> str:
-    """The confirmation that raises some buyer's limit, if there is one; else the offer of highest expected price."""
+    """Choose a confirmation that raises some buyer's limit, else the offer of highest expected price."""
     for message in legal:
         if (pitch := read_pitch(message)).confirmed and _raises(known, pitch):
             return message

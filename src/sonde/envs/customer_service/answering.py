@@ -1,10 +1,9 @@
-"""What a customer says: to what is asked or suggested, and, where nothing has an answer, a courtesy or "I do not know".
+"""The customer's answers to questions and suggestions, and small talk where nothing else fits.
 
 Ours. An answer is a full sentence about the finding, whatever the wording of the question, so that it is true even
-where the question was taken for another. What is said beside the point follows from the message and from what everybody
-knows of the product, never from the cause or the findings of the case: it is true of every case, and tells nothing.
-What every agent asks ("how old is it?") has an answer of each product (`everyday.py`); the rest is a table,
-`data/talk.toml`.
+where the question was misread. Small talk follows from the message and from what everybody knows of the product, never
+from the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old
+is it?") have an answer per product (`everyday`); the rest is a table, `data/talk.toml`.
 """
 
 from __future__ import annotations
@@ -18,16 +17,14 @@ from typing import Final, NamedTuple
 from sonde._util.folders import data_file
 
 from .._shared.english.speech import speech
-from .everyday import everyday
 from .products import Product
-from .reading import Query
+from .reading import Query, everyday
 
 GOAL: Final = "Goal reached"
 
 
 class _Talk(NamedTuple):
-    """Forms of messages with what is said to them, in the order in which they are tried, and what is said where none
-    fits, by the kind of what was understood."""
+    """Forms of messages with their replies, in the order of trial, and the default reply per kind of message."""
 
     rows: Sequence[tuple[re.Pattern[str], str]]
     plain: Mapping[str, str]
@@ -47,7 +44,7 @@ def told(product: Product, query: Query, value: int) -> str:
 
 
 def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """What the customer says to a message that was taken for this query."""
+    """Return the customer's answer to a message that was read as this query."""
     if query.kind == "finding":
         return told(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:

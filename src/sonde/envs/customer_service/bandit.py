@@ -105,7 +105,7 @@ class CustomerServiceBandit(Service):
         return f"{text}\n\n{self.say_pieces['prior'].format(causes=causes)}"
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The agent, where `told_prior` is `hint`: the true cause and what mends it, for the writer of its prior."""
+        """For the agent, with `told_prior="hint"`: the true cause and its fix, for the writer of its prior."""
         if seat != AGENT or self.told_prior != "hint":
             return super().private(state, seat)
         case = case_of(state)
@@ -117,7 +117,7 @@ class CustomerServiceBandit(Service):
     # --- the problem, for agents and for regret ----------------------------------------------------------------------
 
     def model(self, public: Mapping[str, Json]) -> Problem:
-        """The decision problem: what may be said, canonically, and for how long. Foreign scenarios have none."""
+        """The finite decision problem: canonical messages and periods. Foreign scenarios have none."""
         if public.get("foreign"):
             raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
         product = products()[public["product"]]
@@ -126,7 +126,7 @@ class CustomerServiceBandit(Service):
         return Problem("case", (_STATE,), legal(product.id).every, 1, self.turns, _STATE, causes=causes)
 
     def world(self, state: Talk) -> World:
-        """What every canonical message pays: 1 for the right fix."""
+        """The mean reward of every canonical message: 1 for the right fix."""
         case = case_of(state)
         known = legal(case.product)
         return bandit([float(action == known.fix[case.cause]) for action in known.every])

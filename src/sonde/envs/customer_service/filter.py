@@ -1,12 +1,12 @@
-"""What a customer's answers tell about what is wrong with a product: exact beliefs over its causes.
+"""Exact beliefs over the causes of a product's failure, given a customer's answers.
 
-Ours. The findings of a case are drawn once, each by itself, from the likelihoods of its cause; so asking again gives
-the same answer and tells nothing. With the answers x_f of the findings F asked so far and the set D of the causes that
+Ours. The findings of a case are drawn once, independently, from the likelihoods of its cause; so asking again gives
+the same answer and no information. With the answers x_f of the findings F asked so far and the set D of the causes that
 were tried in vain,
 
     b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
 
-`error_rate` e: a reply names another value than the true one with the chance e, all others alike.
+`error_rate` e: a reply names a wrong value with probability e, all wrong values being equally likely.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def prior(product: Product) -> Weights:
 
 
 def chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
-    """P(value | cause) of the value that is told, one row per cause."""
+    """Return P(value | cause) of the observed value, one row per cause."""
     n = len(product.findings[finding].values)
     other = error_rate / (n - 1)
     return tuple(tuple((1 - error_rate) * p + other * (1 - p) for p in c.likelihood[finding]) for c in product.causes)
@@ -72,13 +72,13 @@ def cause_gain(weights: Weights, cause: int) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
-    """The fewest messages that are needed on average until the case is solved, by looking ahead to the end. Of the
-    fixes only the likeliest is ever tried next, and only findings that tell something are asked about."""
+    """Return the expected number of messages until the case is solved, under optimal play to the end. Only the
+    likeliest fix is ever tried next, and only informative findings are asked about."""
     return min(cost for _, _, cost in moves(name, weights, asked))
 
 
 def moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
-    """What may be done next: "fix" or "finding", its number, and the messages needed with it."""
+    """List the possible next moves: "fix" or "finding", its number, and the messages needed with it."""
     product, lead = products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:

@@ -1,7 +1,7 @@
-"""Products that fail: what can be asked about them, what may be wrong, and what helps, as `data/products.json` says.
+"""Products that fail: their findings, causes and fixes, from `data/products.json`.
 
 Ours (`sources/compile.py`). A product has causes with weights, and findings with values; the
-findings of a case are drawn once, each by itself, from the likelihoods of its cause.
+findings of a case are drawn once, independently, from the likelihoods of its cause.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """What may be wrong, with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer`
-    are words of `suggestion` without which it is not understood."""
+    """A possible cause with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer` is
+    the part of `suggestion` without which it is not understood."""
 
     id: str
     what: str

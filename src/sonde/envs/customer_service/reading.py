@@ -1,27 +1,36 @@
-"""What a support agent's message asks for: a finding, a fix, a cause, or nothing that can be told."""
+"""Read a support agent's message: the finding, fix or cause that it asks for, if any.
+
+Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/words.toml` has the general
+English of support talk: stop words, words that nearly every product has, synonyms, opposites, and how properties are
+asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects that all
+products share; `data/everyday.toml` has, for each product, a sentence that is true whatever the cause and
+the findings are, or the finding that is meant. It is used only where a message is not understood otherwise, and only if
+a form fits a whole sentence.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Literal, NamedTuple
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple
 
-from .._shared.english.bags import MANY, NOTHING, Bags, Pick
+from sonde._util.folders import data_file
+
+from .._shared.english.bags import MANY, NOTHING, Bags, Declared, Measure, Pick
 from .._shared.english.lists import word_set
-from .._shared.english.speech import Said, speech
-from .._shared.english.words import key, tokens
-from .everyday import everyday
-from .hearing import asks_property, does_it, stems, tells, topics
-from .products import products
+from .._shared.english.speech import Said, joined, speech
+from .._shared.english.words import ascii_lower, base, key, stem, tokens
+from .products import Finding, products
 
 Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
 
 
 class Query(NamedTuple):
     """What a message asks for: `target` is the number of the finding or cause. `proposed` are the causes that the
-    message proposes, by their names or fixes. `beside`: it asks about a cause, of which the customer knows nothing but
-    what the finding shows."""
+    message proposes, by name or by fix. `beside`: it asks about a cause, of which the customer knows only what the
+    finding shows."""
 
     kind: Kind
     target: int = -1
@@ -35,7 +44,7 @@ UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("sev
 
 @lru_cache(maxsize=1 << 13)
 def read(name: str, said: str) -> Query:
-    """What the message asks for, about the product of this name."""
+    """Read a message about the product of this name."""
     known = _declared(name).get(_key(said))
     query = known or meant(name, speech(said))
     if query.kind not in ("unknown", "unclear") and not query.beside:
@@ -62,15 +71,15 @@ def _declared(name: str) -> Mapping[str, Query]:
 
 @lru_cache(maxsize=128)
 def _called(name: str) -> Mapping[str, Query]:
-    """What causes and fixes are called: who says no more than that, says that it is the one or to do the other."""
+    """Names of causes and fixes: a message that is no more than a name proposes that cause or fix."""
     causes = list(enumerate(products()[name].causes))
     found = {key(tokens(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
     return found | {key(tokens(c.what)): Query("cause", i, (i,)) for i, c in causes}
 
 
 def meant(name: str, parts: Sequence[Said]) -> Query:
-    """What sentences ask for that are not declared: by what it is called, else by all their words, else by those alone
-    that are said to be what is wrong or what is to be done."""
+    """Read sentences that are not declared: by a name, else by all their words, else only by the sentences that are
+    framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
     called = [query for p in parts if (p in said or p.framed) and (query := _called(name).get(key(p.words)))]
     if called and len({query.target for query in called}) == 1 and not any(p.mode == "asks" for p in parts):
@@ -83,7 +92,7 @@ def meant(name: str, parts: Sequence[Said]) -> Query:
 
 
 def _meant(name: str, parts: Sequence[Said]) -> Query:
-    """What all their words ask for: questions first, then proposals, then what is stated."""
+    """Read sentences by all their words: questions first, then proposals, then statements."""
     asked = [p for p in parts if p.mode in ("asks", "looks", "tries") and stems(p.words)]
     does = [p for p in parts if p.mode == "does" and stems(p.words)]
     states = [p for p in parts if p.mode == "states" and stems(p.words)]
@@ -157,7 +166,7 @@ def _proposed(name: str, kind: Literal["fix", "cause"], parts: Sequence[Said], b
 
 
 def _each(causes: Bags, parts: Sequence[Said]) -> set[int]:
-    """What single clauses propose, where there are several."""
+    """Return the causes that single clauses propose, if there are several clauses."""
     clauses = [stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
     return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose(c).target) >= 0}
 
@@ -166,3 +175,223 @@ def _about(kind: Literal["fix", "cause"], pick: Pick) -> Query:
     if pick.target >= 0:
         return Query(kind, pick.target, (pick.target,))
     return Query("several", -1, pick.both) if pick.target == MANY else UNKNOWN
+
+
+class Words(NamedTuple):
+    """The general vocabulary."""
+
+    stop: frozenset[str]
+    weak: frozenset[str]
+    same: Mapping[str, str]
+    aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
+    """How a property of a thing is asked for, and the words of which one occurs where it is told."""
+    opposite: Mapping[str, frozenset[str]]
+    """Words of deeds -> those that would undo them."""
+    neutral: frozenset[str]
+    """Verbs that may stand for any deed."""
+
+
+@cache
+def words() -> Words:
+    """Loaded once per process."""
+    raw = tomllib.loads(data_file("customer_service", "words.toml").read_text("ascii"))
+    same: dict[str, str] = {}
+    for line in raw["same"].strip().splitlines():
+        first, *rest = map(stem, line.split())
+        for word in (first, *rest):
+            same.setdefault(word, same.get(first, first))
+    weak = frozenset(same.get(s, s) for s in map(stem, raw["weak"].split()))
+    neutral = frozenset(map(stem, raw["neutral"].split()))
+    aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
+    return Words(frozenset(raw["stop"].split()), weak, same, aspects, _opposites(raw["opposite"]), neutral)
+
+
+def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
+    asked, _, told = line.partition(": ")
+    return re.compile(rf"\b(?:{'|'.join(asked.split(', '))})\b"), frozenset(map(stem, told.split()))
+
+
+def _opposites(text: str) -> Mapping[str, frozenset[str]]:
+    """Word -> the words of the other side."""
+    found: dict[str, set[str]] = {}
+    for line in text.strip().splitlines():
+        one, other = (frozenset(side.split()) for side in line.split(" | "))
+        for side, back in ((one, other), (other, one)):
+            for word in side:
+                found.setdefault(word, set()).update(back)
+    return {word: frozenset(back) for word, back in found.items()}
+
+
+@lru_cache(maxsize=1 << 14)
+def content(word: str) -> str:
+    """Return the word that stands for a word and its synonyms; empty for stop words."""
+    known, bare = words(), stem(word)
+    return "" if word in known.stop or bare in known.stop or word == "," else known.same.get(bare, bare)
+
+
+def stems(said: Iterable[str]) -> tuple[str, ...]:
+    """Return the content words, each as the word that stands for its synonyms."""
+    return tuple(found for word in said if (found := content(word)))
+
+
+def text_stems(text: str) -> tuple[str, ...]:
+    """Return the content stems of a declared text."""
+    return stems(tokens(joined(ascii_lower(text))))
+
+
+def weight(word: str) -> float:
+    """Return the weight of a stem."""
+    return 0.4 if word in words().weak or word.isdigit() else 1.0
+
+
+_COUNT = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+)\b")
+_OF_CAUSES = Measure(points=0.9, share=0.6, aside=1.0, least=0.4)
+"""Causes are told by fewer words than findings: what they propose is looked at once more (`does_it`)."""
+
+
+class Topics(NamedTuple):
+    """The bags of words of one product: findings, causes by diagnosis, causes by fix; and the words of each fix."""
+
+    findings: Bags
+    causes: Bags
+    fixes: Bags
+    fix_words: tuple[frozenset[str], ...]
+
+
+@lru_cache(maxsize=128)
+def topics(name: str) -> Topics:
+    product = products()[name]
+    background = text_stems(f"{product.product} {product.symptom}")
+    wrong = [(c.what, *c.cues) for c in product.causes]
+    helps = [(c.fix_what, *c.fix_cues) for c in product.causes]
+    more = [(*c.suggestions[:-3], *c.more) for c in product.causes]
+    rows = list(zip(wrong, helps, more, strict=True))
+    return Topics(
+        Bags([_of_finding(f) for f in product.findings], weight, background, Measure()),
+        Bags([_of_cause(w, h + m) for w, h, m in rows], weight, background, _OF_CAUSES),
+        Bags([_of_cause(h, w + m) for w, h, m in rows], weight, background, _OF_CAUSES),
+        tuple(
+            frozenset(w for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3]) for w in _done(speech(t)[0].words))
+            for c in product.causes
+        ),
+    )
+
+
+def _of_finding(found: Finding) -> Declared:
+    more = (*found.questions[:-3], *found.values, *found.more)
+    names = tuple(map(text_stems, (found.asks, *found.cues)))
+    return Declared(names, tuple(map(text_stems, more)), tuple(map(text_stems, found.answers)))
+
+
+def _of_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
+    """Declare a cause. A name like "three values" leaves a single stem, which is no name: what may end the game needs
+    more."""
+    all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
+    whole = tuple(stems for stems, counts in all_of if len(stems) > 1 or not counts)
+    rest = tuple(stems for stems, _ in all_of if stems not in whole)
+    return Declared(whole, (*rest, *map(text_stems, more)))
+
+
+def tells(name: str, finding: int, said: str) -> bool:
+    """Whether a finding has the property that a question asks for, such as an age, a size or a colour."""
+    asked = [told for pattern, told in words().aspects if pattern.search(said)]
+    return all(_told(name, finding) & told for told in asked)
+
+
+def asks_property(said: str) -> bool:
+    """Whether a question asks for a property, such as an age, a size or a colour."""
+    return any(pattern.search(said) for pattern, _ in words().aspects)
+
+
+@lru_cache(maxsize=1 << 10)
+def _told(name: str, finding: int) -> frozenset[str]:
+    """All words of a finding, without their endings."""
+    f = products()[name].findings[finding]
+    texts = (f.asks, *f.cues, *f.questions[:-3], *f.values, *f.more)
+    return frozenset(stem(word) for text in texts for word in tokens(text))
+
+
+PLENTY = 3.0
+"""Points of a proposal whose verb is not asked about."""
+_END = re.compile(r" (?:until|so|because|that|which|to|,) .*")
+
+
+def does_it(name: str, cause: int, said: Sequence[str], points: float) -> bool:
+    """Whether a proposal is to do what mends this: one of its verbs is of the fix, and nothing is turned round."""
+    bags = topics(name).fixes
+    verbs = [v for w in said if base(w) in word_set("deeds") and (v := content(w)) and v not in words().neutral]
+    if points < PLENTY and verbs and not any(cause in bags.strength.get(v, {}) for v in verbs):
+        return False
+    own, back = topics(name).fix_words[cause], words().opposite
+    done = _done(_END.sub("", " ".join(said)).split())
+    return not any(back.get(w, frozenset()) & own and w not in own for w in done)
+
+
+def _done(said: Sequence[str]) -> frozenset[str]:
+    """Return the words of an instruction; "+on" where "on" belongs to the verb, as in "turn it on"."""
+    if not said or base(said[0]) not in word_set("deeds"):
+        return frozenset()
+    behind = (*said[1:], "the")
+    return frozenset(said) | {f"+{w}" for w, next_ in zip(said, behind, strict=True) if next_ in words().stop}
+
+
+# --- questions that every support agent asks --------------------------------------------------------------------------
+
+_CLOSE = re.compile(r"(?: ,)? (?:though|exactly|at your end|on your end)$")
+_STATED = re.compile(r"^(it|this|that|there|anything) (is|are|was|has)\b")
+_STATED_LAST = re.compile(r"^((?:what|which|where|how)\b[^,]*?) (it|this|that) (is|was)$")
+
+
+class _Everyday(NamedTuple):
+    """The forms of each aspect, and what the owner of each product says to it."""
+
+    forms: tuple[tuple[str, re.Pattern[str]], ...]
+    said: Mapping[str, Mapping[str, str]]
+
+
+@cache
+def _everyday() -> _Everyday:
+    """Loaded once per process."""
+    text = data_file("customer_service", "everyday.toml").read_text("ascii")
+    raw: dict[str, Any] = tomllib.loads(text)
+    words, asks = raw.pop("words"), raw.pop("asks")
+    forms = [(aspect, _compiled(rows, words)) for aspect, rows in asks.items()]
+    return _Everyday(tuple(forms), raw)
+
+
+def _compiled(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(re.sub(r"<(\w+)>", lambda name: words[name[1]], row) for row in rows))
+
+
+@lru_cache(maxsize=1 << 12)
+def everyday(product: str, said: str) -> str:
+    """Answer a standard question with what the owner of a product knows; empty for other messages. "=" and the id of a
+    finding if the message asks for that."""
+    asked = [part for part in speech(said) if part.mode != "talk"]
+    if len(asked) != 1:
+        return ""
+    texts = (" ".join(asked[0].words), asked[0].clause)
+    found = next((aspect for text in texts if (aspect := _asked_aspect(_question(text, product)))), "")
+    return _everyday().said[product].get(found, "")
+
+
+@lru_cache(maxsize=128)
+def _thing(product: str) -> re.Pattern[str]:
+    """The product as agents call it: "the laptop", "your Aria 14 laptop"."""
+    _, *words = re.findall(r"[a-z0-9]+", products()[product].product.lower())
+    names = "|".join(map(re.escape, (*words, "device", "machine", "appliance", "unit", "product")))
+    return re.compile(rf"\b(?:the|your|this|that) (?:(?:new|old|whole|{names}) )*(?:{names})\b")
+
+
+def _question(text: str, product: str) -> str:
+    """A sentence in lower case, without courtesy, the product as "it"."""
+    bare = _CLOSE.sub("", _thing(product).sub("it", text.replace(" ,", ","))).removeprefix("about ")
+    for word in ("if ", "whether "):
+        if bare.startswith(word):
+            return _STATED.sub(r"\2 \1", bare.removeprefix(word))
+    return _STATED_LAST.sub(r"\1 \3 \2", bare)
+
+
+@lru_cache(maxsize=1 << 12)
+def _asked_aspect(sentence: str) -> str:
+    return next((aspect for aspect, form in _everyday().forms if form.fullmatch(sentence)), "")

@@ -13,25 +13,11 @@ from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, Rng, View
 
+from .._shared.english.lists import read_rows
 from .._shared.needs import needs
 from .filter import CaseFilter, cause_gain, finding_gain, moves
 from .products import products
 from .reading import read
-
-_ASK = (
-    "Thank you. {}",
-    "Let me ask you something: {}",
-    "That helps. {}",
-    "Next question: {}",
-    "One more question. {}",
-)
-_ABOUT = (
-    "Could you tell me about {}?",
-    "Can you describe {} for me?",
-    "Please tell me more about {}.",
-    "I would like to know about {}.",
-    "What can you say about {}?",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +48,10 @@ def _gain(known: CaseFilter, kind: str, target: int) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def wordings(name: str, finding: int) -> tuple[str, ...]:
-    """The ways to ask about a finding that are understood as they are meant; the canonical one always is."""
+    """List the ways to ask about a finding that the customer understands; the canonical one is always among them."""
     found = products()[name].findings[finding]
-    texts = [form.format(found.asks) for form in _ABOUT] + list(found.questions)
-    texts += [form.format(question) for form in _ASK for question in found.questions[:2]]
+    forms = {kind: ways for kind, *ways in read_rows("customer_service", "wordings.txt")}
+    texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)
+    texts += [form.format(question) for form in forms["asks"] for question in found.questions[:2]]
     meant = [text for text in texts if read(name, text)[:2] == ("finding", finding)]
     return tuple(text for text in meant if text.count("?") < 2)

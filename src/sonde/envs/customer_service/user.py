@@ -1,8 +1,8 @@
-"""A customer with no knowledge of technology, who answers what they are asked, tries what they are told, and no more.
+"""The rule user of customer service: a customer without technical knowledge, who answers and tries what is proposed.
 
-Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). What is said follows from what the message was taken
-for, the hidden cause and the drawn findings (`people/service/`); no other words of the message matter, so nobody can
-talk it into anything. Of a foreign scenario it knows nothing, and says so.
+Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer follows from the reading of the message,
+the hidden cause and the drawn findings (`people/service/`); no other words of the message matter, so it cannot be
+talked into anything. Of a foreign scenario it knows nothing, and says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Customer(Ruled):
         return bool(product) and read(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """For the first message about what it asks for: the findings are not known."""
+        """As for a first message about its subject: the findings are unknown."""
         return [_replies(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
 
 

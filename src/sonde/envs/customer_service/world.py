@@ -1,9 +1,9 @@
-"""What the environments with a customer share: tasks, the customer's world, what solves it, and exact beliefs.
+"""Base of the environments with a customer: tasks, the customer's world, the solution, and exact beliefs.
 
-Tasks are a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
+A task is a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
-scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
+foreign scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer and has no exact beliefs;
+no rule can tell what solves it, so it needs a judge (`judge="seat"`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sonde.core.types import Json
 
 from .._shared.checks import Candidates, mentions
 from .._shared.dialogue import USER, Dialogue, Talk, spoken
-from .._shared.english.naming import Names, Verdict, lookup, name_key
+from .._shared.english.naming import Names, Verdict, lookup
+from .._shared.english.words import name_key
 from .._shared.quoting import quote
 from .filter import CaseFilter
 from .products import Cause, Product, products
@@ -52,7 +53,7 @@ class Service(Dialogue):
         return TaskList(SIZES[split], lambda i: self._drawn(split, i))
 
     def _drawn(self, split: str, index: int) -> Task:
-        """Every round goes through all pairs of the split, in an order of its own, with another opening."""
+        """Draw a task: every round goes through all pairs of the split in its own order, with another opening."""
         pairs = _pairs(split)
         again, at = divmod(index, len(pairs))
         name, cause = _shuffled(split, again)[at]
@@ -108,7 +109,7 @@ class Service(Dialogue):
         return hypotheses(case.product)[case.cause] if case.product else case.solution
 
     def in_words(self, hypothesis: Hashable) -> str:
-        """The catchwords of the fix; of a foreign scenario the solution as it stands."""
+        """The catchwords of the fix; for a foreign scenario the solution as given."""
         product, _, _ = str(hypothesis).partition("/")
         named = dict(zip(hypotheses(product), legal(product).fix, strict=True)) if product in products() else {}
         return named.get(str(hypothesis), str(hypothesis))
@@ -174,7 +175,7 @@ class Service(Dialogue):
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
     def names(self, state: Talk) -> Names:
-        """Causes by what they are called."""
+        """The causes by their names."""
         case = case_of(state)
         known = _named(case.product)
         return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
@@ -208,7 +209,7 @@ class Service(Dialogue):
         return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
 
     def _over(self, state: Talk, valid: bool) -> Step:
-        """The customer tells what came of it."""
+        """End the game: the customer tells the result."""
         step = super()._over(state, valid)
         case = case_of(state)
         if not (valid and self.solves(state)):
@@ -246,7 +247,7 @@ def _values(product: Product, cause: int, given: Mapping[int, int], rng: random.
 
 
 def _given(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
-    """The numbers of findings and their values, or an error that names what is wrong with them."""
+    """Parse findings and values; raises an error that names what is wrong."""
     names = [f.id for f in product.findings]
     rows: Mapping[Any, Any] = cast("Mapping[Any, Any]", findings) if isinstance(findings, Mapping) else {"": findings}
     given: dict[int, int] = {}
@@ -300,7 +301,7 @@ def hypotheses(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _secrets(name: str, cause: int) -> tuple[str, ...]:
-    """What gives the cause away, as far as the customer never says it about another one."""
+    """Return the words that give the cause away and that the customer never says about another cause."""
     product = products()[name]
     own = product.causes[cause]
     harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]
@@ -310,7 +311,7 @@ def _secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _named(name: str) -> Mapping[str, int]:
-    """Names of causes -> the causes they mean, as a mask. What is to be done is no name: it is read as advice."""
+    """Map names of causes to their causes, as a mask. Instructions are no names: they are read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(products()[name].causes):
         key = name_key(cause.what)

@@ -1,4 +1,4 @@
-"""The cities and countries of guess_my_city: their facts as the tables have them, and their names.
+"""Cities and countries of guess_my_city: facts and names.
 
 Facts: `data/cities.json` and `data/cities_more.toml`. A fact that is not certain is None or "unsure".
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from typing import Any
 
 from sonde._util.folders import data_file
 
-from .._shared.english.columns import union
-from .._shared.english.letters import unaccented
-from .._shared.english.mentions import name_key
+from .._shared.english.claims import union
+from .._shared.english.letters import plain_words
+from .._shared.english.words import name_key
 
 Truth = bool | None
 """Yes, no, or not known."""
@@ -100,36 +99,36 @@ class City:
 
     @cached_property
     def leaks(self) -> tuple[str, ...]:
-        """What a person must not say: the names, and the people of the city and the country; a word that is a language
-        as well, as "French" is, only where it stands for people."""
+        """Words that a resident must not say: the names, and the people of the city and the country; a word that is
+        also a language ("French") only in the form that means people."""
         own = [f"{self.name}{end}" for end in ("er", "ian", "ite", "ese") if len(self.name) > 3]
-        spoken = {plain(x) for x in self.land.languages}
-        people = [f"{x}s" if plain(x) in spoken else x for x in self.land.people if x not in _VAGUE]
+        spoken = {plain_words(x) for x in self.land.languages}
+        people = [f"{x}s" if plain_words(x) in spoken else x for x in self.land.people if x not in _VAGUE]
         return (*self.secrets, *own, *people)
 
     @cached_property
     def spellings(self) -> Sequence[str]:
         """The ways to write the name in full: with article and "city", or without."""
-        name = plain(self.name)
+        name = plain_words(self.name)
         if name in ("mexico city", "vatican city"):
             return [name]
         saint = f"saint {name[3:]}" if name.startswith("st ") else name
         return list(dict.fromkeys((name, name.removeprefix("the "), name.removesuffix(" city"), saint)))
 
     def agreed(self, size: Callable[[str], Any]) -> Any:
-        """What holds of the name however it is written; None where that makes a difference."""
+        """Return the value that all spellings of the name share; None where they differ."""
         found = {size(name) for name in self.spellings}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:
         """Beginnings of words that would give the city or its country away, people and derivatives included."""
-        bare = [plain(name) for name in (*self.names, *self.land.names, *self.land.people)]
+        bare = [plain_words(name) for name in (*self.names, *self.land.names, *self.land.people)]
         return tuple(f" {name[:-1] if len(name) > 5 else name if len(name) > 3 else name + ' '}" for name in bare)
 
     def reveals(self, phrase: str) -> bool:
         """Whether a phrase names the city, its country or its people, or has a word that begins like them."""
-        words = f" {plain(phrase)} "
+        words = f" {plain_words(phrase)} "
         return any(stem in words for stem in self._stems)
 
 
@@ -148,12 +147,12 @@ class Atlas:
 
     def _city(self, i: int, row: dict[str, Any]) -> City:
         code, name = row.pop("country"), row["name"]
-        known = {plain(n) for n in (name, *row["aliases"])}
+        known = {plain_words(n) for n in (name, *row["aliases"])}
         more = listed(self.more["names"].get(name, ""))
         people, sea_km = row.pop("people"), row.pop("sea_km")
         return City(
             id=i,
-            aliases=[*row.pop("aliases"), *(a for a in more if plain(a) not in known)],
+            aliases=[*row.pop("aliases"), *(a for a in more if plain_words(a) not in known)],
             land=self.countries[code],
             people=people and (people[0], people[1], people[2]),
             sea_km=sea_km and (sea_km[0], sea_km[1]),
@@ -183,14 +182,14 @@ class Atlas:
     @cached_property
     def peoples(self) -> Mapping[str, frozenset[str]]:
         """Adjective of a country ("french") -> codes."""
-        return _codes(((x, map(plain, x.people)) for x in self.countries.values()), self.more["words"]["peoples"])
+        return _codes(((x, map(plain_words, x.people)) for x in self.countries.values()), self.more["words"]["peoples"])
 
     def within(self, codes: Iterable[str]) -> int:
         """The cities of some countries, as a mask."""
         return union(self.by_code.get(code, 0) for code in codes)
 
     def named(self, text: str) -> int:
-        """The city of a list entry such as "Vienna" or "London/GB", as a mask; 0 where there is none."""
+        """Return the city of a list entry such as "Vienna" or "London/GB" as a mask; 0 if there is none."""
         return self._entries.get(text, 0)
 
 
@@ -211,25 +210,13 @@ def _codes(rows: Iterable[tuple[Country, Iterable[str]]], more: str) -> Mapping[
     return found
 
 
-_WORD = re.compile(r"[^\W_]+")
-
-
-def plain(text: str) -> str:
-    """Lower case, without accents, words apart by one blank.
-
-    >>> plain("São  Paulo, Brazil!")
-    'sao paulo brazil'
-    """
-    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))
-
-
 def forms(name: str) -> set[str]:
     """The plain forms of a name: with and without articles, "saint" and "st".
 
     >>> sorted(forms("The Hague")), sorted(forms("St. Louis"))
     (['hague', 'the hague'], ['saint louis', 'st louis'])
     """
-    text = plain(name)
+    text = plain_words(name)
     bare = " ".join(w for w in text.split() if w not in ("the", "a", "an"))
     words = bare.split()
     other = {"st": "saint", "saint": "st"}.get(words[0] if words else "")

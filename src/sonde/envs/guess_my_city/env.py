@@ -36,8 +36,8 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from .._shared.dialogue import USER, Dialogue, Talk
-from .._shared.english.acts import sentences
-from .._shared.english.naming import Names, Verdict, lookup, name_key, verdict_on
+from .._shared.english.naming import Names, Verdict, lookup, verdict_on
+from .._shared.english.words import name_key, split_sentences
 from .._shared.partition import PartitionFilter
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class GuessMyCity(Dialogue):
 
     @cached_property
     def known(self) -> Knowledge:
-        """The cities of the preset and what is known about them."""
+        """The cities of the preset and their replies."""
         from .resident import knowledge  # the facts and phrasings are read when they are first used
 
         return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
@@ -170,7 +170,7 @@ class GuessMyCity(Dialogue):
         return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The user: `city` (its title, "" if it is in no list), the `question` and what it has `heard`."""
+        """For the user: `city` (its title, "" if it is in no list), the `question`, and the messages `heard` before."""
         if seat != USER:
             return Frozen()
         title = state.world if self.city(state) is not None else ""
@@ -216,7 +216,9 @@ class GuessMyCity(Dialogue):
         from .resident import NEITHER, NO, WRONG, heard_as
 
         city = self.city(state)
-        return city is not None and any(heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in sentences(reply))
+        return city is not None and any(
+            heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply, clauses=False)
+        )
 
     def names(self, state: Talk) -> Names:
         from .guesses import cities_named, names

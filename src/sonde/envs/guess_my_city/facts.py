@@ -1,8 +1,8 @@
-"""The open questions: what somebody tells of a city, a sentence for each, or None where it is not known.
+"""Answers to open questions: a sentence per fact and city, or None where the fact is unknown.
 
-Ours. How one asks for a fact and what is told of it is declared in `data/phrases.txt`, sections [open], [told]
-and [kinds]; here is what stands in the slots of a sentence. No sentence holds a name of the city, of its country or its
-people (languages aside): where a fact cannot be told without one, it is told with less, or not.
+Ours. `data/phrases.txt`, sections [open], [told] and [kinds], declares how a fact is asked for and answered;
+this module fills the slots of the sentences. No sentence contains a name of the city, its country or its people
+(languages aside): a fact that cannot be told without one is told with less, or not at all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .atlas import City, atlas, listed, masks, plain
+from .._shared.english.letters import plain_words
+from .atlas import City, atlas, listed, masks
 from .hearing import said_of
 from .known import RANGES, declared, expressed, side_of_land, spoken, table, word_list
 
@@ -42,7 +43,7 @@ def _saying(text: str) -> _Saying:
 
 @cache
 def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
-    """Name of a fact -> what may be told of it, or the facts that are told together."""
+    """Map the name of a fact to its sentences, or to the facts that are told together."""
     rows = (line.partition(": ") for line in declared()["told"].splitlines())
     return {
         name: text[2:].split() if text.startswith("+ ") else [_saying(way) for way in text.split(" | ")]
@@ -51,7 +52,7 @@ def facts() -> Mapping[str, Sequence[_Saying] | Sequence[str]]:
 
 
 def _fact(c: City, name: str) -> str | None:
-    """What is told of a city: the first sentence that is true of it and whose slots can be filled."""
+    """Return the first sentence about a fact that is true of the city and whose slots can be filled."""
     together: list[str] = []
     for way in facts()[name]:
         if isinstance(way, str):
@@ -65,7 +66,7 @@ def _fact(c: City, name: str) -> str | None:
 
 @cache
 def told(name: str) -> Mapping[str, int]:
-    """What is said of a fact -> the cities of which it is, as a mask."""
+    """Map each sentence about a fact to the cities of which it is said, as a mask."""
     return masks((f"{text}.", city) for city in atlas().cities if (text := _fact(city, name)))
 
 
@@ -73,7 +74,7 @@ def told(name: str) -> Mapping[str, int]:
 
 
 def _value(c: City, slot: str) -> str | None:
-    """What stands in a slot: a value, kinds, or what a field or table has and may be told."""
+    """Return the text for a slot: a value, kinds, or a field or table entry that may be told."""
     if slot in _VALUES:
         return _VALUES[slot](c)
     if slot in _kinds():
@@ -95,7 +96,7 @@ def _safe(c: City, items: Iterable[str], most: int = 9) -> str | None:
 
 @cache
 def _kinds() -> Mapping[str, tuple[int, Sequence[tuple[int, str]]]]:
-    """A name -> how many kinds are told at most, and all of them: the cities of which each is true, and its words."""
+    """Map a name to the most kinds that are told, and all kinds: the cities of each, and its words."""
     rows = (line.partition(" = ") for line in declared()["kinds"].splitlines())
     return {
         name: (int(most), [_kind(x) for x in listed(text)]) for head, _, text in rows for name, most in [head.split()]
@@ -159,9 +160,9 @@ def _thousands(n: float) -> str:
 
 
 def _tongues(c: City, names: Iterable[str]) -> str | None:
-    """Languages may be told, unless they have a word of a name."""
-    own = set(plain(" ".join(c.secrets)).split())
-    held = [x for x in names if own.isdisjoint(plain(x).split())]
+    """Return the languages without those that contain a word of a name."""
+    own = set(plain_words(" ".join(c.secrets)).split())
+    held = [x for x in names if own.isdisjoint(plain_words(x).split())]
     return joined(held) if held else None
 
 
@@ -192,7 +193,9 @@ _VALUES: Mapping[str, Callable[[City], str | None]] = {
     "dishes": _dishes,
     "founded": lambda c: c.age and atlas().more["ages"][c.age]["told"],
     "independence": _independence,
-    "festival": lambda c: _safe(c, (x for x in c.known if not word_list("festive").isdisjoint(plain(x).split())), 1),
+    "festival": lambda c: _safe(
+        c, (x for x in c.known if not word_list("festive").isdisjoint(plain_words(x).split())), 1
+    ),
     "creed": lambda c: None if c.land.religion == "Islam" else c.land.religion,
     "letters": lambda c: c.agreed(lambda name: sum(ch.isalpha() for ch in name)),
     "words": lambda c: c.agreed(lambda name: len(name.split())),

@@ -1,9 +1,9 @@
-"""Which cities a message proposes as the answer, in whatever sentence it does so.
+"""Find the city that a message proposes as the answer, in any sentence.
 
-Ours. What counts is what is named (`language/naming.py`): a message proposes a city where the sentence that names it
-says nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that
-are denied, reported, supposed or compared with do not count. A country or a part of one behind the name tells
-namesakes apart; with one in which no such city lies it is a wrong guess.
+Ours. Names decide (`language/naming.py`): a message proposes a city where the sentence that names it says nothing else,
+once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are denied, reported,
+supposed or compared with do not count. A country or region behind the name picks one of several namesakes; if no such
+city lies there, the guess is wrong.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import heard
-from .._shared.english.columns import union
+from .._shared.english.acts import heard, reported
+from .._shared.english.claims import union
+from .._shared.english.letters import plain_words
 from .._shared.english.lists import word_set
-from .._shared.english.mentions import Names, reported
-from .._shared.english.proposing import proposals
+from .._shared.english.naming import Names, proposals
 from .._shared.english.words import base, is_verb
-from .atlas import atlas, masks, plain
+from .atlas import atlas, masks
 from .hearing import asked, turned
 from .readers import area, areas
 
@@ -40,7 +40,7 @@ def longest() -> int:
 
 @cache
 def _first_words() -> frozenset[str]:
-    """What the names begin with: without one of these there is none."""
+    """The first words of all names; a message without any of them proposes no city of the list."""
     return frozenset(name.split()[0] for name in atlas().by_name) - {"an", "the"}
 
 
@@ -63,7 +63,7 @@ def cities_named(name: str) -> int:
 
 @lru_cache(maxsize=1 << 13)
 def proposed(said: str) -> Guess | None:
-    """The cities that a message proposes; None if it proposes none.
+    """Return the cities that a message proposes; None if it proposes none.
 
     >>> [proposed(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
     [1, 2]
@@ -72,7 +72,7 @@ def proposed(said: str) -> Guess | None:
     """
     if len(said) > 2000 or reported(said):
         return None
-    some = not _first_words().isdisjoint(plain(said).split())
+    some = not _first_words().isdisjoint(plain_words(said).split())
     found = proposals(said, names()) if some else ()
     return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
 
@@ -108,7 +108,7 @@ def _strange(said: str) -> Guess | None:
     found = _IS.fullmatch(_DESCRIPTION.sub("", turned(" ".join(act.words).replace("the city of", "city of"))))
     if found is None or not _is_name(said, found["x"]) or asked(said) is not None:
         return None
-    return Guess(0, 1, plain(found["x"]))
+    return Guess(0, 1, plain_words(found["x"]))
 
 
 def _is_name(said: str, name: str) -> bool:
@@ -123,10 +123,10 @@ def _is_name(said: str, name: str) -> bool:
 @cache
 def _letters() -> Mapping[str, int]:
     """The names without blanks -> the cities, as a mask."""
-    return masks((plain(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
+    return masks((plain_words(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
 
 
 def resembling(name: str) -> int:
-    """The cities whose name somebody who writes this may mean: to them nothing is said."""
+    """Return the cities that a misspelt name may mean; to them the reply is that it is unknown."""
     name = name.replace(" ", "")
     return union(mask for own, mask in _letters().items() if own[:3] == name[:3] or own in name or name in own)

@@ -1,10 +1,10 @@
-"""What somebody who lives in a city is asked: from a message to a claim about the city.
+"""Read a question to the resident: from a message to a claim about the city.
 
-Ours. The room takes off politeness and finds the sentence that asks. The declared turns bring it into the form of the
-phrasings (`data/phrases.txt`); it is then about the city or about its country. What a city has or is known for
-beyond them is looked up in the words of what it is known for. A tail that only describes what has been named ("in
-Kerala, known for its backwaters") does not matter; one that says more is a further condition, and where it is not
-understood the answer is No where the rest is false, and else not known.
+Ours. The room strips politeness and finds the sentence that asks; the declared turns rewrite it into the form of the
+phrasings (`data/phrases.txt`), about the city or about its country. Everything else that a city has or is known
+for is looked up in its fame. A tail that only describes what was named ("in Kerala, known for its backwaters") does not
+matter; any other tail is a further condition: where it is not understood, the answer is No if the rest is false, and
+unknown otherwise.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from .._shared.english.lexicon import Lexicon, Line, lines
 from .._shared.english.lists import word_set
 from .._shared.english.words import Words, base, is_verb, key
 from .atlas import atlas
-from .columns import COLUMNS
 from .known import attribute, certain, declared, fame, word_list
-from .readers import SLOTS
+from .readers import COLUMNS, SLOTS
 
 # --- what is declared ------------------------------------------------------------------------------------------------
 
 
 class Cities:
-    """What is known, for the room."""
+    """The knowledge of the cities, as the room asks for it."""
 
     def attribute(self, name: str) -> Claim | None:
         found = attribute(name)
@@ -45,8 +44,8 @@ class Cities:
 
 
 def _things(text: str) -> Iterator[Line]:
-    """The lines of things: to be known for one is its attribute, and so is to have a famous one; merely to have one
-    says less, so that of it there is no No."""
+    """Parse the lines of things. To be known for a thing, or to have a famous one, is its attribute; merely to have one
+    is weaker, and never answered by No."""
     for row in text.splitlines():
         name, _, rest = row.partition(":")
         nouns = [noun.strip() for noun in rest.split(";")]
@@ -56,7 +55,7 @@ def _things(text: str) -> Iterator[Line]:
 
 
 class CityLexicon(Lexicon):
-    """The declared phrasings; what is not declared, but known of some city, is read as the fame of that."""
+    """The declared phrasings; what is not declared is looked up in the fame of the cities."""
 
     def asked(self, k: str, words: Words = ()) -> Claim | None:
         found = super().asked(k, words)
@@ -68,7 +67,8 @@ class CityLexicon(Lexicon):
 
 @cache
 def _fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
-    """A word -> the cities, as a bit each, that are known for something with this word, and all words of that thing."""
+    """Map a word to the cities (one bit each) that are known for something with this word, with all words of that
+    thing."""
     found: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for c in atlas().cities:
         for phrase in fame(c):
@@ -84,9 +84,9 @@ def _loose() -> frozenset[str]:
 
 
 def known_for(phrase: str, only: bool) -> Claim | None:
-    """The cities that are known for a phrase: those of which one thing has all of its words. It is not known of those
-    that share some of them, and false of all others where two words at least, or `only` what it is known for, are
-    asked."""
+    """Claim that a city is known for a phrase: true if one thing has all of its words, unknown if some things share
+    some of them; false of all other cities if the phrase has two words or more, or if the question is `only` about
+    fame."""
     core = frozenset(base(w) for w in phrase.split()) - _loose()
     rows = [row for word in core for row in _fame().get(word, ())]
     yes = sum({bit for bit, held in rows if core <= held})
@@ -146,7 +146,7 @@ def turned(text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def asked(said: str) -> Claim | None:
-    """The claim of a yes/no question; None where it is none, or not understood."""
+    """Return the claim of a yes/no question; None for other messages, and for questions that are not understood."""
     act = heard(said)
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
@@ -161,14 +161,14 @@ def asked(said: str) -> Claim | None:
 
 
 def _in_the_past(claim: Claim) -> Claim:
-    """What is false today may have been true."""
+    """Weaken a claim about the past: what is false today may have been true."""
     names = {name.strip("?(),") for name in claim.text.split()}
     return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
 
 
 @lru_cache(maxsize=1 << 14)
 def meant(text: str) -> Claim | None:
-    """What a sentence claims, with its tail or without."""
+    """Claim what a sentence says, with or without its tail."""
     text = turned(text)
     found = _whole(text)
     if found is not None and (not found.unread or found.text.startswith("or(")):
@@ -184,7 +184,7 @@ def meant(text: str) -> Claim | None:
 
 
 def _with_tail(head: Claim, tail: str) -> Claim:
-    """A description of what was named adds nothing; any other tail is a condition."""
+    """Add a tail to a claim: a description of what was named adds nothing, any other tail is a condition."""
     first, _, behind = tail.partition(" ")
     if head.text.startswith("in ") and first in word_list("describing"):
         return head
@@ -194,7 +194,7 @@ def _with_tail(head: Claim, tail: str) -> Claim:
 
 
 def _whole(text: str) -> Claim | None:
-    """What a sentence claims of the city or of its country."""
+    """Claim what a whole sentence says of the city or of its country."""
     words = text.split()
     if "country" in words and "it" not in words:
         found = said_of("land").sentence(_as_it(text).split())
@@ -204,6 +204,6 @@ def _whole(text: str) -> Claim | None:
 
 
 def _as_it(text: str) -> str:
-    """With the country as what is spoken of."""
+    """Make the country the subject of a sentence."""
     text = re.sub(r" (?:in|within|across|throughout|of) (?:the )?country$", "", text)
     return re.sub(r"\b(?:the )?country\b", "it", text, count=1)

@@ -1,7 +1,7 @@
-"""What is true of which cities, in three-valued logic: claims over bit masks, and the attributes that are declared.
+"""Attributes of cities in three-valued logic, as claims over bit masks.
 
-Ours. Attributes are lines of `data/phrases.txt`, section [sets], whose head says how they are written. Each is
-decided for every city: yes, no, or explicitly not known; a test of a field that is empty for a city is not known of it.
+Ours. Attributes are lines of `data/phrases.txt`, section [sets], which explains the format. Each is decided for
+every city: yes, no, or explicitly unknown; a test of a field that is empty for a city is unknown of it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 
 from sonde._util.folders import data_file
 
+from .._shared.english.letters import plain_words
 from .._shared.english.lists import sections
 from .._shared.english.numbers import Interval
-from .atlas import City, Truth, atlas, listed, plain
+from .atlas import City, Truth, atlas, listed
 
 NOW = 2026
 """The year in which the knowledge was written."""
 
 
 class Known(NamedTuple):
-    """Of which cities something is true, and of which it is false.
+    """The cities of which something is true, and those of which it is false.
 
     >>> (Known(0b001, 0b110) | ~Known(0b100, 0b010)) & Known(0b011, 0b100)
     Known(yes=3, no=4)
@@ -81,7 +82,7 @@ Range = tuple[float, float] | None
 
 @cache
 def table(name: str) -> Mapping[str, str]:
-    """A table of the countries: what it has of each, by their codes."""
+    """Return a table of the countries, by their codes."""
     rows = (row.partition(" ") for row in listed(atlas().more["tables"][name]))
     return {code: text for code, _, text in rows}
 
@@ -121,7 +122,7 @@ RANGES: Mapping[str, Callable[[City], Range]] = {
 
 
 def within(name: str, asked: Interval, unit: float = 1.0) -> Known:
-    """The cities whose number is in an interval; `unit` is what the known number counts."""
+    """Return the cities whose number is in an interval; `unit` is the unit of the stored number."""
 
     def test(c: City) -> Truth:
         own = RANGES[name](c)
@@ -168,7 +169,7 @@ def _boxes() -> Mapping[str, tuple[float, ...]]:
 
 
 def edge(code: str, direction: str) -> float | None:
-    """The edge of a country that somebody must be beyond to be north (south, east, west) of it."""
+    """Return the edge of a country: beyond it one is north (south, east, west) of the country."""
     box = _boxes().get(code)
     return None if box is None else box[("south", "north", "west", "east").index(direction)]
 
@@ -178,14 +179,14 @@ def edge(code: str, direction: str) -> float | None:
 
 @cache
 def attributes() -> Mapping[str, str]:
-    """Name of an attribute -> what is declared of it."""
+    """Map the names of attributes to their declared expressions."""
     rows = (line.partition(" = ") for line in declared()["sets"].splitlines())
     return {name: text for name, _, text in rows}
 
 
 @cache
 def attribute(name: str) -> Known | None:
-    """The cities of which an attribute is true, and those of which it is false; None where there is no such attribute.
+    """Evaluate an attribute: the cities of which it is true and false; None for an unknown name.
 
     >>> (attribute("landlocked") or certain(0)).yes & atlas().named("Lisbon")
     0
@@ -195,7 +196,7 @@ def attribute(name: str) -> Known | None:
 
 
 def expressed(text: str) -> Known:
-    """What an expression says."""
+    """Evaluate an expression of attributes."""
     yes, mark, other = [*re.split(r"(?:^| )([?!]) ", text, maxsplit=1), "", ""][:3]
     found, beside = _union(yes), _union(other)
     return Known(found.yes, beside.yes & ~found.yes) if mark == "!" else Known(found.yes, found.no & beside.no)
@@ -226,14 +227,14 @@ def _term(text: str) -> Known:
     mask = atlas().named(text)
     found = certain(mask) if mask else attribute(text[1:]) if text[0] == "@" else None
     if found is None:
-        raise KeyError(f"phrases.txt: {text!r} is no city, no country, no attribute and no test")
+        raise KeyError(f"phrases.txt: got {text!r}, allowed: a city, a country, an attribute or a test")
     return found
 
 
 @cache
 def fame(c: City) -> Sequence[str]:
-    """What a city is known for, in plain words."""
-    return [plain(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
+    """List what a city is known for, in plain words."""
+    return [plain_words(x) for x in (*c.known, *c.food, c.sport, c.industry, c.university) if x]
 
 
 def _worded(texts: Iterable[str], words: str) -> bool:
@@ -266,7 +267,7 @@ def _field(name: str, of: Callable[[City], Any]) -> Callable[[City, str], Truth]
 _TESTS: Mapping[str, Callable[[City, str], Truth]] = {
     "climate": _climate,
     "known": lambda c, words: _worded(fame(c), words),
-    "industry": lambda c, words: _worded([plain(c.industry or "")], words),
+    "industry": lambda c, words: _worded([plain_words(c.industry or "")], words),
     "begins": lambda c, letters: c.agreed(lambda name: name[0] in letters),
     "table": lambda c, name: c.name in atlas().more[name],
     "is": lambda c, field: None if (held := getattr(c, field)) is None else bool(held),

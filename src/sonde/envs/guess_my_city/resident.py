@@ -1,8 +1,8 @@
-"""Somebody who lives in a city: what they say to a message, for every city at once.
+"""The resident's reply to a message, for all cities at once.
 
-Ours. A message is a guess, a question to be answered by yes or no, an open question, or not understood; whatever it
-is, `heard_as` gives its replies and the cities of which each is true. So the rule user, the posterior over the cities
-and the judge go by the same reading, and a message has one reply per city.
+Ours. A message is a guess, a yes/no question, an open question, or not understood; `heard_as` returns its replies and
+the cities of which each is true. The rule user, the posterior over the cities and the judge share this reading, and a
+message has exactly one reply per city.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Heard(NamedTuple):
 
 @lru_cache(maxsize=1 << 13)
 def heard_as(said: str) -> Heard:
-    """How a message is read.
+    """Read a message.
 
     >>> lisbon = next(c for c in atlas().cities if c.name == "Lisbon")
     >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
@@ -90,8 +90,7 @@ def _to_guess(guess: Guess) -> Mapping[str, int]:
 
 
 class _Way(NamedTuple):
-    """A way to ask for a fact: the words it demands, each with its alternatives, and those that may stand beside
-    them."""
+    """One way to ask for a fact: required words, each with alternatives, and words that may stand beside them."""
 
     fact: str
     words: Sequence[frozenset[str]]
@@ -170,5 +169,5 @@ def knowledge(preset: str) -> Knowledge:
 
 
 def reply(city: City, said: str) -> str:
-    """What the resident of a city says to a message."""
+    """Return the resident's reply to a message."""
     return heard_as(said).reply(city)

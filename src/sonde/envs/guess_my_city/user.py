@@ -1,8 +1,8 @@
-"""Somebody who lives in a city and answers questions about it truthfully; the default user of guess_my_city.
+"""The rule user of guess_my_city: a resident who answers questions about the city truthfully.
 
-It understands a question as a whole or says "I do not know."; what it knows and how it says it is in
-`people/cities/`. Nothing in a message matters but the question, and no reply names the city or its
-country. It is what the filter of the environment takes for granted.
+It understands a question as a whole or says "I do not know."; `people/cities/` has its knowledge and its sentences.
+Nothing in a message matters but the question, and no reply names the city or its country. The exact filter of the
+environment assumes this user.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Resident(Ruled):
 
 
 def replied(title: str, said: str) -> str:
-    """The reply of whoever lives there. Of a city that is in no list nothing is known.
+    """Return the resident's reply; of a city that is in no list nothing is known.
 
     >>> replied("Lisbon, Portugal", "Is it on the sea?"), replied("", "Is it on the sea?")
     ('Yes, that is true of my city.', 'I do not know.')

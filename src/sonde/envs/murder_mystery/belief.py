@@ -1,12 +1,12 @@
 """The exact posterior over the culprit of a murder mystery, given what the answers revealed.
 
-What was revealed is read back from the message and the answer (`replies.revealed`), and weighed by the model of
-`filter`. An answer that the rules would not give, or that nothing true could look like, comes from another
-narrator and changes nothing.
+The revealed values are read back from the message and the answer (`replies.revealed`) and weighed by the model of
+`filter`. An answer that the rules would not give, or that no truth could produce, comes from another narrator and
+changes nothing.
 
-Where any accusation ends the game, nothing is gained by it: its expected gain is 0, and the verdict is no evidence. The
-posterior is that of the investigation. Where only the right one does (`told`), the game itself says whether it was: a
-person who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
+Where any accusation ends the game, an accusation gains nothing (expected gain 0) and the verdict is no evidence: the
+posterior is that of the investigation. Where only the right one does (`told`), the game itself is the verdict: a person
+who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from sonde.core.belief import KEPT
 from .._shared.dialogue import spoken
 from .cases import Act, Frame
 from .filter import Slot
-from .reading import read
+from .reading import NOTHING, read
 from .replies import revealed, sentence
 from .telling import gains
-from .units import NOTHING
 
 _TINY = 1e-12
 HEARD = 4000
@@ -31,7 +30,7 @@ HEARD = 4000
 
 
 class MysteryFilter(Filter):
-    """See the module. `seen` is what has been revealed; messages of more than `longest` characters get no answer."""
+    """See the module. `seen` are the revealed values; messages of more than `longest` characters get no answer."""
 
     def __init__(self, frame: Frame, longest: int, told: bool = False, seen: Mapping[Slot, int] | None = None) -> None:
         self.frame, self._longest, self._told = frame, longest, told
@@ -93,13 +92,13 @@ class MysteryFilter(Filter):
         return 0.0 if found.act is None else self.gains().get(found.act, 0.0)
 
     def _accusing(self, person: int) -> float:
-        """The expected gain of accusing somebody."""
+        """Return the expected gain of accusing somebody."""
         p = self.posterior[person]
         return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
 
     def best_question(self) -> tuple[str, float]:
-        """The act of highest gain, the first of equals, or the name of somebody whom to accuse gains more; the name of
-        the likeliest person if nothing gains."""
+        """Return the act of highest gain, the first of equals, or the name of somebody if accusing them gains more; the
+        name of the likeliest person if nothing gains."""
         found = self.gains()
         best = max(found, key=lambda act: found[act], default=None)
         person = max(range(len(self.posterior)), key=self._accusing)

@@ -86,7 +86,7 @@ class Place(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A log, a camera, somebody from outside (`bystander`): it tells about the people in `covers`, on the channel
+    """A log, a camera, or somebody from outside (`bystander`): evidence about the people in `covers`, on the channel
     "access" or, for all other kinds, "alibi"."""
 
     id: str
@@ -97,7 +97,7 @@ class Record(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A thing. A paper tells the motive of `person`; `text` is what is seen of a plain thing."""
+    """A thing. A paper tells the motive of `person`; `text` describes a plain thing."""
 
     id: str
     name: str
@@ -148,7 +148,7 @@ class Frame:
 
     @cached_property
     def acts(self) -> Mapping[Act, tuple[Slot, ...]]:
-        """Every act that has an answer -> what it reveals; most reveal nothing or one thing."""
+        """Map every act that has an answer to the slots that it reveals; most reveal none or one."""
         rows = {Act("examine", p.id): () for p in self.places}
         rows |= {Act("examine", i.id): self._item_slots(i) for i in self.items}
         rows |= {Act("check", r.id): tuple(Slot(p, _channel(r)) for p in r.covers) for r in self.records}
@@ -177,7 +177,7 @@ class Frame:
 
 
 class Case(NamedTuple):
-    """A frame and what is true in it."""
+    """A frame and its truth."""
 
     frame: Frame
     truth: Truth

@@ -35,18 +35,17 @@ from sonde.core.types import Json
 
 from .._shared.checks import Candidates
 from .._shared.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from .._shared.english.naming import Names, Verdict, lookup, name_key, verdict_on
+from .._shared.english.naming import Names, Verdict, lookup, verdict_on
+from .._shared.english.words import name_key
 from .._shared.prompts import pieces
 from .._shared.quoting import quote
-from .accusing import accused, is_accusation, may_accuse
 from .belief import MysteryFilter
 from .cases import TASKS, Case, Frame, case, is_name
 from .filter import Truth
-from .names import sentences as marked
-from .reading import LONGEST, read
+from .names import mark_sentences
+from .reading import LONGEST, Reading, accused, is_accusation, may_accuse, read
 from .replies import evidence, revealed, sentence, sentences
 from .telling import briefing, clues, ending, lies
-from .units import Reading
 
 _NAME = "murder_mystery"
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
@@ -65,7 +64,7 @@ _GIVEN_AWAY = (
 
 
 class World(NamedTuple):
-    """A case by its name ("train/3") and what is true in it; or a scenario from elsewhere and its solution."""
+    """A case by name ("train/3") with its truth, or a foreign scenario with its solution."""
 
     name: str
     truth: Truth | None = None
@@ -75,8 +74,8 @@ class World(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MurderMystery(Dialogue):
-    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: what is revealed is
-    read from the words of the rules, which do not err."""
+    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: the filter reads
+    revealed values from the words of the rules, which do not err."""
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
@@ -162,7 +161,7 @@ class MurderMystery(Dialogue):
         return _role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The narrator: the `question`, the turns `left` after this one, the `case`, and what is said to a wrong
+        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a wrong
         accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
@@ -187,7 +186,7 @@ class MurderMystery(Dialogue):
         return _actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
-        """An accusation of whoever is named; other texts as they are."""
+        """Turn a name into an accusation; return other texts unchanged."""
         return f"I accuse {answer} of the murder." if is_name(answer) else answer
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -208,13 +207,13 @@ class MurderMystery(Dialogue):
         return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
 
     def verdict(self, state: Talk) -> Verdict:
-        """Naming somebody is no accusation: guilt has to be stated."""
+        """A name alone is no accusation: the message must state guilt."""
         world, found = _world(state), self._read(state)
         if world.truth is None:
             return "unclear"
         if found.kind == "accuse":
             return "right" if self.solves(state) else "wrong"
-        stated = found.kind == "nothing" and may_accuse(marked(_frame(world), state.said[:LONGEST]))
+        stated = found.kind == "nothing" and may_accuse(mark_sentences(_frame(world), state.said[:LONGEST]))
         return verdict_on(state.said, self.names(state)) if stated else "nothing"
 
     def names(self, state: Talk) -> Names:
@@ -233,11 +232,11 @@ class MurderMystery(Dialogue):
         return int(is_accusation(said))
 
     def counter(self, state: Talk) -> Candidates:
-        """Who is accused depends on the names in the case."""
+        """Count the accused people, by the names of the case."""
         world = _world(state)
         if world.truth is None:
             return self.candidates
-        return lambda said: len(accused(marked(_frame(world), said[:LONGEST])))
+        return lambda said: len(accused(mark_sentences(_frame(world), said[:LONGEST])))
 
     def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         world = _world(state)
@@ -248,7 +247,7 @@ class MurderMystery(Dialogue):
         return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
 
     def epilogue(self, state: Talk) -> str:
-        """Who did it, and how; nothing of a scenario from elsewhere."""
+        """Say who did it, and how; empty for a foreign scenario."""
         world = _world(state)
         return "" if world.truth is None else ending(Case(_frame(world), world.truth))
 

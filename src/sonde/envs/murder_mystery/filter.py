@@ -58,9 +58,9 @@ _WEIGHTS: Mapping[Channel, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 
 
 class Slot(NamedTuple):
-    """One thing to be learned: a person's value on a channel; the person's mark or `marks` for none that can be told
-    (channel "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person
-    was right, 0 or 1 (channel "accused"), where it does not end the game."""
+    """One thing to learn: a person's value on a channel; the person's mark, or `marks` if it cannot be told (channel
+    "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person was
+    right, 0 or 1 (channel "accused"), where it does not end the game."""
 
     person: int
     channel: Channel | Literal["accused"]
@@ -71,7 +71,7 @@ Seen = Mapping[Slot, int]
 
 
 class Truth(NamedTuple):
-    """What is hidden: the culprit, one vector per person, the mark at the scene, and everybody's own mark."""
+    """The hidden part of a case: the culprit, a vector per person, the mark at the scene, everybody's own mark."""
 
     culprit: int
     vectors: tuple[Vector, ...]
@@ -131,7 +131,7 @@ class Model:
         return (MARK, *(Slot(p, c) for p in range(self.people) for c in self.channels))
 
     def size(self, slot: Slot) -> int:
-        """How many values a slot has."""
+        """Count the values of a slot."""
         return 3 if slot.channel != "trace" else self.marks + (slot.person != SOURCE)
 
     def draw(self, rng: random.Random) -> Truth:
@@ -151,7 +151,7 @@ class Model:
         return (other, self.marks, mark)[value]
 
     def value(self, truth: Truth, slot: Slot) -> int:
-        """What is true of a slot."""
+        """Return the true value of a slot."""
         if slot == MARK:
             return truth.mark
         if slot.channel == "trace":
@@ -159,7 +159,7 @@ class Model:
         return truth.vectors[slot.person][self.channels.index(slot.channel)]
 
     def prob(self, truth: Truth) -> float:
-        """The probability of a truth: 0.0 if it is none that can be drawn, whatever its sizes."""
+        """Return the probability of a truth: 0.0 if it cannot be drawn, whatever its sizes."""
         people, trace = range(self.people), self.channels.index("trace")
         if truth.culprit not in people or not len(truth.vectors) == len(truth.traits) == self.people:
             return 0.0
@@ -198,7 +198,7 @@ class Model:
         ]
 
     def _person(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
-        """The probability of what was seen of one person, given the mark at the scene."""
+        """Return the probability of the observations of one person, given the mark at the scene."""
         partial = [seen.get(Slot(person, c), -1) for c in self.channels]
         trait, trace = seen.get(Slot(person, "trace"), -1), self.channels.index("trace")
         if trait >= 0:
@@ -207,7 +207,7 @@ class Model:
         return share * marginal(self.channels, guilty, tuple(partial))
 
     def likelihood(self, seen: Seen) -> tuple[float, ...]:
-        """The probability of what was seen under each culprit."""
+        """Return the probability of the observations under each culprit."""
         return tuple(j / p for j, p in zip(self.joint(seen), self.prior, strict=True))
 
     def posterior(self, seen: Seen) -> tuple[float, ...]:
@@ -215,11 +215,11 @@ class Model:
         joint = self.joint(seen)
         total = sum(joint)
         if total <= 0.0:
-            raise ValueError(f"no culprit fits what was seen: {dict(seen)}")
+            raise ValueError(f"no culprit fits the revealed values: {dict(seen)}")
         return tuple(j / total for j in joint)
 
     def outcomes(self, seen: Seen, slots: Sequence[Slot]) -> dict[tuple[int, ...], tuple[float, ...]]:
-        """What observing these slots may give -> the joint probabilities after it, without what cannot happen."""
+        """Map the possible observations of these slots to the joint probabilities after them."""
         fixed = [(seen[s],) if s in seen else range(self.size(s)) for s in slots]
         found = {row: self.joint({**seen, **dict(zip(slots, row, strict=True))}) for row in product(*fixed)}
         return {row: joint for row, joint in found.items() if sum(joint) > 0.0}

@@ -1,12 +1,14 @@
-"""Whom and what a detective's message mentions: its sentences, with marks for the names of a case.
+"""Mark the names of a case in a detective's message, and find the declared phrasings in it.
 
 `@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item,
 a place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a
 name's words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand
-before a noun. The longest run counts. Part of a name beside a word that is not understood ("the security camera", "the
-kitchen clock") is nothing, and a given name before somebody else's family name is nobody.
+before a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
+clock") is nothing, and a given name before somebody else's family name is nobody.
 
-Source: ours; words, inflection and sentences are those of `envs/_shared/english`.
+`data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
+`[act]` in what a unit of a message does, `[topic]` in what somebody is asked, `[guilt]` in accusations, `[told]` in
+questions about the briefing; `[list]` are words. Source: ours; words and sentences are read by `envs/_shared/english`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.lexicon import expansions
+from sonde._util.folders import data_file
+
+from .._shared.english.lexicon import Line, expansions, lines
 from .._shared.english.lists import word_list, word_set
 from .._shared.english.numbers import UNITS
-from .._shared.english.words import base, is_verb, tokens
+from .._shared.english.spotting import Spot, Spotter, forms
+from .._shared.english.words import base, is_verb, split_sentences, tokens
 from .cases import Frame, data
-from .phrases import declared, listed_as
+
+OWNER = "s"
+"""The token behind whoever owns something."""
 
 
 class Sentence(NamedTuple):
@@ -33,7 +40,8 @@ class Sentence(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Something that can be mentioned: its mark, the base forms of its words, and which of them stand for the whole."""
+    """Something that can be mentioned: its mark, the base forms of its words, and the words that may stand for the
+    whole."""
 
     mark: str
     words: tuple[str, ...]
@@ -55,29 +63,16 @@ def form(word: str) -> str:
     return _same().get(base(word), base(word))
 
 
-_OWNED = re.compile(r"(?<=[a-z])(?:['’]s\b|(?<=s)['’](?= ))")
-
-
-def _tokens(text: str) -> list[str]:
-    """Words in lower case, with "s" for what belongs to somebody."""
-    return tokens(_OWNED.sub(_owned, text.lower()))
-
-
-def _owned(found: re.Match[str]) -> str:
-    word = re.search(r"[a-z]+$", found.string[: found.start()])
-    return found[0] if word and word[0] in word_set("owners") | {"let"} else " s "
-
-
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(form(w) for w in _tokens(name) if w not in listed_as("small"))
+    return tuple(form(w) for w in tokens(name, possessive=OWNER) if w not in listed_as("small"))
 
 
 _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
 
 
 def _thing(mark: str, name: str) -> Entry:
-    """A thing by its words; its head is the last one before a preposition, and what a set or box consists of."""
-    low = " ".join(w for w in _tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)) if w != "s")
+    """Make the entry of a thing; its head is the last word before a preposition, and the content of a set or box."""
+    low = " ".join(w for w in tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)))
     first, *rest = _CUT.split(low)
     heads = {form(first.split()[-1])}
     if heads & listed_as("holder") and rest:
@@ -162,7 +157,7 @@ def _shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 
 def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
-    """What is mentioned from `at` on."""
+    """Find the best mention from `at` on."""
     rows = dict.fromkeys((*book.get(words[at], ()), *book.get(shapes[at], ())))
     runs = [run for entry in rows if (run := _run(entry, words, shapes, at))]
     if not runs:
@@ -221,15 +216,13 @@ def _misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
 
 @cache
 def _titles() -> frozenset[str]:
-    """Words that may stand before a family name: titles, and whatever somebody may be."""
+    """Words that may stand before a family name: titles, and all roles of people."""
     roles = (role for row in data()["settings"].values() for role in row["roles"])
     return listed_as("title") | frozenset(w for role in roles for w in tokens(role) if w not in listed_as("small"))
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
 
-_TITLES = re.compile(r"\b(mr|mrs|ms|dr|prof|st|e\.g|i\.e)\.", re.IGNORECASE)
-_END = re.compile(r"[.!;\n]+(?=\s|$)|\?|(?<=\d)\.(?=\s)|\s+[-–—]+\s+|…")
 _MARKUP = re.compile(r"[*_#\"“”«»`()\[\]]+")
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)")
@@ -243,22 +236,17 @@ _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 def spoken(text: str) -> list[Sentence]:
     """The sentences of a message, without marks."""
-    low = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", _TITLES.sub(r"\1", text))))
-    found, start = list[Sentence](), 0
-    for end in (*_END.finditer(low), None):
-        part = low[start : end.start() if end else len(low)].replace("/", " or ")
-        if words := _tokens(part):
-            found.append(Sentence(tuple(words), end is not None and end[0] == "?"))
-        start = end.end() if end else start
-    return found
+    plain = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", text)))
+    parts = ((tokens(part.replace("/", " or "), possessive=OWNER), part) for part in split_sentences(plain))
+    return [Sentence(tuple(words), part.rstrip().endswith("?")) for words, part in parts if words]
 
 
 @lru_cache(maxsize=8192)
-def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
+def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     """The sentences of a message, with marks.
 
     >>> from .cases import case
-    >>> for s in sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
+    >>> for s in mark_sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
     ...     print(" ".join(s.words), s.asks)
     hm False
     @p0 , did you see @p1 near @l5 True
@@ -269,7 +257,7 @@ def sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
 
 
 def _person(frame: Frame, found: re.Match[str]) -> str:
-    """Who is counted instead of named: "the second suspect", "witness 1", "the only witness"."""
+    """Name the person who is counted: "the second suspect", "witness 1", "the only witness"."""
     group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
     word = (found["which"] or found["number"]).lower()
     if word in ("last", "only"):
@@ -280,7 +268,7 @@ def _person(frame: Frame, found: re.Match[str]) -> str:
 
 
 def _apart(found: re.Match[str]) -> str:
-    """A given name before a family name that nobody has is nobody's."""
+    """Replace a given name before a family name that nobody has: it means a stranger."""
     first, last = found[1].lower(), found[2].lower()
     strange = first in all_names() and last not in all_names() and not _plain(last)
     return f"stranger {found[2]}" if strange else found[0]
@@ -296,7 +284,7 @@ def _marked(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
-    """Without a name that says again who was named ("the cook, Sven,"), and without the place where a record is."""
+    """Drop a name that repeats who was named ("the cook, Sven,"), and the place where a record is."""
     kept: list[str] = []
     for i, word in enumerate(words):
         before_mark = words[i + 1 : i + 2] and words[i + 1][0] == "@"
@@ -331,9 +319,9 @@ def mentioned(words: Iterable[str], kinds: str) -> list[str]:
 
 
 def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
-    """The id of the only record that shares most with a message that names none but speaks of one; "" if there is none.
-    Its place counts half."""
-    shapes = {form(w) for w in _tokens(heard)} - {form("record"), form("camera")}
+    """Return the id of the record that shares most words with a message that speaks of a record without its name; "" if
+    there is no single one. Words of its place count half."""
+    shapes = {form(w) for w in tokens(heard, possessive=OWNER)} - {form("record"), form("camera")}
     if not {"record", "camera"} & {form(w) for w in rest} and "@x" not in rest:
         return ""
     scores = {r.id: _in_common(frame, r.place, _words(r.name), shapes) for r in frame.records if r.kind != "bystander"}
@@ -344,3 +332,47 @@ def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
 
 def _in_common(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
     return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_words(frame.places[place].name)))
+
+
+@cache
+def declared() -> Mapping[str, Sequence[Line]]:
+    """The lines of `data/phrases.txt` by meaning."""
+    text = data_file("murder_mystery", "phrases.txt").read_text("utf-8")
+    found: dict[str, list[Line]] = {}
+    for line in lines(text):
+        found.setdefault(line.meaning, []).append(line)
+    return found
+
+
+@cache
+def listed_as(meaning: str) -> frozenset[str]:
+    """The words of a declared list."""
+    return frozenset(text for line in declared()[meaning] for p in line.phrases for text in expansions(p))
+
+
+@cache
+def _spotter(group: str) -> Spotter:
+    return Spotter(line for rows in declared().values() for line in rows if line.scope == group)
+
+
+@lru_cache(maxsize=1 << 12)
+def _forms(words: tuple[str, ...]) -> list[str]:
+    return forms(words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
+    found: dict[str, list[Spot]] = {}
+    for spot in _spotter(group).spots(_forms(words)):
+        found.setdefault(spot.meaning, []).append(spot)
+    return found
+
+
+def spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
+    """Find where a sentence with marks has a meaning."""
+    return _spotted(declared()[name][0].scope, words).get(name, ())
+
+
+def says(name: str, words: tuple[str, ...]) -> bool:
+    """Whether a sentence with marks has a meaning."""
+    return bool(spots(name, words))

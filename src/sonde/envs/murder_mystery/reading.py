@@ -1,27 +1,32 @@
-"""What a detective's message does: an act, an accusation of one person, several things at once, or nothing.
+"""Read a detective's message: an act, an accusation of one person, several things at once, or nothing.
 
-Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action in every turn, and a conclusion that ends the game. How
-free text is read is ours. A message is cut into sentences with marks for names (`names`), these into units, one for
-every verb of asking or looking. What is denied, dismissed or said to give a reason is taken out; then a unit is a
-question to somebody or a look at something, by the declared phrasings that are spots in it
-(`data/phrases.txt`), or nothing. Units that do different things make the message `several`. What is not
-understood does nothing, and costs a turn.
+Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action per turn, and a conclusion that ends the game; the reader
+is ours. A message is cut into sentences with marks for names (`names`), and these into units, one per verb of asking or
+looking; what is denied, dismissed or given as a reason is dropped. A unit is a question to somebody or a look at
+something, by the declared phrasings in it (`data/phrases.txt`), or nothing. Units that do different
+things make the message `several`. A message that is not understood does nothing and costs a turn.
+
+A sentence that speaks of guilt accuses the only person whom it names and does not deny, report or suppose. A suspicion
+("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody (in PAPRIKA the detective
+announces an accusation; "merely confronting" is none).
+
+The topic of a question to somebody: the person asked is "you"; a topic needs no other subject, and of several topics
+the earlier one of `_ORDER` counts. The time of the event is dropped: "at the time of the murder" asks nothing about the
+murder.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
+from .._shared.english.acts import skip_preamble
 from .._shared.english.lists import word_set
-from .accusing import accused
 from .cases import Act, Frame
-from .looking import looked, seen, worn
-from .names import Sentence, mentioned, sentences
-from .phrases import listed_as, says, spots
-from .topics import topic
-from .units import BODY, MANY, NOTHING, WH, Context, Reading, Words, affirmed, begun, numbered, order, parts
+from .names import Sentence, listed_as, mark_sentences, mentioned, pointed_at, says, spoken, spots
 
 LONGEST: Final = 2000
 """Characters of a message that are read."""
@@ -29,9 +34,9 @@ LONGEST: Final = 2000
 
 @lru_cache(maxsize=8192)
 def read(frame: Frame, text: str) -> Reading:
-    """What a message does, whatever it is; the same for everybody who has the same frame."""
+    """Read a message; the result is the same for everybody who has the same frame."""
     heard = text[:LONGEST]
-    said = sentences(frame, heard)
+    said = mark_sentences(frame, heard)
     everything = tuple(w for s in said for w in (*s.words, ","))
     if says("meta", everything):
         return NOTHING
@@ -50,7 +55,7 @@ def read(frame: Frame, text: str) -> Reading:
 
 
 def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = False) -> Iterable[Reading]:
-    """What every unit of a message does; where it accuses somebody (`guilty`), only orders count."""
+    """Read every unit of a message; in one that accuses somebody (`guilty`), only orders count."""
     here = Context(frame, heard)
     for sentence in said:
         words = affirmed(numbered(sentence.words))
@@ -75,7 +80,7 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
 
 
 def _unit(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
-    """What one unit does."""
+    """Read one unit."""
     if here.teller == ",":
         return MANY
     start = next((i for i, w in enumerate(words) if w not in listed_as("lead")), 0)
@@ -113,7 +118,7 @@ _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "thi
 
 
 def _called(words: Words, here: Context) -> str:
-    """Who is called by name, or was before; "," for several."""
+    """Return who is addressed by name, here or before; "," for several."""
     yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | listed_as("calling")
     for i, word in enumerate(words):
         if word[0] != "@" or word[1] not in "pb":
@@ -133,7 +138,8 @@ def _called(words: Words, here: Context) -> str:
 
 
 def _object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
-    """Whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the case."""
+    """Return whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the
+    case."""
     for spot in spots("ask", words):
         if spot.start != verb:
             continue
@@ -156,7 +162,7 @@ def _ends(word: str) -> bool:
 
 
 def _one(mark: str, rest: Words) -> str:
-    """The only person who is asked."""
+    """Return the only person who is asked."""
     if rest[:1] == ("s",) and mark[1] == "p":
         return ""
     joined = next((w for w in rest[:3] if w not in ("to", "with", ",", "and", "or", "then")), "")
@@ -165,7 +171,7 @@ def _one(mark: str, rest: Words) -> str:
 
 
 def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Reading:
-    """A question to somebody, who is `told` it, or to be asked."""
+    """Read a question to somebody, who is addressed (`told`), or is to be asked."""
     if not teller or teller == ",":
         return MANY if teller else NOTHING
     if teller[0] == "b":
@@ -198,7 +204,7 @@ def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str
 
 
 def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
-    """A question about somebody that is put to nobody: they are asked."""
+    """Read a question about somebody that is addressed to nobody: that person is asked."""
     people = mentioned(words, "pb")
     if not people:
         return BODY if says("body", words) and asks else NOTHING
@@ -217,7 +223,7 @@ def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
 
 
 def _together(found: Sequence[Reading]) -> Reading:
-    """What the units do: one act, or several, or something less."""
+    """Combine the readings of the units: one act, or several, or something less."""
     kinds = {reading.kind for reading in found}
     acts = list(dict.fromkeys(reading for reading in found if reading.act))
     while len(acts) > 1 and acts[0].act and acts[0].act.target[0] == "l" and acts[0].act.verb == "examine":
@@ -231,3 +237,358 @@ def _together(found: Sequence[Reading]) -> Reading:
     if talks:
         return talks.pop() if len(talks) == 1 else MANY
     return BODY if "body" in kinds else NOTHING
+
+
+Words = Sequence[str]
+
+
+class Reading(NamedTuple):
+    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` about nothing in
+    particular; `body` looks at the dead; `several` and `nothing` do nothing."""
+
+    kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
+    act: Act | None = None
+    person: int = -1
+
+
+NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
+
+
+class Context(NamedTuple):
+    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
+
+    frame: Frame
+    heard: str
+    teller: str = ""
+    told: bool = False
+    people: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
+
+
+def begun(name: str, words: tuple[str, ...], at: int | None) -> bool:
+    """Whether a meaning begins with the word at `at`."""
+    return any(spot.start == at for spot in spots(name, words))
+
+
+# --- sentences and their parts ---------------------------------------------------------------------------------------
+
+
+def numbered(words: Words) -> Words:
+    """Replace every time of day by a sign."""
+    numbers = listed_as("number")
+    text = " ".join("#" if w.isdigit() or w in numbers else w for w in words)
+    return re.sub(r"#(?: (?:past|to|#))* #|#(?: #)+", "#", text).split() if "#" in text else words
+
+
+def affirmed(words: Words) -> list[str]:
+    """Drop what is denied or dismissed, up to a comma or "but"; "did you not" asks the same as "did you"."""
+    out: list[str] = []
+    ends = {s.start: s.end for s in spots("no", tuple(words))}
+    at = 0
+    while at < len(words):
+        if at not in ends:
+            out.append(words[at])
+        elif not (words[at] == "not" and _expects(words, at)):
+            at = next((i for i in range(ends[at], len(words)) if words[i] in (",", "but")), len(words))
+            while out and out[-1] != ",":
+                out.pop()
+            continue
+        at += 1
+    return out
+
+
+def _expects(words: Words, at: int) -> bool:
+    """Whether a "not" belongs to a question that expects a yes: "did he not"."""
+    before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+    return before in word_set("aux") and after in ("you", "it", "he", "she", "they", "true", "so")
+
+
+def parts(words: Words) -> Iterable[list[str]]:
+    """The parts of a sentence that may do something each, without a reason or an aim in front ("to verify it, ...")."""
+    if words and words[0] in listed_as("reason") and "," in words:
+        words = words[words.index(",") + 1 :]
+    part: list[str] = []
+    for i, word in enumerate(words):
+        aims = i > 1 and words[i - 2] == "to" and words[i - 1][0] != "@"
+        if word in (",", "and", "then", "or", "but", "afterwards") and not aims and _begins(words[i + 1 :]):
+            if any(w != "," for w in part):
+                yield part
+            part = []
+        else:
+            part.append(word)
+    if any(w != "," for w in part):
+        yield part
+
+
+_SOON = 24
+"""Words within which an order shows its verb."""
+WH = frozenset(("where", "what", "how", "who", "whom", "why", "when", "whether", "which"))
+
+
+def _begins(rest: Words) -> bool:
+    """Whether another order or question begins."""
+    first = next((i for i, w in enumerate(rest) if w not in (",", "and", "also", "then", "so")), 0)
+    rest = rest[first:]
+    if rest and rest[0] in word_set("aux"):
+        return "you" in rest[1:3]
+    return bool(rest) and (rest[0] in WH or order(tuple(rest[:_SOON])) is not None)
+
+
+def order(words: tuple[str, ...]) -> int | None:
+    """Find the verb of an order, or of what the detective does; None if nothing is done."""
+    lead = listed_as("lead")
+    starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in spots(name, words)}
+    for i, word in enumerate(words):
+        if i in starts and not word.endswith(("ed", "going")):
+            return i
+        if word not in lead and not word.endswith("ly"):
+            return None
+    return None
+
+
+def seen(target: str) -> Reading:
+    """Look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
+    return Reading("act", Act("check", f"r{target[1:]}") if target[0] in "rb" else Act("examine", target))
+
+
+_THEIRS = frozenset(("his", "her", "their", "he", "she", "they"))
+
+
+def worn(here: Context, words: tuple[str, ...], looks: bool) -> Reading | None:
+    """Read a look at what somebody wears; None for other messages."""
+    people = mentioned(words, "p")
+    marked = "@i0" in words and (people or _THEIRS & {*words})
+    if not looks or not (says("wear", words) or marked) or says("worn not", words) or mentioned(words, "r"):
+        return None
+    if not people and _THEIRS & {*words}:
+        people = [p for p in here.people[-1:] if p[0] == "p"]
+    return None if not people else seen(people[0]) if len(people) == 1 else MANY
+
+
+def looked(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) -> Reading | None:
+    """Read a look at something; None for other messages."""
+    if here.teller and ({"you", "your"} & {*words} or not mentioned(words, "irblx") or begun("about", words, verb)):
+        return None
+    if verb is None or (begun("seek", words, verb) and not begun("about", words, verb)):
+        return _named(words, asks)
+    whole = words[verb:]
+    rest = _aimless(whole)
+    records = mentioned(whole, "rb")
+    for found in (records if len(records) == 1 else mentioned(rest, "rb"), mentioned(rest, "i")):
+        if found:
+            return _meant(here, whole, found)
+    if record := pointed_at(here.frame, here.heard, rest):
+        return seen(record)
+    if found := mentioned(rest, "l"):
+        return _meant(here, whole, found)
+    if found := mentioned(rest, "p"):
+        talks = begun("go", words, verb) and not begun("look", words, verb)
+        return Reading("talk", person=int(found[0][1:])) if talks else _looked_over(rest, found)
+    if says("body", rest) or "@v" in rest:
+        return BODY
+    if here.things and {"it", "that", "this"} & {*rest[1:3]}:
+        return seen(here.things[-1])
+    return None
+
+
+def _meant(here: Context, words: tuple[str, ...], found: Sequence[str]) -> Reading:
+    """Read a look at the only thing that is named, if it is that thing itself and its owner is right."""
+    if len(found) > 1:
+        return MANY
+    target = found[0]
+    at = next(i for i, w in enumerate(words) if w[0] == "@" and mentioned((w,), target[0]) == [target])
+    before, behind = words[max(at - 2, 0) : at], words[at + 1 : at + 3]
+    owns = behind[:1] == ("s",) and target[0] != "r" and not listed_as("after").issuperset(behind[1:])
+    upon = before[1:] == ("on",) and words[max(at - 3, 0)] == "s"
+    if owns or upon or (target[0] == "l" and before[-1:] and before[-1] in _WITHIN and not _part(before[:-1])):
+        return NOTHING
+    if target[0] in "il" and before[-1:] == ("s",):
+        owners = [p.id for p in here.frame.people if p.name in here.frame.names[target]]  # by the name of the thing
+        return seen(target) if before[0][1:] in owners else NOTHING
+    return seen(target)
+
+
+_WITHIN = frozenset(("in", "of", "on", "at", "from"))
+
+
+def _part(before: tuple[str, ...]) -> bool:
+    """Whether what is looked at "in the hall" is the place itself: its floor, what is there."""
+    known = listed_as("part") | listed_as("lead")
+    return not before or before[0] in known or before[0].endswith(("ly", "ing")) or order(before) == 0
+
+
+def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
+    """Read a look at a person as a whole."""
+    at = next(i for i, w in enumerate(rest) if w[:2] == "@p")
+    behind = rest[at + 1] if at + 1 < len(rest) else ","
+    if (
+        rest[1:2] == (",",)
+        or behind == "s"
+        or (at > 1 and rest[at - 1] == "of")
+        or not (behind == "," or behind.endswith("ly") or behind in listed_as("small") | listed_as("after"))
+    ):
+        return None
+    return seen(found[0]) if len(found) == 1 else MANY
+
+
+def _named(words: tuple[str, ...], asks: bool) -> Reading | None:
+    """Read a question that names its answer's source, or a thing and nothing else."""
+    marks, records, people = mentioned(words, "irbl"), mentioned(words, "r"), mentioned(words, "p")
+    plain = listed_as("lead") | listed_as("small") | word_set("fillers")
+    if len(marks) == 1 and not people and all(w[0] == "@" or w in plain for w in words):
+        return seen(marks[0])
+    if len(records) == 1 and says("shows" if asks else "will tell", words):
+        return seen(records[0])
+    if asks and len(marks) == 1 and marks[0][0] in "il":
+        told = marks[0][0] == "i" and says("tells", words)
+        return seen(marks[0]) if told or (says("found", words) and not people) else None
+    return None
+
+
+def _aimless(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the purpose of an order: "check the log to verify her alibi", "search the hall for the button"."""
+    named = next((i for i, w in enumerate(words) if w[0] == "@"), len(words))
+    ends = (i for i in range(named, len(words)) if words[i] in listed_as("aim") and not _towards(words, i))
+    return words[: next(ends, len(words))]
+
+
+def _towards(words: tuple[str, ...], at: int) -> bool:
+    """Whether a "to" is behind a way to something: "go from the hall to the library"."""
+    return words[at] == "to" and at + 1 < len(words) and words[at + 1][0] == "@"
+
+
+def accused(said: Iterable[Sentence]) -> list[str]:
+    """Return the ids of all people whom a message accuses."""
+    people = list(dict.fromkeys(p for s in said for p in mentioned(s.words, "p")))
+    found: dict[str, None] = {}
+    for sentence in said:
+        if _speaks(sentence):
+            found |= dict.fromkeys(_stated(sentence.words, people))
+    return list(found)
+
+
+def _supposed(words: tuple[str, ...]) -> bool:
+    """Whether a sentence doubts, supposes or reports."""
+    plain = list(words)
+    for spot in spots("sure", words):
+        plain[spot.start : spot.end] = ["i"] * (spot.end - spot.start)
+    return says("doubt", tuple(plain)) or says("hearsay", tuple(plain))
+
+
+_SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
+_PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
+
+
+def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
+    """Return the people whose guilt a sentence states, by the clause that speaks of it, without clauses that deny or
+    describe."""
+    words = words[: words.index("because")] if "because" in words else words
+    if not mentioned(words[: words.index(",")] if "," in words else words, "p"):
+        words = tuple(skip_preamble(words))
+    if _supposed(words):
+        return []
+    parts: list[tuple[str, ...]] = [()]
+    for word in words:
+        parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
+    parts = [part for part in parts if part and not says("deny", part)]
+    guilty = [i for i, part in enumerate(parts) if says("guilt", part)]
+    more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
+    if not guilty or not all(_read(parts[i]) for i in guilty + more):
+        return []
+    own, near = guilty + more, [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _read(parts[j])]
+    for where in (own, near):
+        if found := list(dict.fromkeys(p for i in where for p in mentioned(parts[i], "p"))):
+            return found
+    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
+    return list(everybody) if meant else []
+
+
+def _read(part: tuple[str, ...]) -> bool:
+    """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
+    inside = {i for spot in spots("guilt", part) for i in range(spot.start, spot.end)}
+    own = listed_as("accusing")
+    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
+
+
+def _speaks(sentence: Sentence) -> bool:
+    """Whether a sentence speaks of guilt and asks nothing."""
+    return not sentence.asks and sentence.words[0] not in word_set("aux") and says("guilt", sentence.words)
+
+
+def _open(sentence: Sentence) -> bool:
+    """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
+    return _speaks(sentence) and not _supposed(sentence.words) and not says("deny", sentence.words)
+
+
+def may_accuse(said: Iterable[Sentence]) -> bool:
+    """Whether a message that is not understood states somebody's guilt."""
+    return any(_open(s) and bool(mentioned(s.words, "p")) for s in said)
+
+
+def is_accusation(said: str) -> bool:
+    """Whether a message accuses somebody, in a case of which nothing is known but the words.
+
+    >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
+    (True, False)
+    """
+    return any(map(_open, spoken(said)))
+
+
+_ORDER: Final = ("access", "scene", "victim", "alibi", "death")
+
+
+def topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
+    """Find the topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
+    others = [p for p in mentioned(words, "p") if p != teller]
+    if others:
+        return "" if says("company", words) else others[0] if len(others) == 1 else "several"
+    plain = _untimed(words)
+    found = [name for name in _ORDER if _about(name, plain, frame)]
+    if says("others", plain) and not says("not others", words):
+        first = min(spot.start for spot in spots("others", plain))
+        anybody = not listed_as("anybody").isdisjoint(plain)
+        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first(found[0], plain)):
+            return "others"
+    return "several" if _apart(found, plain) else found[0] if found else ""
+
+
+def _first(name: str, words: tuple[str, ...]) -> int:
+    return min(spot.start for spot in (*spots(name, words), *spots("strife", words)))
+
+
+def _about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
+    if name in ("victim", "death"):
+        strife = name == "victim" and says("strife", words) and says("both", words)
+        return (strife or says(name, words)) and not says(f"not {name}", words)
+    skilled = name == "access" and frame.means == "skill" and says("skill", words)
+    return (skilled or says(name, words)) and (_of_you(words) or (name == "access" and "you" in words))
+
+
+def _of_you(words: Words) -> bool:
+    """Whether the subject of a question is whoever is asked, or none is named."""
+    for a, b in pairwise(words):
+        if a == "you" and b in word_set("aux"):
+            return True
+        if a in word_set("aux") and (b[0] == "@" or b in ("there", "it", "he", "she", "they", "the", "that")):
+            return b in ("there", "it", "that") and ("you" in words or "your" in words)
+        if a in word_set("aux") and b == "you":
+            return True
+    return True
+
+
+def _apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
+    """Whether two topics are asked for and not one in terms of the other."""
+    cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
+    for at in cuts if len(found) > 1 else ():
+        one, two = ({n for n in found if says(n, part)} for part in (words[:at], words[at:]))
+        if one and two and one.isdisjoint(two) and "death" not in one | two:
+            return True
+    return False
+
+
+def _untimed(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the time of the event."""
+    out = list(words)
+    for spot in spots("time", words):
+        out[spot.start : spot.end] = [""] * (spot.end - spot.start)
+    return tuple(w for w in out if w)

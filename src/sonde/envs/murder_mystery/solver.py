@@ -18,13 +18,14 @@ that out first. On the 50 test tasks:
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 
+from .._shared.english.lists import read_rows
 from .belief import MysteryFilter
-from .cases import Act, Frame
+from .cases import TOPICS, Act, Frame
 from .filter import MARK, Slot
 from .replies import thing
 
@@ -32,78 +33,6 @@ _TINY = 1e-9
 _SHARE = 0.8
 """Of the joint gain of the mark at the scene and one person's own, what either is worth while the other is unknown:
 more than half, because the mark at the scene is compared with everybody."""
-
-_ALIBI = (
-    "{p}, where were you at the time of the murder?", "Where were you when it happened, {g}?", "I ask {p} for an "
-    "alibi.",
-    "{g}, what were you doing between {t1} and {t2}?", "Please tell me where you were at {t1}, {p}.",
-)  # fmt: skip
-_ACCESS: Mapping[str, Sequence[str]] = {
-    "key": (
-        "{p}, did you have a key to {thing}?", "{g}, do you own a key to {thing}?", "Ask {p} about the key to {thing}.",
-        "Ask {g}, the {role}, about having had a key to {thing}.", "Could you unlock {thing} with a key of your own, "
-        "{g}?",
-    ),
-    "code": (
-        "{p}, did you know the code of {thing}?", "{g}, were you given the code of {thing}?", "Ask {p} about the "
-        "code of {thing}.",
-        "Who told you the code of {thing}, {g}?", "I want to ask {g} whether the code of {thing} was known to the "
-        "{role}.",
-    ),
-    "skill": (
-        "{p}, do you know how to {thing}?", "{g}, can you {thing}?", "Ask {p} about being able to {thing}.",
-        "Have you ever been taught to {thing}, {g}?", "I ask {g} for an honest answer: could you {thing}?",
-    ),
-}  # fmt: skip
-_VICTIM = (
-    "{p}, how did you stand with {v}?", "{g}, did you get along with {v}?", "Ask {p} about any quarrel with {v}.",
-    "Was there bad blood between you and {v}, {g}?", "How were your relations with {v}, {p}?",
-)  # fmt: skip
-_SCENE = (
-    "{p}, were you {near} before it happened?", "{g}, did anybody see you {near}?", "Ask {p} about having been {near}.",
-    "Did you go by {near} that day, {g}?", "I have to ask you this, {g}: were you {near}?",
-)  # fmt: skip
-_DEATH = (
-    "{p}, what do you know about the death of {v}?", "{g}, what have you heard about how {v} died?",
-    "Ask {p} about the murder.",
-    "What do you think happened to {v}, {g}?", "Tell me what you have been told of the death, {p}.",
-)  # fmt: skip
-_OTHERS = (
-    "{p}, about whom of the others can you tell me something?", "{g}, did you notice anybody else?",
-    "Ask {p} about the others.",
-    "Did you see anyone at the time, {g}?", "Is there somebody else you can tell me about, {p}?",
-)  # fmt: skip
-_TOLD = (
-    "{p}, what can you tell me about {q}?", "{g}, what do you know about {h}?", "Ask {p} about {q}.",
-    "Did you see {q} that day, {g}?", "I would like to hear from {p} about {h}.",
-)  # fmt: skip
-_ITEM = (
-    "Examine {it}.", "I take a closer look at {it}.", "Let me see {it}.", "Look at {it}.", "I would like to inspect "
-    "{it}, please.",
-)  # fmt: skip
-_RECORD = (
-    "Check {it}.",
-    "Let me see {it}.",
-    "I go through {it}.",
-    "I would like to read {it}, please.",
-    "Look at {it}.",
-)
-_BYSTANDER = (
-    "Talk to {it}.", "I ask {it} who was there.", "Question {it}.", "Let me have a word with {it}.",
-    "I would like to speak to {it}.",
-)  # fmt: skip
-_PLACE = (
-    "Search {it}.",
-    "I go to {it} and look around.",
-    "Look around {it}.",
-    "Let me see {it}.",
-    "I want to visit {it}.",
-)
-_PERSON = (
-    "Examine {p}.", "Look closely at {p}'s clothes.", "I inspect what {p} has on.", "Let me see what {p} wears and "
-    "carries.",
-    "Take a good look at {g}.",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +64,7 @@ def best_act(known: MysteryFilter) -> Act | None:
 
 
 def _worth(known: MysteryFilter, act: Act) -> float:
-    """What one half of a comparison is worth while the other is unknown."""
+    """Return the worth of one half of a comparison while the other half is unknown."""
     slots = known.frame.acts[act]
     if MARK in known.seen or not slots or slots[0].channel != "trace":
         return 0.0
@@ -162,10 +91,11 @@ def phrase(frame: Frame, act: Act, rng: random.Random) -> str:
 
 
 def phrases(frame: Frame, act: Act) -> Sequence[str]:
-    """The patterns for an act."""
+    """The patterns for an act (`sonde/data/data/wordings.txt`)."""
     if act.verb == "ask":
-        own = {"alibi": _ALIBI, "access": _ACCESS[frame.means], "victim": _VICTIM, "scene": _SCENE, "death": _DEATH}
-        return {**own, "others": _OTHERS}.get(act.topic, _TOLD)
-    if act.verb == "check":
-        return _BYSTANDER if frame.records[int(act.target[1:])].kind == "bystander" else _RECORD
-    return {"p": _PERSON, "l": _PLACE, "i": _ITEM}[act.target[0]]
+        kind = f"access_{frame.means}" if act.topic == "access" else act.topic if act.topic in TOPICS else "person"
+    elif act.verb == "check":
+        kind = "bystander" if frame.records[int(act.target[1:])].kind == "bystander" else "record"
+    else:
+        kind = {"p": "look", "l": "place", "i": "item"}[act.target[0]]
+    return next(ways for name, *ways in read_rows("murder_mystery", "wordings.txt") if name == kind)

@@ -24,7 +24,7 @@ _START = re.compile(r'(^"?|[.!?]"? "?|: ")([a-z])')
 
 
 class Clue(NamedTuple):
-    """What an act showed: `values[i]` is the value of `slots[i]`."""
+    """The result of an act: `values[i]` is the value of `slots[i]`."""
 
     act: Act
     slots: tuple[Slot, ...]
@@ -33,7 +33,7 @@ class Clue(NamedTuple):
 
     @property
     def facts(self) -> dict[Slot, int]:
-        """To be merged into what has been seen."""
+        """The revealed slots and values, to merge into those seen before."""
         return dict(zip(self.slots, self.values, strict=True))
 
 
@@ -45,14 +45,14 @@ class Lie(NamedTuple):
 
 
 def observe(case: Case, act: Act) -> Clue:
-    """What an act of `frame.acts` shows. KeyError for any other act."""
+    """Return the result of an act of `frame.acts`; KeyError for any other act."""
     slots = case.frame.acts[act]
     values = tuple(case.frame.model.value(case.truth, s) for s in slots)
     return Clue(act, slots, values, describe(case.frame, act, values))
 
 
 def clues(case: Case) -> tuple[Clue, ...]:
-    """Everything that there is to be found out."""
+    """Return the results of all acts."""
     return tuple(observe(case, act) for act in case.frame.acts)
 
 
@@ -64,7 +64,7 @@ def gains(frame: Frame, seen: Mapping[Slot, int]) -> dict[Act, float]:
 
 
 def lies(case: Case) -> tuple[Lie, ...]:
-    """All false statements that are made if everybody is asked everything."""
+    """List all false statements that people make if everybody is asked everything."""
     frame, found = case.frame, list[Lie]()
     for number, person in enumerate(frame.people):
         for topic, channel in _DENIED:
@@ -79,7 +79,7 @@ def lies(case: Case) -> tuple[Lie, ...]:
 
 
 def briefing(frame: Frame) -> str:
-    """What the detective is told at the start: the victim, the people, what is to be seen, and where to go."""
+    """Write the detective's briefing: the victim, the people, what is to be seen, and where to go."""
     say, row = data()["text"]["briefing"], data()["settings"][frame.setting]
     about = {key: row[key] for key in ("occasion", "site", "victim")}
     means = frame.means
@@ -100,7 +100,7 @@ def _people(frame: Frame, suspects: bool) -> str:
 
 
 def _place(frame: Frame, place: Place) -> str:
-    """The name of a place and what can be checked there."""
+    """Format the name of a place and what can be checked there."""
     kept = [r.name for r in frame.records if frame.places[r.place] is place]
     return f"{place.name} ({listed(kept)})" if kept else f"{place.name} (the scene)"
 
@@ -125,7 +125,7 @@ def describe(frame: Frame, act: Act, values: Sequence[int]) -> str:
 
 
 def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
-    """What a person says about themselves."""
+    """Return what a person says about themselves."""
     text, person = data()["text"], frame.people[number]
     if topic == "alibi":
         return _claim(frame, number)
@@ -141,7 +141,7 @@ def _own(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
 
 
 def _claim(frame: Frame, number: int) -> str:
-    """Where a person says they were; the same whether it is true or not."""
+    """Return where a person says they were; the same whether it is true or not."""
     text, person = data()["text"]["claim"], frame.people[number]
     record = next(r for r in frame.records if number in r.covers and r.kind != "access")
     tail = "_bystander" if record.kind == "bystander" else ""
@@ -150,7 +150,7 @@ def _claim(frame: Frame, number: int) -> str:
 
 
 def _offer(frame: Frame, number: int) -> str:
-    """About whom a person knows something."""
+    """Say about whom a person knows something."""
     text = data()["text"]["others"]
     known = [p.given for p in frame.people if number in (p.seen_by, p.told_by)]
     pool = text["none" if not known else "one" if len(known) == 1 else "more"]
@@ -158,7 +158,7 @@ def _offer(frame: Frame, number: int) -> str:
 
 
 def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
-    """What a person says about another."""
+    """Return what a person says about another."""
     text, teller, about = data()["text"], int(act.target[1:]), int(act.topic[1:])
     slots, person = frame.acts[act], frame.people[about]
     if not slots:
@@ -170,7 +170,7 @@ def _told(frame: Frame, act: Act, values: Sequence[int]) -> str:
 
 
 def motive(frame: Frame, number: int, value: int) -> str:
-    """How a person stood with the victim, in a sentence."""
+    """Describe how a person stood with the victim, in a sentence."""
     person, pools = frame.people[number], data()["text"]["motive"]
     own = data()["settings"][frame.setting]["motives"]
     pool = own + pools["implicates"]
@@ -221,7 +221,7 @@ def _item(frame: Frame, item: Item, values: Sequence[int]) -> str:
 
 
 def _look(frame: Frame, number: int) -> str:
-    """A place: what is kept there and what lies about."""
+    """Describe a place: its records and the things in it."""
     text, place = data()["text"]["act"], frame.places[number]
     records = [r for r in frame.records if r.place == number]
     kinds = ["bystander" if r.kind == "bystander" else "look" for r in records] or ["scene"]
@@ -236,7 +236,7 @@ def _look(frame: Frame, number: int) -> str:
 
 
 def ending(case: Case) -> str:
-    """Who did it, why, and how it can be known."""
+    """Write who did it, why, and how it can be known."""
     frame, number = case.frame, case.truth.culprit
     text, person, found = data()["text"]["ending"], frame.people[number], _found(case)
     why = [motive(frame, number, IMPLICATES)] if "motive" in found else []

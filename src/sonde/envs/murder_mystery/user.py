@@ -1,10 +1,10 @@
-"""The narrator of a murder mystery: shows what there is to be seen and lets people speak, by the rules of the case.
+"""The rule user of murder mysteries: a narrator who shows things and speaks for the people of the case.
 
 Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers follow from what the message does
-(`reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be
-talked into a confession. To an accusation the answer is that the goal is reached, as the paper has it: whether it is
-right is not the narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is
-noted, and neither confirmed nor denied.
+(`reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be talked
+into a confession. An accusation is answered by "goal reached", as in the paper: whether it is right is not the
+narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is noted, and neither
+confirmed nor denied.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Narrator(Ruled):
 
 
 def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
-    """What is said if the message accuses somebody."""
+    """Return the reply to an accusation."""
     unmoved = facts.get("unmoved", "")
     return unmoved if unmoved and read(facts["case"].frame, facts["question"]).person != culprit else GOAL
 

@@ -1,24 +1,23 @@
-"""The true reply to a message in twenty questions, and what a filter reckons with.
+"""The true reply to a message in twenty questions, and canonical questions with their paraphrases.
 
 Ours. `verdict` is a pure function of the hidden topic and the words: the rule user says it, `TopicAnswers` splits the
-topics by it.
+topics by it. Questions are phrases of the lexicon in the frames in which people ask; the parser reads every one of them
+back, and `phrasings` returns only those that it understands as the same query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal
 
-from .._shared.checks import plain
 from .._shared.dialogue import GOAL
+from .._shared.english.letters import plain_words
 from .._shared.english.words import name_key
-from .asking import questions
-from .knowledge import knowledge
-from .names import topics_named
-from .room import Reading, read
+from .knowledge import blocks, knowledge
+from .room import Reading, declared, read, sense
 
-Verdict = Literal["yes", "no", "goal", "unknown", "invalid"]
+Answer = Literal["yes", "no", "goal", "unknown", "invalid"]
 
 TEXTS: Mapping[str, str] = {
     "yes": "Yes.",
@@ -31,12 +30,12 @@ TEXTS: Mapping[str, str] = {
 """Answer -> what the agent hears."""
 
 
-def verdict_on(topic: int, said: str) -> Verdict:
+def verdict_on(topic: int, said: str) -> Answer:
     """The true reply to a message where topic number `topic` is hidden."""
     return verdict(topic, read(said))
 
 
-def verdict(topic: int, reading: Reading) -> Verdict:
+def verdict(topic: int, reading: Reading) -> Answer:
     """The true reply to a message that has been read."""
     claim = reading.claim
     if claim is None:
@@ -50,7 +49,7 @@ def verdict(topic: int, reading: Reading) -> Verdict:
 
 def mentioned(said: str) -> int:
     """The topics that a message mentions as whole words, or in the plural, whether it asks for them or not."""
-    words, lookup, found = plain(said).split(), _by_name(), 0
+    words, lookup, found = plain_words(said).split(), _by_name(), 0
     for i in range(len(words)):
         for j in range(i + 1, min(i + 1 + _longest(), len(words) + 1)):
             text = " ".join(words[i:j])
@@ -63,7 +62,7 @@ def mentioned(said: str) -> int:
 def _by_name() -> Mapping[str, int]:
     found: dict[str, int] = {}
     for i, name in enumerate(knowledge().names):
-        found[plain(name)] = found.get(plain(name), 0) | 1 << i
+        found[plain_words(name)] = found.get(plain_words(name), 0) | 1 << i
     return found
 
 
@@ -84,7 +83,9 @@ def article(name: str) -> str:
         return ""
     if name[:1].isupper():
         return "the " if knowledge().known("landmark").yes >> index & 1 else ""
-    if name_key(name) != plain(name) or any(knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED):
+    if name_key(name, common=True) != plain_words(name) or any(
+        knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED
+    ):
         return ""
     return "an " if name[0] in "aeiou" else "a "
 
@@ -164,4 +165,82 @@ class TopicAnswers:
         return {reply: mask for reply, mask in parts.items() if mask}
 
 
-__all__ = ["TEXTS", "TopicAnswers", "Verdict", "article", "guess", "mentioned", "topics_named", "verdict", "verdict_on"]
+_MOST = 12
+"""Ways to ask one question."""
+
+
+@cache
+def _frames() -> Mapping[str, Sequence[str]]:
+    """The blocks of `data/asking.txt`."""
+    return blocks("asking")
+
+
+def spoken(frame: str, words: str) -> Iterator[str]:
+    gapped = _with_it(words)
+    for form in _frames().get("is" if frame == "adj" else frame, ()):
+        yield form.format(words, gapped)
+
+
+def _with_it(words: str) -> str:
+    """A verb phrase with the thing put behind its verb, or behind a final preposition."""
+    verb, _, rest = words.partition(" ")
+    if words.endswith((" on", " in", " with", " from", " into", " inside", " for")):
+        return f"{words} it"
+    return f"{verb} it {rest}".strip()
+
+
+@cache
+def wordings() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """The plainest question of every attribute and class -> the frames and words in which it can be asked."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for names in knowledge().classes.values():
+        _add(found, [("is", _article(name) + name) for name in names[:1]])
+    for line in declared():
+        split = (p.partition(" ") for p in line.spelled() if "<" not in p)
+        _add(found, [(frame, words) for frame, _, words in split if frame in (*_frames(), "adj")])
+    return found
+
+
+def _add(found: dict[str, list[tuple[str, str]]], rows: list[tuple[str, str]]) -> None:
+    if rows:
+        question = next(spoken(*rows[0]))
+        found.setdefault(question, []).extend(rows)
+
+
+def _article(noun: str) -> str:
+    if noun.startswith(("something", "the ", "part ")):
+        return ""
+    return "an " if noun[0] in "aeiou" else "a "
+
+
+@cache
+def questions() -> Sequence[str]:
+    """List one question for everything that can be asked, in the order of the files; no two ask the same."""
+    found: dict[object, str] = {}
+    for text in (*wordings(), *_frames()["plain"]):
+        claim = read(text).claim
+        if claim is not None and claim.yes and claim.no and not claim.named:
+            found.setdefault(sense(text), text)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=4096)
+def phrasings(question: str) -> Sequence[str]:
+    """List the ways to ask a question, itself first; all of them are understood as the same."""
+    asked, found = sense(question), {question: None}
+    for frame, words in (*wordings().get(question, ())[:6], *_statement(question)):
+        found |= {text: None for text in spoken(frame, words) if sense(text) == asked}
+        if len(found) >= _MOST:
+            break
+    for lead in _frames()["leads"]:
+        text = lead.format(question[:1].lower() + question[1:])
+        if len(found) < _MOST and sense(text) == asked:
+            found[text] = None
+    return tuple(found)
+
+
+def _statement(question: str) -> Sequence[tuple[str, str]]:
+    """The frame of a question that is on no line."""
+    if question.startswith("Is it "):
+        return [("is", question[6:-1])]
+    return [("does", question[8:-1])] if question.startswith("Does it ") else []

@@ -35,8 +35,7 @@ from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken
 from .._shared.english.naming import Names, Verdict
 from .._shared.partition import PartitionFilter
 from .answering import TEXTS, TopicAnswers, guess, mentioned
-from .difficulty import difficulty
-from .knowledge import knowledge
+from .knowledge import difficulty, knowledge
 from .regions import people
 from .room import names, read
 
@@ -258,13 +257,13 @@ class TwentyQuestions(Dialogue):
         return names()._replace(secret=secret, beside=knows.above(secret))
 
     def claims(self, state: Talk, reply: str) -> bool:
-        """Where "finished" is a reply it claims the goal too, and is a yes (`reading`) where the rules disagree."""
+        """With "finished" as a reply, that claims the goal too; it is a yes (`reading`) where the rules disagree."""
         finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
         return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
 
     def reading(self, state: Talk, reply: str) -> str | None:
-        """String match, as published: one of the preset's replies and nothing else. "Finished" where the message does
-        not solve the game counts as yes, as in the code of ΔBelief-RL."""
+        """Match a reply exactly, as published: one of the preset's replies and nothing else. "Finished" where the
+        message does not solve the game counts as yes, as in the code of ΔBelief-RL."""
         found = _READ.get(_bare(reply))
         if found not in self._preset.replies:
             return None
@@ -294,7 +293,7 @@ def _world(state: Talk) -> World:
 
 @lru_cache(maxsize=4096)
 def _secrets(topic: str) -> tuple[str, ...]:
-    """The names of a topic, and of its people if it is a country; none that a reply of the game has."""
+    """The names of a topic, and of its people if it is a country, without words that a reply of the game contains."""
     index = knowledge().index.get(topic)
     others = () if index is None else (*knowledge().aka[index], *people(topic))
     return topic, *(name for name in others if not any(mentions(text, [name]) for text in _ANSWERS))
@@ -312,7 +311,7 @@ def _names(said: str, topic: str) -> bool:
     words = re.sub(
         r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()
     )
-    return name_key(words) == name_key(topic)
+    return name_key(words, common=True) == name_key(topic, common=True)
 
 
 @lru_cache(maxsize=8)
@@ -344,7 +343,7 @@ def _mixed(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
 
 @lru_cache(maxsize=256)
 def pool(preset: str, category: str = "") -> int:
-    """The topics of all splits of a preset, and of a category if one is told, as a mask."""
+    """The topics of all splits of a preset, as a mask; of one category if given."""
     knows = knowledge()
     chosen = (i for found in rows(preset).values() for i in found)
     return sum(1 << i for i in chosen if not category or knows.category[i] == category)

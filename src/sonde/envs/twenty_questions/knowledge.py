@@ -1,8 +1,20 @@
-"""What is known about the topics of twenty questions: who is what, as bit masks over all topics.
+"""Knowledge about the topics of twenty questions, as bit masks over all topics, and their difficulty.
 
 Source of the data: written by us (sources), with hypernyms from WordNet 3.0. Every attribute of
-every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Loaded once, when first asked for;
-masks are decoded one by one as they are used.
+every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Data are loaded on first use, and
+masks are decoded one by one.
+
+Difficulty groups the topics for a curriculum. PAPRIKA had a language model estimate how easy a topic is to guess and
+how many turns that takes (appendix H): 477 easy, 726 medium and 296 hard ones of 1,499 to train on, 127, 172 and 68 of
+367 to test (32, 48 and 20 %). Here the turns are measured with the reference solver, asking plainly, among the topics
+of the preset (`sources/compile_turns.py`). The topics with the fewest turns are easy, those with
+the most are hard, cut where the shares together come nearest to the paper's; topics that few people know are hard too,
+since a solver that knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over
+all splits:
+
+    paprika        easy: at most 4 turns, hard: 7 or more      easy 496, medium 879, hard 491 (27, 47, 26 %)
+    delta_belief   easy: at most 7 turns, hard: 9 or more      easy 454, medium 1,063, hard 455 (23, 54, 23 %)
+    lmrl           easy: at most 5 turns, hard: 7 or more      easy 70, medium 81, hard 7 (44, 51, 4 %)
 """
 
 from __future__ import annotations
@@ -17,7 +29,7 @@ from typing import Any, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.columns import Lists, Numbers, Range
+from .._shared.english.claims import Lists, Numbers, Range
 from .._shared.english.words import name_key
 from .._shared.partition import bits
 
@@ -61,14 +73,18 @@ class Knowledge:
     def aliases(self) -> Mapping[str, int]:
         """Other name -> the topic that it means, where it means one."""
         other = ((name, i) for i, names in enumerate(self.aka) for name in names)
-        return {name: i for name, i in other if self.lookup[name_key(name)] == 1 << i and name not in self.index}
+        return {
+            name: i
+            for name, i in other
+            if self.lookup[name_key(name, common=True)] == 1 << i and name not in self.index
+        }
 
     @cached_property
     def attributes(self) -> Sequence[str]:
         return tuple(self._data["attributes"])
 
     def known(self, attribute: str) -> Known:
-        """Of which topics an attribute or a class is true and false."""
+        """Return the topics of which an attribute or a class is true, and those of which it is false."""
         found = self._masks.get(attribute)
         if found is None:
             found = self._masks[attribute] = self._decoded(attribute)
@@ -110,7 +126,7 @@ class Knowledge:
     @cached_property
     def _keys(self) -> Sequence[Sequence[str]]:
         """For each topic its name and its synonyms, as `name_key` writes them."""
-        return [[name_key(n) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
+        return [[name_key(n, common=True) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
 
     # --- words above a topic -----------------------------------------------------------------------------------------
 
@@ -154,7 +170,7 @@ class Knowledge:
     def _named_by(self, kind: int) -> int:
         """The topics that a word of WordNet names."""
         if kind not in self._kind_topics:
-            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind]), 0)
+            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind], common=True), 0)
         return self._kind_topics[kind]
 
     @cached_property
@@ -183,7 +199,7 @@ class Knowledge:
 
     @cached_property
     def column(self) -> Mapping[str, Numbers]:
-        """The same as columns."""
+        """The numbers as columns."""
         return {field: Numbers(rows) for field, rows in self.numbers.items()}
 
     @cached_property
@@ -258,3 +274,26 @@ def blocks(name: str) -> Mapping[str, Sequence[str]]:
         else:
             found[next(reversed(found))].append(line)
     return found
+
+
+_CUTS: Mapping[str, tuple[int, int]] = {"paprika": (4, 6), "delta_belief": (7, 8), "lmrl": (5, 6)}
+"""The most turns of an easy topic, and of a medium one."""
+
+
+@cache
+def _turns() -> Mapping[str, str]:
+    """Map each preset to the turns of every topic in base 36; "-" for topics outside the preset."""
+    return json.loads(data_file("twenty_questions", "turns.json").read_text("ascii"))
+
+
+def turns(preset: str, topic: int) -> int:
+    """The turns that the reference solver needs to guess a topic of this preset."""
+    return int(_turns()[preset][topic], 36)
+
+
+def difficulty(preset: str, topic: int) -> str:
+    """`easy`, `medium` or `hard`."""
+    (easy, medium), needed = _CUTS[preset], turns(preset, topic)
+    if knowledge().little_known(topic) or needed > medium:
+        return "hard"
+    return "easy" if needed <= easy else "medium"

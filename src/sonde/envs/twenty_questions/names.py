@@ -1,8 +1,8 @@
-"""What a noun phrase names: a topic, which is a guess, or a kind of thing, of which topics are or are not.
+"""The meaning of a noun phrase: a topic, which is a guess, or a kind of thing.
 
-Ours. Naming a topic is a guess: `goal` for that topic and no for the others, except that a topic which is a kind of
-what is named ("an engineer" where a software engineer is hidden) gets yes, and one of which the named thing is a kind
-is left open. A word that is a class as well asks for the class, with `goal` for the topic itself.
+Ours. Naming a topic is a guess: `goal` for that topic and no for the others, with two exceptions. A topic that is a
+kind of what is named ("an engineer" where a software engineer is hidden) is yes; a topic of which the named thing is a
+kind is unknown. A word that is also a class asks for the class, with `goal` for the topic itself.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Asked = Callable[[str], "Claim | None"]
 
 
 class Namer:
-    """What noun phrases name, `asked` being what the lexicon says of a key. `words` are the data file's lists."""
+    """Reads noun phrases; `asked` looks a key of the lexicon up, `words` are the data file's lists."""
 
     def __init__(self, asked: Asked, words: Mapping[str, frozenset[str]]) -> None:
         self._asked, self._words = asked, words
         self.named = lru_cache(maxsize=1 << 14)(self._named)
 
     def _named(self, words: tuple[str, ...], article: bool) -> Claim | None:
-        """What a noun phrase without its article names, and what the lexicon says of it."""
+        """Claim what a noun phrase without its article names, and what the lexicon says of it."""
         if len(words) == 1 and not article and words[0] in self._words["adjectives"]:
             return self._adjective(words[0])
         entry = None if is_participle(words[-1]) and words[-1].endswith("ed") else self._asked(f"is:{key(words)}")
@@ -39,12 +39,12 @@ class Namer:
             return self._class_or_guess(entry, guess) if guess else entry
         if guess:
             return guess_for(guess, self._words["vague"])
-        kind = self._kind(" ".join((*words[:-1], name_key(words[-1]))))
+        kind = self._kind(" ".join((*words[:-1], name_key(words[-1], common=True))))
         return kind or guessed(words, article)
 
     def _adjective(self, word: str) -> Claim | None:
-        """What an adjective says, and the guess of the topic of just that name; it is false of nothing because of
-        that."""
+        """Claim what an adjective says, with the topic of exactly that name as a guess, which makes it false of
+        nothing."""
         said, at = self._asked(f"is:{word}"), knowledge().index.get(word)
         if at is None:
             return said
@@ -71,7 +71,7 @@ class Namer:
         return Claim(f"{entry.text} or the very thing", entry.yes & ~guess, no, guess, 0, guessed.guess)
 
     def _kind(self, word: str) -> Claim | None:
-        """A hypernym: yes for what is below it; no for topics of roots in which no sense of the word has its place."""
+        """Claim a hypernym: yes for what is below it; no for topics of roots where no sense of the word belongs."""
         below = knowledge().kinds.get(word, 0)
         if not below or word in self._words["vague"]:
             return None
@@ -81,7 +81,7 @@ class Namer:
 @lru_cache(maxsize=1 << 14)
 def topics_named(name: str) -> int:
     """The topics of a name or synonym, as a mask."""
-    return knowledge().lookup.get(name_key(name), 0)
+    return knowledge().lookup.get(name_key(name, common=True), 0)
 
 
 @cache
@@ -91,7 +91,7 @@ def _first_words() -> frozenset[str]:
 
 def begins_name(word: str) -> bool:
     """Whether names of topics begin with this word, as it is said."""
-    return word.removesuffix("'s") in _first_words() or name_key(word) in _first_words()
+    return word.removesuffix("'s") in _first_words() or name_key(word, common=True) in _first_words()
 
 
 @cache
@@ -113,8 +113,9 @@ def guess_for(guess: int, vague: frozenset[str]) -> Claim:
 
 
 def _may_be(guess: int) -> int:
-    """What may be so as well without being the same: people of a named occupation, and for a role ("orphan", "mother")
-    other occupations; things of a shape or colour ("oval"), things that a substance is in ("leather")."""
+    """Return the topics that may also be meant without being the same: people of a named occupation, and for a role
+    ("orphan", "mother") other occupations; things of a shape or colour ("oval"); things that contain a substance
+    ("leather")."""
     knows, found = knowledge(), 0
     if guess & (knows.known("shape_thing").yes | knows.known("colour_thing").yes):
         return knows.all & ~(knows.roots["person"] | knows.roots["animal"])
@@ -127,21 +128,21 @@ def _may_be(guess: int) -> int:
 
 
 def _close(guess: int) -> int:
-    """Topics that share a name with a guessed one, and events named after it: what was meant is not certain."""
+    """Return the topics that share a name with a guessed one, and events named after it: any may be meant."""
     knows, found = knowledge(), 0
     for i in bits(guess):
-        found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0]), 0)
+        found |= knows.sharing[i] | _namesakes().get(name_key(knows.names[i].partition(" (")[0], common=True), 0)
         if not knows.roots["person"] >> i & 1:
-            found |= _about().get(name_key(knows.names[i]), 0)
+            found |= _about().get(name_key(knows.names[i], common=True), 0)
     return found & ~guess
 
 
 @cache
 def _namesakes() -> Mapping[str, int]:
-    """Name without what stands in brackets -> the topics of that name."""
+    """Map each name without its part in brackets to the topics of that name."""
     found: dict[str, int] = {}
     for i, name in enumerate(knowledge().names):
-        text = name_key(name.partition(" (")[0])
+        text = name_key(name.partition(" (")[0], common=True)
         found[text] = found.get(text, 0) | 1 << i
     return found
 
@@ -154,7 +155,7 @@ def _about() -> Mapping[str, int]:
         for name in (knowledge().names[i], *knowledge().aka[i]):
             _, of, what = name.partition(" of ")
             if of:
-                found[name_key(what)] = found.get(name_key(what), 0) | 1 << i
+                found[name_key(what, common=True)] = found.get(name_key(what, common=True), 0) | 1 << i
     return found
 
 
@@ -172,7 +173,7 @@ def _others() -> _Others:
         if line.startswith("= "):
             bases.append(int(line[2:], 16))
         else:
-            lines[name_key(line.partition("|")[0])] = line
+            lines[name_key(line.partition("|")[0], common=True)] = line
     return _Others(lines, bases)
 
 
@@ -184,7 +185,7 @@ def guessed(words: Words, article: bool) -> Claim | None:
     >>> guessed(["loon"], article=True).no & 1
     1
     """
-    line = _others().lines.get(name_key(" ".join(words)))
+    line = _others().lines.get(name_key(" ".join(words), common=True))
     if line is None:
         return None
     name, flag, base, yes, unsure = line.split("|")

@@ -2,8 +2,8 @@
 
 Ours. `data/places.txt` has a line `NAME: names / words for its people / continents` per country,
 `+NAME: names / members` per group of countries, and `=NAME: names / country` per part of one. People have nations,
-places and events countries or continents, animals an attribute per continent where they live. Whoever has a list is
-known to be from nowhere else.
+places and events have countries or continents, animals have an attribute per continent where they live. A list is
+complete: whoever has one is from nowhere else.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .._shared.english.claims import Claim, strong
-from .._shared.english.columns import union
+from .._shared.english.claims import Claim, strong, union
 from .._shared.english.words import Words, tokens
 from .knowledge import knowledge, rows
 
@@ -70,7 +69,7 @@ def region(words: Words) -> str | None:
 
 
 def people(country: str) -> Sequence[str]:
-    """Words for the people of a country; none of what is no country.
+    """Return the words for the people of a country; empty for anything else.
 
     >>> people("New Zealand"), people("guitar")
     (['new zealander'], ())
@@ -81,7 +80,7 @@ def people(country: str) -> Sequence[str]:
 
 @cache
 def within(name: str) -> Claim:
-    """Which topics are from, in or of a region; of a part of a country only where it is false."""
+    """Claim that a topic is from, in or of a region; of a part of a country only where it is false."""
     knows, where = knowledge(), regions()[name]
     if where.sign == "=":
         return strong(within(next(iter(where.members))), f"part {name} of")
@@ -106,7 +105,7 @@ def within(name: str) -> Claim:
 
 
 def _lives(name: str) -> Claim:
-    """Where animals and plants live."""
+    """Claim that an animal or plant lives there."""
     known = knowledge().known("australia" if name == "australia_country" else name)
     return Claim(name, known.yes, known.no)
 
@@ -124,21 +123,21 @@ def _style(name: str) -> Claim:
 
 @cache
 def native(name: str) -> Claim:
-    """Which topics are from a region; of what is found all over the world that is not known."""
+    """Claim that a topic is from a region; unknown of what is found all over the world."""
     there, everywhere = within(name), knowledge().known("worldwide").yes
     return there._replace(text=f"from {name}", yes=there.yes & ~everywhere)
 
 
 @cache
 def born(name: str) -> Claim:
-    """Who was born in a region: of people of several nations that is not known."""
+    """Claim that somebody was born in a region; unknown of people of several nations."""
     there, people = within(name), knowledge().known("person").yes & ~knowledge().lists["nation"].several
     return Claim(f"born in {name}", there.yes & people, there.no & people)
 
 
 @cache
 def took_part(name: str) -> Claim:
-    """Which events a country had a part in: those that list it; false of events in one country elsewhere."""
+    """Claim that a country took part in an event: true of events that list it, false of events in one other country."""
     knows = knowledge()
     events, countries = knows.known("event").yes, knows.lists["country"]
     yes = union(countries.having(c) for c in regions()[name].members) & events

@@ -1,7 +1,7 @@
-"""The room of twenty questions: its phrasings, its names, and what a message asks.
+"""The reader of twenty questions: its phrasings, its names, and what a message asks.
 
-Ours. Knowledge and phrasings are declared in `data/`; the language is `envs/_shared/english`. To teach
-it a new way to ask, add a phrase to `data/phrases.txt`.
+Ours. `data/` declares knowledge and phrasings; `envs/_shared/english` reads the language. To teach it a
+new way to ask, add a phrase to `data/phrases.txt`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from .._shared.english.claims import Claim, negated, strong
 from .._shared.english.clauses import Subject
 from .._shared.english.grammar import Grammar
 from .._shared.english.lexicon import PREPOSITIONS, Lexicon, Line, lines
-from .._shared.english.mentions import Names, tokens
-from .._shared.english.proposing import fold_subject, proposals
+from .._shared.english.naming import Names, fold_subject, message_words, proposals
 from .._shared.english.room import Reading, Room, content
 from .._shared.english.words import Words, key
 from .._shared.words.lists import LENGTHS, allowed
@@ -39,7 +38,7 @@ def word_sets() -> Mapping[str, frozenset[str]]:
 
 @cache
 def lexicon() -> Lexicon:
-    """The phrasings; the names of classes, and what the knowledge base says that its attributes mean, count as well."""
+    """The declared phrasings, the names of classes, and the meanings of attributes in the knowledge base."""
     return Lexicon(declared(), Topics(), SLOTS, [*_classes(), *_meanings()])
 
 
@@ -53,7 +52,7 @@ _LISTED = re.compile(r"an? (\w+(?:, \w+)* or (?:an? )?\w+)")
 
 
 def _meanings() -> Iterator[Line]:
-    """The phrases in what attributes mean ("it has a beak or bill")."""
+    """Parse the phrases in the meanings of attributes ("it has a beak or bill")."""
     for name, meaning in knowledge().meanings.items():
         first, _, rest = re.sub(r"^(?:it|they) |\(.*?\)|, such as .*|[<>\[\]|]", "", meaning).partition(" ")
         frame = _MEANT.get(first, "does")
@@ -125,7 +124,7 @@ def room() -> Room:
 
 
 def read(said: str) -> Reading:
-    """What a message asks.
+    """Read what a message asks.
 
     >>> read("What color is it?").kind, read("Is it green? Is it slimy?").kind
     ('open', 'several')
@@ -147,9 +146,9 @@ def _read(said: str) -> Reading:
 
 
 def _understood(said: str) -> Reading:
-    """The reading of a message. What is called by the kind that the opening names ("the illness or remedy") is "it"; a
-    guess that no sentence of the room has is known by the name in it."""
-    folded = " ".join(fold_subject(words := tokens(said), kinds()))
+    """Read a message. The kind that the opening names ("the illness or remedy") is "it"; a guess that no sentence of
+    the room covers is found by the name in it."""
+    folded = " ".join(fold_subject(words := message_words(said), kinds()))
     found = room().read(folded) if folded != " ".join(words) else None
     if found is not None and found.claim is not None and found.claim.goal:
         return found
@@ -162,17 +161,17 @@ def _understood(said: str) -> Reading:
 
 
 def _proposed(said: str) -> Reading | None:
-    """The guess that a message makes by name; several are none."""
+    """Return the guess that a message makes by name; None for several."""
     found = set(proposals(said, names()))
     return Reading("asks", guess_for(found.pop(), word_sets()["vague"])) if len(found) == 1 else None
 
 
 @cache
 def kinds() -> tuple[tuple[str, ...], ...]:
-    """What the openings call the hidden thing, as words: the categories, and what each joins by "or"."""
+    """What the openings call the hidden thing, as words: the categories, and the parts that "or" joins in them."""
     whole = [category.partition(" ")[2] for category in sorted(set(knowledge().category))]
     parts = [part for text in whole for part in text.split(" or ")]
-    return tuple(dict.fromkeys(tuple(tokens(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
+    return tuple(dict.fromkeys(tuple(message_words(text)) for text in (*whole, *parts, *_OTHER_KINDS)))
 
 
 _OTHER_KINDS = ("common English noun", "English noun", "noun", "well-known thing", "thing")
@@ -207,8 +206,8 @@ def _asks_which(claim: Claim) -> bool:
 
 
 def sense(said: str) -> object:
-    """What a message asks, as a value that is equal for equal questions: what is true and false of which topics, or,
-    where it is not understood, its words.
+    """Return a value that is equal for equal questions: the topics of which they are true and false, or, for a question
+    that is not understood, its words.
 
     >>> sense("Why glorp?") == sense("why, GLORP"), sense("Does it glorp?") == sense("Does it not glorp?")
     (True, False)

@@ -1,12 +1,12 @@
-"""What is true of whole categories: rules that add to what is known of single topics, and never take away.
+"""Rules about whole categories: they add to the knowledge of single topics and never take away.
 
 Ours. `data/rules.txt` has three kinds of lines:
 
-    NAMES + EXPRESSION       what the names say is also true of the topics of which the expression is
-    NAMES - EXPRESSION       it is also false of them
-    NAME [SCOPE] = topic, topic, ...   true of these topics, and false of the others of the scope
+    NAMES + EXPRESSION       the attributes are also true of the topics of which the expression is true
+    NAMES - EXPRESSION       they are also false of them
+    NAME [SCOPE] = topic, topic, ...   true of these topics, false of the others of the scope
 
-An expression joins attributes with `&`, `|` and `!`. A topic's own value stands: a rule decides what is open.
+An expression joins attributes with `&`, `|` and `!`. A topic's own value wins: a rule decides only what is unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .regions import regions, within
 
 
 class Rule(NamedTuple):
-    """A line: what it says (+, - or =) and of what."""
+    """A rule: its sign (+, - or =), its scope and its expression."""
 
     sign: str
     scope: str
@@ -41,7 +41,8 @@ def rules() -> Mapping[str, Sequence[Rule]]:
     for line in rows("rules"):
         row = _LINE.fullmatch(line)
         if row is None:
-            raise ValueError(f"rules.txt: {line!r} is no rule")
+            allowed = "NAMES + EXPRESSION, NAMES - EXPRESSION or NAME [SCOPE] = TOPICS"
+            raise ValueError(f"rules.txt: got {line!r}, allowed: {allowed}")
         for name in row[1].split():
             found.setdefault(name, []).append(Rule(row[3], row[2] or "", row[4]))
     return found
@@ -49,7 +50,7 @@ def rules() -> Mapping[str, Sequence[Rule]]:
 
 @cache
 def ruled(name: str) -> Claim:
-    """What is known of an attribute, with what its rules add; the first rule that decides a topic counts."""
+    """Claim an attribute with what its rules add; the first rule that decides a topic counts."""
     yes, no = knowledge().known(name)
     for rule in rules().get(name, ()):
         if rule.sign == "=":
@@ -67,8 +68,8 @@ def _topics(text: str) -> list[str]:
 
 
 def _true(expression: str) -> int:
-    """The topics of which an expression is true, by what is known without rules: `!x` are those that are not known
-    to be x. Names that have no other knowledge stand for their rules."""
+    """Return the topics of which an expression is true, without rules: `!x` are those that are not known to be x. Names
+    without other knowledge stand for their rules."""
     found = 0
     for option in expression.split("|"):
         told = knowledge().all
@@ -83,9 +84,8 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 
 def _known(name: str) -> int:
-    """Of which topics an attribute of an expression is true: one that is stored, a limit such as `size<=2`, a
-    region such as `in_france`, whether few know it, whether one or several countries are listed, or one that rules
-    alone decide."""
+    """Return the topics of which a term is true: a stored attribute, a limit such as `size<=2`, a region such as
+    `in_france`, `little_known`, one or several listed countries, or an attribute that rules alone decide."""
     limit = _STEP.fullmatch(name)
     if name in knowledge().has:
         return knowledge().known(name).yes

@@ -1,7 +1,7 @@
 """The reference of twenty questions: asks in plain English what tells most, and guesses once little is left.
 
 Greedy expected gain on the exact posterior over topics (`View.filter`); the words are chosen among the ways to ask the
-same (`asking.py`), by the view's seed. The last turn is a guess, and so is any turn in
+same (`answering.py`), by the view's seed. The last turn is a guess, and so is any turn in
 which no question gains more than a guess.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 from .._shared.partition import PartitionFilter
-from .answering import TopicAnswers
-from .asking import phrasings
+from .answering import TopicAnswers, phrasings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,18 @@
-"""What single topics measure: lengths, heights, speeds, numbers of parts, years known roughly, units.
+"""Measures of single topics: lengths, heights, speeds, counts of parts, approximate years, units, and letters.
 
-Ours. `data/scales.txt` has a block per table; it explains its lines. Nothing is read before a
-comparison is asked.
+Ours. `data/scales.txt` has a block per table and explains its lines; it is loaded when a
+comparison is first asked. Questions about letters and words ("does it start with an A") go by the topic's own name
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
-from .._shared.english.columns import Numbers, Range
+from .._shared.english.claims import Claim, Numbers, Range
+from .._shared.english.numbers import Interval
 from .._shared.english.words import name_key
 from .knowledge import blocks, knowledge
 
@@ -35,7 +37,7 @@ def ranges(rows: Mapping[_K, str]) -> dict[_K, Range]:
 
 
 class Table(NamedTuple):
-    """The rows of a block: values by topic, and by names of what is no topic."""
+    """The rows of a block: values by topic, and values by names that are no topics."""
 
     topics: Mapping[int, str]
     others: Mapping[str, str]
@@ -57,13 +59,13 @@ def _pairs(line: str) -> list[tuple[str, str]]:
 
 @cache
 def named(name: str) -> Mapping[str, Range]:
-    """The values of what is no topic, by names as `name_key` writes them."""
-    return {name_key(thing): ranged(value) for thing, value in table(name).others.items()}
+    """Values by names that are no topics, in the form of `name_key`."""
+    return {name_key(thing, common=True): ranged(value) for thing, value in table(name).others.items()}
 
 
 class Scale(NamedTuple):
-    """Values by topic; `more` and `less` are its comparatives, `below` (size step, limit) what all topics up to that
-    size are under."""
+    """Values by topic; `more` and `less` are its comparatives, `below` pairs of a size step and the limit that all
+    topics up to that size stay under."""
 
     name: str
     more: Sequence[str]
@@ -79,7 +81,7 @@ def is_scale(name: str) -> bool:
 
 @cache
 def scale(name: str) -> Scale:
-    """A scale of the data file; population also has what the lists of places say, sizes and weights those of topics."""
+    """Load a scale of the data file; population adds the lists of places, sizes and weights add those of topics."""
     more, less, doubt, below = (line.partition(":")[2].strip() for line in blocks("scales")[name][:_HEAD])
     rows = {**ranges(table(name).topics), **knowledge().numbers.get(name, {})}
     for places in ("countries", "cities") if name == "population" else ():
@@ -110,7 +112,7 @@ def compass(axis: str) -> Mapping[int, Range]:
 
 @cache
 def years(field: str) -> Numbers:
-    """`born`, `died`, `start`, `end`: exact years, and ranges where they are known roughly."""
+    """Load `born`, `died`, `start` or `end`: exact years, and ranges where they are known approximately."""
     return Numbers({**ranges(table(field).topics), **knowledge().numbers[field]})
 
 
@@ -128,7 +130,7 @@ def counts() -> Mapping[str, Numbers]:
 
 
 def _counted(noun: str, without: str) -> Mapping[int, Range]:
-    """What the attributes say: none of it, or so many legs."""
+    """Return the counts that follow from the attributes: none, or so many legs."""
     knows, found = knowledge(), dict[int, Range]()
     none = knows.known(without).no if noun == "wheel" else knows.known(without).yes if noun == "leg" else 0
     legs = {name: knows.known(name).yes for name in _LEGS} if noun == "leg" else {}
@@ -139,3 +141,35 @@ def _counted(noun: str, without: str) -> Mapping[int, Range]:
             if topics >> i & 1:
                 found[i] = (_LEGS[name], _LEGS[name])
     return found
+
+
+def _where(text: str, holds: Callable[[str], bool]) -> Claim:
+    names = knowledge().names
+    yes = sum(1 << i for i, name in enumerate(names) if holds(name.casefold()))
+    return Claim(text, yes, knowledge().all & ~yes)
+
+
+@lru_cache(maxsize=128)
+def edge(letter: str, at: int) -> Claim:
+    """Names that start (0) or end (-1) with this letter, or with a vowel or consonant."""
+    if len(letter) > 1:
+        return _where(f"{letter} {at}", lambda name: (name[at] in "aeiou") == (letter == "vowel"))
+    return _where(f"{letter} {at}", lambda name: name[at] == letter)
+
+
+@lru_cache(maxsize=128)
+def inside(letter: str) -> Claim:
+    return _where(f"contains {letter}", lambda name: letter in name)
+
+
+def long(asked: Interval, unit: str) -> Claim:
+    """Names of so many letters or words."""
+    return _sizes(unit).within(asked, f"{unit}s")
+
+
+@cache
+def _sizes(unit: str) -> Numbers:
+    def size(name: str) -> float:
+        return float(len(name.replace("-", " ").split()) if unit == "word" else sum(c.isalpha() for c in name))
+
+    return Numbers({i: (size(name), size(name)) for i, name in enumerate(knowledge().names)})

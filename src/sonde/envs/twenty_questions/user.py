@@ -37,7 +37,7 @@ class Answerer(Ruled):
 
 
 def _unsolved(facts: Mapping[str, Any]) -> str:
-    """What is said to the waiting question, by which alone it is judged whether it names the topic."""
+    """Return the reply to the waiting question, which alone decides whether it names the topic."""
     replies = facts["replies"]
     if "repeated" in replies and repeats(facts["question"], facts["heard"]):
         return TEXTS["repeated"]

@@ -1,8 +1,8 @@
-"""What the language room may ask of the topics: attributes, and columns with the value of a slot.
+"""Knowledge of the topics for the reader: attributes, and columns with the value of a slot.
 
-Ours. `Topics.column` has a method per column name of `data/phrases.txt`; each gives the claim
+Ours. `Topics.column` has a method per column name of `data/phrases.txt`; each returns the claim
 that the column has a value such as an interval of years. People have years of birth and death, events of start and
-end, other things sometimes a year in which they began, or an attribute that says in which age they were made.
+end; other things may have a year in which they began, or an attribute for the age in which they were made.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from .._shared.english.claims import Claim, filled, strong
-from .._shared.english.columns import Numbers
+from .._shared.english.claims import Claim, Numbers, filled, strong
 from .._shared.english.lists import word_set
 from .._shared.english.numbers import Interval, interval, measure
 from .._shared.english.times import Times
 from .._shared.english.words import Words, name_key, singular
-from . import regions, spelling
+from . import regions, tables
 from .knowledge import Known, knowledge
 from .rules import ruled, rules
 from .tables import Scale, comparatives, compass, counts, named, ranges, scale, table, years
@@ -29,10 +28,10 @@ _SLACK = 3
 
 
 class Topics:
-    """What is known of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
+    """The knowledge of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
 
     def attribute(self, name: str) -> Claim | None:
-        """An attribute or class, with what the rules add."""
+        """Claim an attribute or class, with what the rules add."""
         return ruled(name) if name in knowledge().has or name in rules() else None
 
     def home(self, yes: int) -> int:
@@ -75,7 +74,7 @@ class Topics:
         return found._replace(yes=found.yes & events, no=found.no & events)
 
     def begun(self, when: Interval) -> Claim:
-        """What was made, built, founded in these years, and what began; what nobody makes was not."""
+        """Claim that it was made, built or founded, or began, in these years; false of what nobody makes."""
         apart = self._people
         exact = years("start").within(when, "begun")
         yes = no = 0
@@ -87,7 +86,7 @@ class Topics:
         return found._replace(yes=found.yes & ~apart, no=found.no & ~apart | never)
 
     def was(self, when: Interval) -> Claim:
-        """Whatever was, lived or happened in these years; what began before may have gone on."""
+        """Claim that it was, lived or happened in these years; what began before may have gone on."""
         return filled(filled(self.lived(when), self.happened(when)), self._existed(when))
 
     def _existed(self, when: Interval) -> Claim:
@@ -95,7 +94,7 @@ class Topics:
         return begun._replace(no=begun.no & self.begun(Interval(when.high + 1, math.inf)).yes)
 
     def age(self, asked: Interval) -> Claim:
-        """The age of the living, and of what began in a known year."""
+        """Claim the age of the living, and of what began in a known year."""
         when = Interval(NOW - asked.high - _SLACK, NOW - asked.low + _SLACK)
         sure = Interval(NOW - asked.high + _SLACK * math.isfinite(asked.high), NOW - asked.low - _SLACK)
         living = knowledge().known("alive_now").yes & self._people
@@ -104,7 +103,7 @@ class Topics:
         return Claim(f"age {asked.low:g}..{asked.high:g}", yes, self.born(when).no & living | self.begun(when).no)
 
     def age_at_death(self, asked: Interval) -> Claim:
-        """Of the dead, within the year that is in doubt; of the living it is not known."""
+        """Claim the age at death, within the year that is in doubt; unknown of the living."""
         born, died = years("born").rows, years("died").rows
         rows = {i: (died[i][0] - born[i][1] - 1, died[i][1] - born[i][0]) for i in born.keys() & died.keys()}
         return Numbers(rows).within(asked, "age at death")
@@ -118,7 +117,7 @@ class Topics:
     # --- sizes, weights, prices --------------------------------------------------------------------------------------
 
     def more(self, value: tuple[str, tuple[str, ...]]) -> Claim | None:
-        """More or less of something than what is named: on the scales of the comparative, one after another."""
+        """Compare with what is named: on the scales of the comparative, one after another."""
         how, words = value
         found: Claim | None = None
         for name, up in comparatives().get(how, ()):
@@ -130,7 +129,7 @@ class Topics:
 
     def _older(self, older: bool, words: tuple[str, ...]) -> Claim | None:
         """Older than a person, by birth, or than a thing that began in a known year."""
-        topics = knowledge().lookup.get(name_key(" ".join(words)), 0)
+        topics = knowledge().lookup.get(name_key(" ".join(words), common=True), 0)
         field = "born" if topics & self._people else "start"
         held = years(field).of(topics) if topics else None
         if held is None:
@@ -167,7 +166,7 @@ class Topics:
         """As in "north of France": all of it is beyond the other's border."""
         side, words = value
         rows = compass("north" if side in ("north", "south") else "east")
-        held = [rows[i] for i in rows if knowledge().lookup.get(name_key(" ".join(words)), 0) >> i & 1]
+        held = [rows[i] for i in rows if knowledge().lookup.get(name_key(" ".join(words), common=True), 0) >> i & 1]
         if len(held) != 1:
             return None
         low, high = held[0]
@@ -179,19 +178,19 @@ class Topics:
         return Claim(f"{side} of {' '.join(words)}", yes & ~no, no if side in ("north", "south") else 0)
 
     def starts(self, letter: str) -> Claim:
-        return spelling.edge(letter, 0)
+        return tables.edge(letter, 0)
 
     def ends(self, letter: str) -> Claim:
-        return spelling.edge(letter, -1)
+        return tables.edge(letter, -1)
 
     def contains(self, letter: str) -> Claim:
-        return spelling.inside(letter)
+        return tables.inside(letter)
 
     def letters(self, asked: Interval) -> Claim:
-        return spelling.long(asked, "letter")
+        return tables.long(asked, "letter")
 
     def words(self, asked: Interval) -> Claim:
-        return spelling.long(asked, "word")
+        return tables.long(asked, "word")
 
 
 _PLACES: Mapping[str, Callable[[str], Claim]] = {
@@ -207,7 +206,7 @@ _USUAL = word_set("determiners") | frozenset(
 
 
 def _beside(on: Scale, more: bool, words: Words) -> Claim | None:
-    """More or less on a scale than what the words name."""
+    """Claim more or less on a scale than what the words name."""
     against = _reference(on, words)
     if against is None:
         return None
@@ -227,8 +226,8 @@ def _below(on: Scale, limit: float) -> int:
 
 
 def _reference(on: Scale, words: Words) -> tuple[float, float] | None:
-    """The value of what is compared with."""
-    name = name_key(" ".join(w for w in words if w not in _USUAL))
+    """Return the value of what is compared with."""
+    name = name_key(" ".join(w for w in words if w not in _USUAL), common=True)
     topics = knowledge().lookup.get(name, 0)
     return named(on.name).get(name) or (on.numbers.of(topics) if topics else None)
 
@@ -242,7 +241,7 @@ def _in_steps(field: str, asked: Interval) -> Claim:
 
 
 def _measured(on: Scale, asked: Interval) -> Claim:
-    """A scale, and what is too small for it."""
+    """Claim a measure on a scale, and add what is too small for it."""
     found, small = on.numbers.within(asked, on.name), _below(on, asked.low)
     return found._replace(no=found.no | small) if asked.high == math.inf else found
 
@@ -252,9 +251,9 @@ def _measured(on: Scale, asked: Interval) -> Claim:
 
 def _year_named(name: str) -> Interval | None:
     """The years of a moment or event that is named: "the death of Caesar", "the French Revolution"."""
-    if own := named("moments").get(name_key(name)):
+    if own := named("moments").get(name_key(name, common=True)):
         return Interval(*own)
-    topics = knowledge().lookup.get(name_key(name), 0) & knowledge().known("event").yes
+    topics = knowledge().lookup.get(name_key(name, common=True), 0) & knowledge().known("event").yes
     first, last = (knowledge().column[field].of(topics) if topics else None for field in ("start", "end"))
     return None if first is None else Interval(first[0], (last or first)[1])
 

@@ -149,16 +149,16 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         return self.max_turns, 0 if seat == AGENT else self.max_turns * (_PATIENCE - 1)
 
     def hypothesis(self, state: State) -> None:
-        """None: what is to be found out is in the agent's head."""
+        """None: the agent has the secret."""
 
     def intro(self, state: State, seat: str) -> str:
         ask = pieces(_NAME)["user-ask" if self.questions else "user-must-guess"]
         return _intro("intro" if seat == AGENT else "user-intro", state.words, self.questions, ask)
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
-        """The game as data. Both seats: `words`, and `kinds`, every hypernym -> the mask of the words that are one.
-        The agent: `question`, a pair of what is asked ("kind" or "word") and the term. The user: `remaining`, the mask
-        of the words that fit all answers, and `questions_left`; at 0 it must guess."""
+        """The game as data. Both seats: `words`, and `kinds`, which maps every hypernym to the mask of its words. The
+        agent: `question`, a pair of "kind" or "word" and the term. The user: `remaining`, the mask of the words that
+        fit all answers, and `questions_left`; at 0 it must guess."""
         known = lexicon(state.words)
         if seat == AGENT:
             return Frozen[Any](words=known.words, kinds=known.kinds, question=(state.question, state.term))
@@ -243,7 +243,7 @@ def _yes_or_no(answer: str) -> str | None:
 
 
 def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
-    """What a user's text asks about this list: "kind" or "word", and the term; None if it is in neither form.
+    """Parse a question about this list: "kind" or "word", and the term; None if it has neither form.
 
     Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
     spaces, hyphens and apostrophes are taken as they are.
@@ -277,7 +277,7 @@ def _intro(piece: str, words: tuple[str, ...], questions: int, ask: str) -> str:
 
 
 def _checked(hidden: Json) -> tuple[str, ...]:
-    """The words of a setup, sorted, or an error that names what is wrong with it."""
+    """Return the words of a setup, sorted; raises an error that names what is wrong."""
     field, known = f"{_NAME}: hidden", nouns()
     words = cast("Sequence[Json]", hidden if isinstance(hidden, list | tuple) else ())
     if not 2 <= len(words) <= 200:

@@ -1,8 +1,8 @@
-"""Nouns and what they are kinds of: the pool, lists of its words, and when answers about one contradict each other.
+"""Nouns and their hypernyms: the pool, word lists, and contradictions between answers about a list.
 
 Source: Multi-Turn Puzzles, appendix A.3 (criteria of the words, the five contradictions). The pool is built from
 WordNet and SCOWL by `sources/compile.py`, whose docstring gives the rules. Sets of words
-are bit masks: bit i stands for word i of the list at hand.
+are bit masks: bit i stands for word i of the list.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Lexicon:
         return (1 << len(self.words)) - 1
 
     def lines(self) -> str:
-        """One line per word: what it is a kind of, nearest first, without what all words are."""
+        """Format one line per word: its kinds, nearest first, without those that all words share."""
         above, common = nouns(), self.common()
         return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
 
     def common(self) -> tuple[str, ...]:
-        """What every word of the list is a kind of."""
+        """Return the kinds that all words of the list share."""
         return tuple(k for k, mask in self.kinds.items() if mask == self.all)
 
     def members(self, question: Question, term: str) -> int:
-        """The words for which yes is the right answer; none for a term that is foreign to the list."""
+        """Return the words for which yes is the right answer; none for a term that is foreign to the list."""
         return (self.kinds if question == "kind" else self.bits).get(term, 0)
 
 
@@ -86,7 +86,7 @@ def narrowed(remaining: int, members: int, yes: bool) -> int:
 
 
 def contradiction(question: Question, members: int, yes: bool) -> Contradiction:
-    """What is wrong with an answer after which no word fits.
+    """Classify an answer after which no word fits.
 
     Every such answer is one of the paper's first four contradictions, unless it says yes to a term that no word of the
     list has: that is the fifth.

@@ -232,7 +232,7 @@ class UserPersonalization(Env[State]):
 
 
 def _persona(name: str, preferences: object) -> Persona:
-    """The preferences as one value per dimension, or an error that names what is wrong with them."""
+    """Return the preferences as one value per dimension; raises an error that names what is wrong."""
     chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
     dims = requests()[name].dimensions
     if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:
@@ -245,7 +245,7 @@ def _persona(name: str, preferences: object) -> Persona:
 
 
 def _told(found: Mapping[str, Any]) -> str:
-    """What the rules saw in the answer, in words."""
+    """Format what the rules found in the answer."""
     rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 

@@ -1,7 +1,7 @@
-"""The exact posterior over personas: uniform over those that would have told what was told. A hypothesis is a persona
-in words (`Request.shown`).
+"""The exact posterior over personas: uniform over those that would have given all answers so far.
 
-A reply that no persona left would give comes from another user than the one this filter knows; it changes nothing.
+A hypothesis is a persona in words (`Request.shown`). A reply that no remaining persona would give comes from a user
+that this filter does not know; it changes nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PersonaFilter(Filter):
         return best, gains[best]
 
     def likely(self) -> Persona:
-        """For every dimension the value that more than half of the personas left have; "" where there is none."""
+        """Return per dimension the value that more than half of the remaining personas have, or ""."""
         counts: list[dict[str, int]] = [{} for _ in self.request.dimensions]
         for i in bits(self.mask):
             for count, value in zip(counts, self.request.personas[i], strict=True):

@@ -1,14 +1,14 @@
-"""People with hidden preferences: what they say when asked, and how well an answer fits them.
+"""People with hidden preferences: their answers to questions, and how well an answer fits them.
 
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
 (`data/personas.toml`).
 
-What a question is about is declared there: phrases of dimensions, then the cues of their values, then words of topics,
-then general ones; the longest phrase counts at every place, in any inflection (`envs/_shared/english`). A person
-tells what it prefers there, in a sentence for each. To a general question it tells what matters most: its first
-preference in the order of the request. Of several topics in a question the first counts.
+The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
+general words; at every place the longest phrase counts, in any inflection (`envs/_shared/english`). A persona answers
+with its preferences there, a sentence for each; to a general question with what matters most, its first preference in
+the order of the request. Of several topics in a question the first counts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.checks import plain
-from .._shared.english.letters import apostrophes, unaccented
+from .._shared.english.letters import apostrophes, plain_words, unaccented
 from .._shared.english.words import base, tokens
 
 PREFERENCES = 4
@@ -42,7 +41,7 @@ About = tuple[int, ...] | Literal["general"] | None
 
 
 class Value(NamedTuple):
-    """A preference: how it is told, how an answer takes it up, and the phrases by which that is seen."""
+    """A preference: its statement, the advice that takes it up, and the phrases that show it."""
 
     said: str
     advice: str
@@ -50,7 +49,7 @@ class Value(NamedTuple):
 
 
 class Dimension(NamedTuple):
-    """What one may have a preference about."""
+    """A subject of preferences, with its values."""
 
     name: str
     topic: str
@@ -60,7 +59,7 @@ class Dimension(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How an answer meets a persona: preferences taken up, and things taken up that the person did not want."""
+    """How well an answer fits a persona: preferences taken up, and things taken up that the person did not want."""
 
     covered: tuple[str, ...]
     invented: tuple[str, ...]
@@ -81,13 +80,15 @@ def data() -> Mapping[str, Any]:
 def dimensions() -> Mapping[str, Dimension]:
     found: dict[str, Dimension] = {}
     for name, row in data()["dimensions"].items():
-        values = {v: Value(r["said"], r["advice"], tuple(map(plain, r["cues"]))) for v, r in row["values"].items()}
+        values = {
+            v: Value(r["said"], r["advice"], tuple(map(plain_words, r["cues"]))) for v, r in row["values"].items()
+        }
         found[name] = Dimension(name, row["topic"], row["question"], tuple(row["ask"]), values)
     return found
 
 
 class Request:
-    """One request and everything that may be asked, told and answered about it."""
+    """One request with its dimensions: questions, replies and answers."""
 
     def __init__(self, name: str, text: str, names: Sequence[str]) -> None:
         self.name, self.text = name, text
@@ -112,14 +113,14 @@ class Request:
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
     def asked(self, said: str) -> About:
-        """What a question is about, for this request."""
+        """Return the dimensions that a question is about, for this request."""
         about = read(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
         return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
     def told(self, persona: Persona, said: str) -> str:
-        """What the person says to a question."""
+        """Return what the person says to a question."""
         asked = self.asked(said)
         if asked is None:
             return LOST
@@ -131,10 +132,10 @@ class Request:
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
     def fit(self, persona: Persona, answer: str) -> Fit:
-        """What an answer takes up, in the dimensions of this request. What the person said does not count when it is
-        only repeated, word for word, and what is advised against never does."""
+        """Return what an answer takes up, in the dimensions of this request. Word-for-word repetitions of what the
+        person said do not count, and what is advised against never does."""
         answer = self._advised(_repeated().sub("", answer))
-        words = f" {' | '.join(map(plain, _CLAUSE.split(answer)))} "
+        words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
         for d, wanted in zip(self.dimensions, persona, strict=True):
@@ -150,8 +151,8 @@ class Request:
         return bool(self.fit(persona, told).invented) or any(said in told for said in others)
 
     def _advised(self, answer: str) -> str:
-        """An answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. One
-        that only points ("Do none of this") is about all that follows, or if nothing does, about all before."""
+        """Drop what an answer advises against: from a refusal to the end of its sentence, or to a contrast. One that
+        only points ("Do none of this") covers all that follows, or if nothing does, all before."""
         kept, refused = list[str](), False
         sentences = _SENTENCE.findall(apostrophes(unaccented(answer).lower()))
         for i, sentence in enumerate(sentences):
@@ -170,7 +171,7 @@ class Request:
 
     def _names(self, text: str) -> bool:
         """Whether anything that could be preferred occurs in a text."""
-        words = f" {plain(text)} "
+        words = f" {plain_words(text)} "
         return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
 
     @cached_property
@@ -179,7 +180,7 @@ class Request:
         return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
 
     def shown(self, persona: Persona) -> str:
-        """A persona in words: what it prefers, and nothing else."""
+        """Describe a persona: its preferences and nothing else."""
         return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
 
     def gold(self, known: Persona) -> str:
@@ -218,7 +219,7 @@ def _takes_up(words: str, cue: str) -> bool:
 
 
 class _Phrase(NamedTuple):
-    """How much a phrase says (0 the most), and of what: dimensions, or everything."""
+    """A phrase with its rank (0 says the most) and its subject: dimensions, or everything."""
 
     rank: int
     about: frozenset[str]
@@ -238,7 +239,7 @@ def _phrases() -> Mapping[tuple[str, ...], _Phrase]:
 
 
 def _declared() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
-    """Their ranks, the phrases, and what they are about."""
+    """Declared phrases with their ranks and subjects."""
     dims = dimensions().values()
     for d in dims:
         yield 0, d.ask, frozenset((d.name,))
@@ -256,7 +257,8 @@ def _bases(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def read(said: str) -> frozenset[str] | None:
-    """The dimensions that a question is about, whatever the request; `GENERAL` alone, or None where it is about none.
+    """Return the dimensions that a question is about, whatever the request; `GENERAL` alone, or None if it is about
+    none.
 
     >>> read("How much time do you have?"), read("What do you want to spend?"), read("Purple monkey dishwasher?")
     (frozenset({'duration'}), frozenset({'budget'}), None)

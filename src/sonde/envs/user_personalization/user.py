@@ -1,6 +1,6 @@
-"""A person with hidden preferences, who tells them when asked and nothing else.
+"""The rule user of user personalization: a person who answers with hidden preferences and nothing else.
 
-Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). What is told follows from the preferences
+Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). The answer follows from the preferences
 and from what the question is about (`personas.py`); nothing else in a message matters.
 """
 

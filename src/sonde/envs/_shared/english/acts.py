@@ -1,8 +1,8 @@
-"""Sentences and speech acts: which sentence of a message asks, and what it asks once politeness is taken off.
+"""Speech acts: find the sentence of a message that asks, and strip the politeness around it.
 
-Ours. A message is read as one yes/no question, statement or guess behind whatever politeness it wears. Requests, open
-questions and several questions at once are told apart, because some games call them invalid. What a message says about
-the game, its rules or the answerer is never obeyed. The lists are in `english.txt`.
+Ours. A message is one yes/no question, one statement or one guess, in any polite frame. Requests, open questions and
+several questions at once are separate kinds, because some games call them invalid. What a message says about the game,
+its rules or the answerer is never obeyed. The word lists are in `english.txt`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from .lists import word_list, word_set
-from .mentions import reported
-from .words import Words, ascii_lower, tokens
+from .words import Words, ascii_lower, base, split_sentences, tokens
 
 Kind = Literal["asks", "open", "several", "unclear"]
 LONGEST = 600
@@ -21,8 +20,8 @@ LONGEST = 600
 
 
 class Act(NamedTuple):
-    """What a message does. `denied`: its answer is turned round by what stands around the question; `guess`: it is
-    announced as a guess."""
+    """What a message does. `denied`: the words around the question invert its answer; `guess`: it is announced as a
+    guess."""
 
     kind: Kind
     words: tuple[str, ...] = ()
@@ -30,11 +29,9 @@ class Act(NamedTuple):
     guess: bool = False
 
 
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+|\?+|[;:](?=\s|$)|!+|\s+[-–—]+\s+|…|\.{2,}")
 _NUMBERING = re.compile(
     r"^\W*(?:q(?:uestion)?\s*(?:#|no\.?|number)?\s*\d*\s*[:.)-]+|\(?\d{1,2}[:.)]+|(?:please )?tell me[:,])\s*", re.I
 )
-_SHORT = re.compile(r"\b(st|mr|mrs|ms|dr|jr|sr|vs|prof|e|i|g|[a-z]|no(?=\.\s*\d))\.")
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 _EXAMPLES = re.compile(
     r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning|also|aka|a\.k\.a)\b"
@@ -46,21 +43,10 @@ _DEEPEST = 6
 """Frames that are taken off one after another."""
 
 
-_MARKED = re.compile(r"(?<=[.!?;])\s+|\n+")
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its mark.
-
-    >>> sentences("It is 1.5 km. Is it? Yes")
-    ['It is 1.5 km.', 'Is it?', 'Yes']
-    """
-    return [part for part in _MARKED.split(text) if part.strip()]
-
-
 @cache
 def pattern(name: str, form: str) -> re.Pattern[str]:
-    """All the expressions of a list in one; names of other lists in angle brackets stand for their expressions."""
+    """Join the expressions of a list into one pattern; names of other lists in angle brackets stand for their
+    expressions."""
     parts = "|".join(word_list(name))
     while (found := re.search(r"<(\w+)>", parts)) is not None:
         inner = "|".join(word_list(found[1]))
@@ -74,7 +60,7 @@ _ITS = re.compile(r"\bits(?= (?:on|in|at|near|by|an?|the|not)\b)")
 
 @lru_cache(maxsize=1 << 13)
 def heard(said: str) -> Act:
-    """What a message does, and the words of its question.
+    """Classify a message and return the words of its question.
 
     >>> heard("Great! My next question: would you say that it's alive?")
     Act(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
@@ -103,18 +89,18 @@ def _sentences(said: str) -> tuple[list[list[str]], int]:
     """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
     anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
-    text = _ITS.sub("it is", _SHORT.sub(r"\1 ", _NUMBERING.sub("", text)))
-    head, mark, tail = text.partition("?")
-    first = [words for part in _SENTENCE.split(head) if (words := tokens(part.replace(" - ", " , ")))]
-    more = [words for part in _SENTENCE.split(tail) if (words := tokens(part))]
-    while len(first) > 1 and _closing(first[-1]):
-        first.pop()
-    if mark and first:
-        return [*first, *more], len(first) - 1
-    parts = [*first, *more]
-    while len(parts) > 1 and _closing(parts[-1]):
+    text = _ITS.sub("it is", _NUMBERING.sub("", text))
+    parts, asked = list[list[str]](), -1
+    for sentence in split_sentences(text):
+        if words := tokens(sentence.replace(" - ", " , ")):
+            parts.append(words)
+        if sentence.rstrip().endswith("?") and asked < 0:
+            while len(parts) > 1 and _closing(parts[-1]):
+                parts.pop()
+            asked = len(parts) - 1
+    while asked < 0 and len(parts) > 1 and _closing(parts[-1]):
         parts.pop()
-    return parts, len(parts) - 1
+    return parts, asked if asked >= 0 else len(parts) - 1
 
 
 def _closing(words: Words) -> bool:
@@ -151,7 +137,7 @@ def _unframed(words: Words) -> Act:
 
 
 def _unled(words: Words) -> Words:
-    """Without fillers at the front; "no legs" keeps its "no"."""
+    """Drop fillers at the front; "no legs" keeps its "no"."""
     fillers, words = word_set("fillers"), list(words)
     plain = fillers | word_set("aux") | word_set("pronouns") | {",", "i", "the", "a", "that", "my"}
     while len(words) > 1 and (words[0] == "," or (words[0] in fillers and (words[0] != "no" or words[1] in plain))):
@@ -184,7 +170,7 @@ _ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)
 
 
 def _unechoed(text: str) -> str:
-    """Without an echo at the end; "it is not big, is it" asks whether it is big."""
+    """Drop an echo at the end; "it is not big, is it" asks whether it is big."""
     found = _ECHO.search(text)
     if found is None:
         return text
@@ -193,7 +179,7 @@ def _unechoed(text: str) -> str:
 
 
 def _without_tail(text: str) -> str:
-    """Without examples, an echo, asides and tags at the end."""
+    """Drop examples, an echo, asides and tags at the end."""
     text = pattern(
         "example",
         r" , {0}(?: ,)? .*$|"
@@ -204,3 +190,42 @@ def _without_tail(text: str) -> str:
     ).sub("", text)
     text = pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
     return pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
+
+
+# --- what leads up to a sentence, and what hands on -------------------------------------------------------------------
+
+_REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
+
+
+def reported(said: str) -> bool:
+    """Whether a message hands on, before a colon, what somebody else says.
+
+    >>> reported("Somebody told me: Oslo"), reported("You told me of a fjord: is it Oslo?")
+    (True, False)
+    """
+    before, colon, _ = said.lower().rpartition(":")
+    return bool(colon) and bool(_REPORTED.search(re.split(r"[.!?]", before)[-1] + " "))
+
+
+_SUPPOSING = frozenset(("assuming", "supposing", "imagining", "pretending", "granting"))
+
+
+def opens_preamble(word: str) -> bool:
+    """Whether a clause that begins with this word leads up to what is said; one that supposes something does not.
+
+    >>> [word for word in ("based", "taking", "bring", "assuming", "if") if opens_preamble(word)]
+    ['based', 'taking']
+    """
+    participle = word.endswith("ing") and base(word) != word
+    return (word in word_set("preambles") or participle) and word not in _SUPPOSING
+
+
+def skip_preamble(words: Words) -> Words:
+    """A sentence without the clause that leads up to it.
+
+    >>> skip_preamble("based on that , i accuse him".split())
+    ['i', 'accuse', 'him']
+    """
+    if not words or not opens_preamble(words[0]) or "," not in words:
+        return words
+    return words[list(words).index(",") + 1 :] or words

@@ -1,8 +1,8 @@
-"""What words are about: topics as bags of words, and the one topic that a text names rather than another.
+"""Bags of words: the one topic that a text names.
 
-Ours. A word speaks for the topics in whose declared texts it occurs, the less the more of them there are; a topic is
-taken if it explains most of what is said, clearly better than any other, and if no other explains what it leaves.
-`Bags` is built once of what is declared; choosing is linear in the text.
+Ours. A word counts for the topics whose declared texts contain it, the less the more topics share it. A topic is chosen
+if it explains most of the text, clearly better than every other topic, and if no other topic explains the rest. `Bags`
+is built once from the declared texts; choosing is linear in the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NOTHING, MANY = -1, -2
 
 
 class Declared(NamedTuple):
-    """The texts of a topic, each as stems: its names, what else points to it, and what is said of it."""
+    """The declared texts of a topic, each as stems: its names, other texts that point to it, and what is said of it."""
 
     names: Sequence[tuple[str, ...]]
     more: Sequence[tuple[str, ...]]
@@ -22,9 +22,10 @@ class Declared(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """How much is needed to take a topic: points, and the least of them where it explains everything; the share of the
-    words that it explains; the share of its points that another may have, and the points that another may have by words
-    it leaves over. `phrase`: points for every word beyond the first of a name that is there as a whole."""
+    """Thresholds for choosing a topic: `points`, and the `least` of them for a topic that explains everything; `share`
+    of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`, the points
+    that another topic may have by the words that it leaves over. `phrase`: points per word beyond the first of a name
+    that occurs as a whole."""
 
     points: float = 1.2
     share: float = 0.7
@@ -43,7 +44,7 @@ class Pick(NamedTuple):
 
 
 class Bags:
-    """Topics by their words. `weight` is what a word counts for, `background` what the whole conversation is about."""
+    """Topics as bags of words. `weight` is the weight of a word, `background` the words of the whole conversation."""
 
     def __init__(
         self,
@@ -59,12 +60,12 @@ class Bags:
         self.alone = tuple(frozenset(name[0] for name in t.names if len(name) == 1) for t in topics)
 
     def worth(self, word: str) -> float:
-        """What a word counts for here."""
+        """Return the weight of a word in this conversation."""
         own = self.weight(word)
         return min(own, 0.4) if word in self.background else own
 
     def points(self, said: Iterable[str]) -> dict[int, float]:
-        """What the words bring to each topic; a word of several topics is shared among them."""
+        """Return the points of each topic; a word of several topics is divided among them."""
         found: dict[int, float] = {}
         for word in said:
             row: Mapping[int, float] = self.strength.get(word, {})

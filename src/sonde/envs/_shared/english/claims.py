@@ -1,19 +1,22 @@
-"""What is asked, as a value: of which hidden things it is true, and of which it is false, in three-valued logic.
+"""Claims about the hidden thing in three-valued logic, and columns of knowledge that make claims.
 
-Ours. Kleene's logic on bit masks: bit i stands for the i-th thing that may be hidden; `yes` are those of which a claim
-is true, `no` those of which it is false, and of the rest it is not known.
+Ours. Kleene's logic on bit masks: bit i stands for the i-th thing that may be hidden; a claim is true of the things in
+`yes`, false of those in `no`, and unknown of the rest. A column (numbers, lists) has a value for some of the things; of
+the others the claim is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
+
+from .numbers import Interval
 
 
 class Claim(NamedTuple):
-    """A claim about the hidden thing. `goal` are the things that it names as a guess, `named` how many guesses it
-    makes, and `guess` the name that is guessed; all three are empty for claims about anything else. `unread` marks what
-    is not understood; `sides` are the two claims that an "or" joins.
+    """A claim about the hidden thing. `goal` are the things that it names as a guess, `named` the number of guesses,
+    and `guess` the guessed name; all three are empty for other claims. `unread` marks a claim that is not understood;
+    `sides` are the two claims that an "or" joins.
 
     >>> Claim("alive", 0b01, 0b10).yes
     1
@@ -30,7 +33,7 @@ class Claim(NamedTuple):
 
     @property
     def choice(self) -> tuple[Claim, Claim] | None:
-        """The two sides of "one or the other", where nothing has changed what they come to, and neither is a guess."""
+        """The two sides of "one or the other", if the claim is still their union and neither side is a guess."""
         if len(self.sides) != 2 or self.named or self.unread:
             return None
         a, b = self.sides
@@ -38,7 +41,7 @@ class Claim(NamedTuple):
 
     @property
     def true(self) -> int:
-        """Where the answer is yes, a right guess included."""
+        """The things of which the answer is yes, a right guess included."""
         return self.yes | self.goal
 
     @property
@@ -66,8 +69,8 @@ def negated(q: Claim) -> Claim:
 
 
 def all_of(parts: Iterable[Claim]) -> Claim:
-    """True where all are, false where one is. "A bug that is no insect": who says so means another kind of bug, so that
-    nothing is known of it.
+    """Claim that all parts are true: false where one is false. "A bug that is no insect" means another kind of bug, so
+    a contradiction is unknown of everything.
 
     >>> all_of([Claim("a", 0b011, 0b100), Claim("b", 0b001, 0b010)])[:3]
     ('and(a, b)', 1, 6)
@@ -83,7 +86,7 @@ def all_of(parts: Iterable[Claim]) -> Claim:
 
 
 def any_of(parts: Iterable[Claim]) -> Claim:
-    """True where one is, false where none is."""
+    """Claim that one part at least is true: false where all are false."""
     rows = list({q.text: q for q in parts}.values())
     yes, no = 0, -1
     for q in rows:
@@ -110,7 +113,7 @@ def weak(q: Claim, how: str) -> Claim:
 
 
 def filled(q: Claim, other: Claim) -> Claim:
-    """What one claim says, and another where the first does not know: a fact adds, it never shadows."""
+    """Use a second claim where the first is unknown: a fact adds, it never shadows."""
     open_ = ~q.known
     return q._replace(yes=q.yes | other.true & open_, no=q.no | other.no & open_)
 
@@ -122,3 +125,73 @@ def either(a: Claim | None, b: Claim | None) -> Claim | None:
     yes, no, goal = a.yes | b.yes & ~a.no, a.no & ~b.yes | b.no & ~a.yes, a.goal | b.goal
     text = a.text if a.text == b.text else f"{a.text} else {b.text}"
     return Claim(text, yes & ~goal, no & ~goal & ~yes, goal, max(a.named, b.named), a.guess or b.guess)
+
+
+Range = tuple[float, float]
+
+
+class Numbers:
+    """A number of each thing that has one, or a range where it is known approximately."""
+
+    def __init__(self, rows: Mapping[int, Range], doubt: float = 1.0) -> None:
+        """`doubt` is the factor by which a value may be off where it is compared."""
+        self.rows, self._doubt = rows, doubt
+        self._by_value: dict[Range, int] = {}
+        for i, (low, high) in rows.items():
+            self._by_value[low, high] = self._by_value.get((low, high), 0) | 1 << i
+
+    @property
+    def known(self) -> int:
+        return union(self._by_value.values())
+
+    def within(self, asked: Interval, text: str) -> Claim:
+        """Claim that the number is in an interval.
+
+        >>> Numbers({0: (5, 5), 1: (7, 9), 2: (1, 2)}).within(Interval(6, 10), "size")[:3]
+        ('size 6..10', 2, 5)
+        """
+        yes = no = 0
+        for (low, high), things in self._by_value.items():
+            inside = asked.holds(*_widened(low, high, self._doubt))
+            if inside is not None:
+                yes, no = (yes | things, no) if inside else (yes, no | things)
+        return Claim(f"{text} {asked.low:g}..{asked.high:g}", yes, no)
+
+    def of(self, things: int) -> Range | None:
+        """The number that all of these things have, if it is the same."""
+        held = {value for value, mask in self._by_value.items() if mask & things}
+        return held.pop() if len(held) == 1 else None
+
+
+def _widened(low: float, high: float, doubt: float) -> Range:
+    """A range as wide as the doubt about it."""
+    return (low / doubt if low > 0 else low * doubt), (high * doubt if high > 0 else high / doubt)
+
+
+class Lists:
+    """Values of each thing that has a list of them: its countries, its occupations."""
+
+    def __init__(self, rows: Mapping[int, Iterable[str]]) -> None:
+        self._masks: dict[str, int] = {}
+        self.known = self.several = 0
+        for i, values in rows.items():
+            held = tuple(values)
+            self.known |= 1 << i
+            self.several |= (len(held) > 1) << i
+            for value in held:
+                self._masks[value] = self._masks.get(value, 0) | 1 << i
+
+    @property
+    def values(self) -> Collection[str]:
+        return self._masks.keys()
+
+    def having(self, value: str) -> int:
+        return self._masks.get(value, 0)
+
+
+def union(masks: Iterable[int]) -> int:
+    """All things of several masks."""
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found

@@ -1,7 +1,7 @@
-"""Clauses: what stands for the hidden thing, who does something to it, and what is said.
+"""Clauses: the words for the hidden thing, who does something to it, and what is said of it.
 
-Ours. "It", "this animal", "the thing you are thinking of" stand for the hidden thing, whatever it is; "people", "you",
-"most children" are those who do something to it. A conversation in which the hidden thing is the one spoken to says so
+Ours. "It", "this animal" and "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most
+children" are those who do something to it. Where the hidden thing is the one who is spoken to, the conversation says so
 (`Subject.you`).
 """
 
@@ -21,8 +21,8 @@ _PARTS = frozenset(("its", "their", "his", "her", "the"))
 
 
 class Clause(NamedTuple):
-    """What is said. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which of them) do ... to it; `part`: its
-    `who` is ...; `by`: somebody in particular does ... to it; `bare`: words without a subject."""
+    """A parsed clause. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which of them) do ... to it; `part`:
+    its `who` is ...; `by`: somebody in particular does ... to it; `bare`: words without a subject."""
 
     frame: Frame
     words: tuple[str, ...]
@@ -31,7 +31,8 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """What stands for the hidden thing. `heads` are nouns that may ("this city"), `you` whether "you" does."""
+    """The words for the hidden thing. `heads` are nouns that may stand for it ("this city"); `you` says whether "you"
+    does."""
 
     heads: frozenset[str] = field(default_factory=lambda: word_set("heads"))
     you: bool = False
@@ -39,7 +40,7 @@ class Subject:
     """Words for groups of people -> the group."""
 
     def end(self, words: Words, at: int) -> int:
-        """The end of words that stand for the hidden thing and start at `at`; 0 where there are none."""
+        """Return the end of a subject that starts at `at`; 0 if there is none."""
         if at >= len(words):
             return 0
         first = words[at]
@@ -61,14 +62,14 @@ class Subject:
         return at + 2 if double and behind != words[at] else at + 1
 
     def _told(self, words: Words, end: int) -> int:
-        """With the relative clause that says whose it is."""
+        """Return the end of a subject with its relative clause ("that you are thinking of")."""
         rest = list(words[end:])
         skip = 1 if rest[:1] and rest[0] in ("that", "which", "who") else 0
         n = started(rest[skip:], _TOLD)
         return end + skip + n if n else end
 
     def people(self, words: Words, at: int) -> tuple[str, int]:
-        """A subject that stands for people at large or a group of them: the group and the end; ("", 0) if none."""
+        """Read a subject that means people at large, or a group of them: the group and the end; ("", 0) if none."""
         i = at
         while i < len(words) and words[i] in word_set("many"):
             i += 1
@@ -80,7 +81,7 @@ class Subject:
         return (self.groups[word], i + 1) if word in self.groups else ("", 0)
 
     def clause(self, words: Words) -> Clause:
-        """What a sentence says."""
+        """Parse a sentence into a clause."""
         words = list(words)
         if words[0] in word_set("aux") and len(words) > 1:
             return self._asked(words)
@@ -132,7 +133,7 @@ class Subject:
         return Clause("part", tuple(rest[2:]), rest[1])
 
     def _after(self, aux: str, rest: Words) -> Clause:
-        """What follows the subject of an auxiliary."""
+        """Parse the words behind the subject of an auxiliary."""
         if aux in BE:
             return Clause("be", tuple(rest))
         if aux in ("has", "have", "had") and rest[0] not in ("to", "been", "not", "ever", "never") and aux != "had":
@@ -146,7 +147,7 @@ class Subject:
         )
 
     def gap(self, words: Words) -> list[str]:
-        """The words without what stands for the thing.
+        """Drop the words that stand for the hidden thing.
 
         >>> Subject().gap("find it in this place there".split())
         ['find', 'in', 'there']
@@ -172,7 +173,7 @@ def _do(rest: Words, perfect: bool = False) -> Clause:
 
 
 def _modal(words: Words) -> Words:
-    """Without the auxiliary of a statement about people."""
+    """Drop the auxiliary of a statement about people."""
     while len(words) > 1 and words[0] in word_set("aux") - {"be", "has", "have"}:
         words = words[1:]
     return words

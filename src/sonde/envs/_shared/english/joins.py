@@ -1,7 +1,7 @@
 """Parts joined by "or", "and", "but", "rather than".
 
 Ours. A part may leave out words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood is kept as such: "a dog and glorpish" is no where "a dog" is.
+leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false where "a dog" is false.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def harmless(words: Words) -> bool:
 
 
 def joined(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
-    """What joined parts say; None where nothing joins them, or they are not understood. `shares`: a verb alone takes
-    the object of the last one ("write and send letters")."""
+    """Claim what joined parts say; None where nothing joins them, or they are not understood. `shares`: a verb alone
+    takes the object of the last one ("write and send letters")."""
     for form in _BUT_NOT:
         at = next((i for i in range(1, len(words) - len(form)) if tuple(words[i : i + len(form)]) == form), 0)
         if at:

@@ -1,9 +1,14 @@
-"""Letters and contractions as people type them, brought into one form for every parser."""
+"""Normalise characters: accents, apostrophes, invisible letters and look-alikes.
+
+Ours. Invisible characters are those of Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are
+letters of other scripts that are drawn like Latin ones (after Unicode Technical Standard 39).
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from html import unescape
 
 _PLAIN = str.maketrans(
     {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
@@ -15,7 +20,7 @@ _NEGATIVE = re.compile(
 
 
 def unaccented(text: str) -> str:
-    """Without accents, and with one kind of apostrophe.
+    """Drop accents and use one kind of apostrophe.
 
     >>> unaccented("Łódź’s Café")
     "Lodz's Cafe"
@@ -27,9 +32,54 @@ def unaccented(text: str) -> str:
 
 
 def apostrophes(text: str) -> str:
-    """With the apostrophes that are left out of negations.
+    """Restore the missing apostrophes of negations.
 
     >>> apostrophes("Isnt it so? It cant be, we want a hint.")
     "Isn't it so? It can't be, we want a hint."
     """
     return _NEGATIVE.sub(r"\1n't", text)
+
+
+_DRAWN_AS = (
+    "aаАαΑɑᴀ bВвΒβᴃʙ cсСϲϹᴄ dԁᴅ eеЕεΕєᴇ fꜰ gɡցɢ hһНнΗհʜ iіІιΙıɩɪ jјЈϳᴊ kкКκΚᴋ lӏӀʟ mмМΜᴍ nոηΝɴ oоОοΟօᴏ pрРρΡᴘ qԛզ "
+    "rгʀ sѕЅꜱ tтТτΤᴛ uυսᴜ vνѵᴠ wԝωᴡ xхХχΧ yуУγΥүʏ zΖᴢ"
+)
+_ALIKE = str.maketrans({letter: row[0] for row in _DRAWN_AS.split() for letter in row[1:]})
+_MARKUP = re.compile(r"<[^<>]{0,200}>|[*_~`\\]+")
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0")
+
+
+def read_through(text: str) -> tuple[str, ...]:
+    """The ways to read a text, look-alikes as the letters that they look like: with nothing in the place of markup and
+    invisible characters, and with blanks.
+
+    >>> read_through("It is L\\u0456s<b>bon</b>."), read_through("Dublin")
+    (('It is Lisbon.', 'It is Lis bon .'), ('Dublin',))
+    """
+    shown = unescape(text) if "&" in text else text
+    if shown.isascii():
+        joined, apart = (_MARKUP.sub(blank, shown) for blank in ("", " "))
+    else:
+        shown = unicodedata.normalize("NFKD", shown.translate(_ALIKE))
+        joined, apart = ("".join(_seen(c, blank) for c in _MARKUP.sub(blank, shown)) for blank in ("", " "))
+    return (joined,) if joined == apart else (joined, apart)
+
+
+def _seen(c: str, blank: str) -> str:
+    """Return a character as a reader sees it: accents vanish, invisible characters become `blank`."""
+    category = unicodedata.category(c)
+    if category in ("Mn", "Me"):
+        return ""
+    return blank if category == "Cf" or c in _BLANK else c
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def plain_words(text: str) -> str:
+    """Return a text in lower case, without accents and punctuation, its words separated by one blank.
+
+    >>> plain_words("São  Paulo, Brazil!")
+    'sao paulo brazil'
+    """
+    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))

@@ -41,7 +41,7 @@ Reader = Callable[[Words], Any]
 
 
 class Knows(Protocol):
-    """What a conversation knows."""
+    """The knowledge of a conversation."""
 
     def attribute(self, name: str) -> Claim | None:
         """The claim that an attribute is true; None for a name that is unknown."""
@@ -68,7 +68,7 @@ _SLOT = re.compile(r"<(\w+)>")
 
 
 def expansions(phrase: str) -> Iterator[str]:
-    """All that a phrase with alternatives stands for.
+    """Expand the alternatives of a phrase.
 
     >>> list(expansions("ob (eat|cook) [and serve]"))
     ['ob eat and serve', 'ob eat', 'ob cook and serve', 'ob cook']
@@ -85,7 +85,7 @@ def expansions(phrase: str) -> Iterator[str]:
 
 
 def be_key(words: Words) -> str:
-    """The key, with its frame, of what follows "it is": passives are things done to it."""
+    """Return the key, with its frame, of what follows "it is": passives are things done to it."""
     dropped = word_set("dropped")
     first = next((w for w in words if w not in dropped), "")
     return f"{'ob' if is_participle(first) else 'is'}:{key(words)}"
@@ -153,8 +153,8 @@ class _Slotted(NamedTuple):
 
 
 class Lexicon:
-    """The phrasings of a conversation. `slots` reads what may stand in a slot; the lines `beside` count only for
-    phrases that no other line has. Options that name what nobody knows are left out."""
+    """The phrasings of a conversation. `slots` reads the words of a slot; the lines `beside` count only for phrases
+    that no other line has. Options that name an unknown attribute are left out."""
 
     def __init__(
         self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
@@ -191,7 +191,7 @@ class Lexicon:
         return self._lines.keys()
 
     def asked(self, k: str, words: Words = ()) -> Claim | None:
-        """What a key asks, or its words where a phrase with a slot fits them."""
+        """Claim what a key asks, or its words where a phrase with a slot fits them."""
         return None if k.endswith((":", ": ")) else self._asked(k, tuple(words))
 
     def _look_up(self, k: str, words: tuple[str, ...]) -> Claim | None:
@@ -208,8 +208,8 @@ class Lexicon:
         return found._replace(yes=found.yes & scope, no=found.no & scope)
 
     def _added(self, parts: Sequence[Claim], k: str) -> Claim:
-        """Several meanings of one phrase: true where one is, and what something *is* only where the first does not deny
-        it; false where the first is and no other says more, or may."""
+        """Combine several meanings of one phrase: true where one is, and what something *is* only where the first does
+        not deny it; false where the first is false and no other says or may say more."""
         first, *more = parts
         yes, no, whole = first.yes, first.no, k.startswith(("is:", "adj:", "q:"))
         for q in more:
@@ -221,7 +221,7 @@ class Lexicon:
     # --- slots -------------------------------------------------------------------------------------------------------
 
     def _filled(self, k: str, words: tuple[str, ...]) -> Claim | None:
-        """The first phrase with a slot that fits all of the words, and whose slot is read."""
+        """Return the first phrase with a slot that fits all of the words and whose slot can be read."""
         for first in dict.fromkeys((k.split(" ", maxsplit=1)[0], k.partition(":")[0] + ":")):
             for row in self._slotted.get(first, ()):
                 found = self._fit(row, k, words)
@@ -242,7 +242,7 @@ class Lexicon:
     # --- meanings ----------------------------------------------------------------------------------------------------
 
     def expression(self, text: str) -> Claim:
-        """What an expression of attributes asks."""
+        """Evaluate an expression of attributes."""
         return self._expressed(text)
 
     def _express(self, text: str) -> Claim:
@@ -261,12 +261,12 @@ class Lexicon:
 
 
 def _options(line: Line) -> int:
-    """Of two lines with the same phrase, the one about fewer attributes is meant first; of equals, the earlier."""
+    """Order lines with the same phrase: the one about fewer attributes first; of equals, the earlier."""
     return len(re.findall(r"[|&/]", line.meaning))
 
 
 def _kept(words: Words, n: int, before: str) -> int | None:
-    """Where the first n words that count end; those of the start must be the ones before the slot."""
+    """Return where the first n words that count end; they must be the words before the slot."""
     dropped, i, seen = word_set("dropped"), 0, list[str]()
     while i < len(words) and len(seen) < n:
         seen += [] if words[i] in dropped or words[i] == "," else [base(words[i])]
@@ -275,7 +275,7 @@ def _kept(words: Words, n: int, before: str) -> int | None:
 
 
 def _back(words: Words, n: int) -> int:
-    """Where the last n words that count begin."""
+    """Return where the last n words that count begin."""
     dropped, i = word_set("dropped"), len(words)
     while i and n:
         i -= 1

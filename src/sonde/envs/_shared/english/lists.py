@@ -1,4 +1,4 @@
-"""Closed lists of English words and phrases, from `english.txt`, and one way to look texts up by their first word."""
+"""Word lists of English (`english.txt`), rows of data files, and an index of phrases by their first word."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+
+from sonde._util.folders import data_file
 
 _HEADING = re.compile(r"\[\w+\]")
 
@@ -33,6 +35,13 @@ def sections(text: str) -> Mapping[str, str]:
 
 
 @cache
+def read_rows(env: str, name: str) -> Sequence[Sequence[str]]:
+    """The lines of an environment's data file, each split at " | "; lines with # at the front are comments."""
+    text = data_file(env, name).read_text("utf-8")
+    return tuple(tuple(line.split(" | ")) for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@cache
 def word_set(name: str) -> frozenset[str]:
     """A list of single words."""
     return frozenset(_lists()[name].split())
@@ -53,6 +62,6 @@ def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
 
 
 def started(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
-    """How many words the words share with the longest text of an index that they start with."""
+    """Count the words of the longest indexed phrase that the words start with; 0 without one."""
     found = index.get(words[0], ()) if words else ()
     return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)

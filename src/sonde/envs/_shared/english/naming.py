@@ -1,9 +1,17 @@
-"""Whether a message whose reader says "Goal reached" names the secret as its answer, in whatever frame it does so.
+"""Names in a message: where they stand, which of them it proposes as the answer, and whether it names the secret.
 
-Source: PAPRIKA (arXiv 2502.17543), appendix D: a judge decides about a claimed success. Ours: it decides by what is
-named. A leaf says which candidates some words name; what is told apart here holds in every conversation: names that
-are denied, reported, supposed or compared with do not count, and several answers are none. It is asked only about
-messages that the rules do not read as a guess or a question.
+Ours. A conversation says which candidates some words name (`Names`); the rest holds in every conversation.
+
+*Mentions.* A name that is denied, reported, supposed, compared with, or given up does not count.
+
+*Proposals.* A sentence proposes a candidate where the clause that names it says nothing else: "it is X", "the city
+must be X", "X" alone. What stands for the hidden thing is a pronoun, a phrase such as "what you have in mind", or the
+kind that the opening names ("the illness or remedy"). Clauses without a name may lead up to it ("Based on your
+answers, ...", "I have a feeling that ..."), if they neither deny nor report nor suppose anything; a description behind
+the name is cut off.
+
+*The verdict* is on a message whose reader says "Goal reached" and that the rules do not read as a guess or a question.
+In PAPRIKA (arXiv 2502.17543, appendix D) a judge decides; here the names do:
 
     right     the secret, and no other candidate in its place
     wrong     other candidates and nothing else, or the secret as one of several answers
@@ -14,36 +22,449 @@ messages that the rules do not read as a guess or a question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from .lists import word_set
-from .mentions import (
-    CHOICE,
-    Mention,
-    Names,
-    drop_retracted,
-    find_mentions,
-    is_frame,
-    is_set_aside,
-    lookup,
-    mark_names,
-    name_key,
-    reported,
-    tokens,
-)
-from .proposing import MOST_QUESTIONS, fold_subject, proposals
+from .acts import opens_preamble, reported
+from .clauses import BE
+from .lists import indexed, started, word_list, word_set
+from .words import ascii_lower, base, tokens
 
 Verdict = Literal["right", "wrong", "nothing", "unclear"]
 _DOES = word_set("name_does")
-_IS = word_set("name_is")
-_ASKING = word_set("name_asking")
+_NAMING = word_set("name_is")
 _ORDERS = word_set("name_orders")
 
 
+class Names(NamedTuple):
+    """The names of a game: `find` returns the mask of the candidates that at most `longest` words name; `secret` is the
+    mask of the hidden one, `beside` that of candidates that may be named beside it (what it is a kind of). `begins`
+    tells whether a name may begin with a word, `aside` whether the word before a name makes it no candidate ("in
+    Singapore"). `kinds` are the opening's words for the hidden thing ("illness or remedy"); `epithets` may stand
+    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind one says
+    which of them is meant."""
+
+    find: Callable[[str], int]
+    longest: int
+    secret: int = 0
+    beside: int = 0
+    begins: Callable[[str], bool] = bool
+    aside: Callable[[str, str], bool] = lambda before, name: False
+    kinds: Sequence[tuple[str, ...]] = ()
+    epithets: frozenset[str] = frozenset()
+    common: bool = False
+
+
+class Mention(NamedTuple):
+    """The words from `start` to `end` name the candidates `who`."""
+
+    start: int
+    end: int
+    who: int
+
+
+STOPS = frozenset(".!?;")
+BREAKS = frozenset(".!?;:,")
+NAME = "@"
+"""Stands for a word of a name."""
+_MARKS = frozenset(".!?;:/&")
+_CERTAIN = re.compile(
+    r"\b(?:(?:no|without (?:a|any)|beyond (?:a|any|all)(?: reasonable)?) (?:doubt|question)|without doubt|not only"
+    r"|none other than|nothing (?:else )?but|or not|what if|(?:put|bet) (?:(?:all )?my money|everything) on"
+    r"|my money is on|(?:sounds|seems) like|take a (?:shot|guess)|all signs point to|everything points to"
+    r"|narrows (?:it|things) down to)\b"
+)
+"""What says, in many words, no more than that somebody is certain."""
+_BUT = re.compile(r"\b(?:any|every)(?:thing|one|body|where) but\b")
+_PLANNED = re.compile(
+    r"\bi (?:was (?:about|going) to|almost|nearly|(?:had |have )?(?:first |initially |at first )?thought (?:it|that|of)"
+    r"|used to think|would have)\b"
+)
+"""What makes a name one that is no longer meant."""
+_FRAME = word_set("name_frame")
+"""Words that name nothing by themselves, and say nothing of an answer."""
+_DENYING = word_set("name_denying")
+_REPORTS = word_set("name_reports")
+_SUPPOSING = word_set("name_supposing")
+_WONDERING = word_set("name_wondering")
+_BESIDE = word_set("name_beside")
+_TOWARDS = word_set("name_towards")
+_AUXILIARIES = word_set("name_auxiliaries")
+_BACK = word_set("name_back")
+CHOICE = word_set("name_choice")
+_AFTER = word_set("name_after")
+
+
+def lookup(known: Mapping[str, int]) -> Callable[[str], int]:
+    """Make `Names.find` from a table of names in the form of `name_key`."""
+
+    def find(name: str) -> int:
+        return known.get(name, 0)
+
+    return find
+
+
+def message_words(said: str) -> list[str]:
+    """Return the words and marks of a message in which names are searched, without phrases that only say how certain
+    somebody is."""
+    low = ascii_lower(said)
+    return tokens(_BUT.sub("never", _CERTAIN.sub(" ", low)), ".!?;:,/&")
+
+
+def join(words: Sequence[str]) -> str:
+    """Join words into the form that `Names.find` expects."""
+    return " ".join(w for w in words if w != ",")
+
+
+def drop_retracted(words: Sequence[str]) -> Sequence[str]:
+    """Drop what is taken back: "Rome? No, Oslo" says Oslo."""
+    starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
+    at = next((i for i in starts if words[i - 1] in BREAKS | _BACK), 0)
+    return words[at + 2 :] if at else words
+
+
+# --- where names stand -----------------------------------------------------------------------------------------------
+
+
+def find_mentions(words: Sequence[str], names: Names) -> list[Mention]:
+    """The names in a message, the longest at every place."""
+    found, at = list[Mention](), 0
+    while at < len(words):
+        if not names.begins(words[at]):
+            at += 1
+            continue
+        ends = [i + 1 for i in range(at, _end(words, at, names.longest)) if words[at] != "," != words[i]]
+        rows = ((end, _who(words[at:end], names)) for end in reversed(ends))
+        end, who = next((row for row in rows if row[1]), (at + 1, 0))
+        found += [Mention(at, end, who)] if who else []
+        at = end
+    return found
+
+
+def _end(words: Sequence[str], at: int, longest: int) -> int:
+    """Return where a name must end: commas may be in it, other marks may not."""
+    return next(
+        (i for i in range(at, min(at + longest, len(words))) if words[i] in _MARKS), min(at + longest, len(words))
+    )
+
+
+def _who(words: Sequence[str], names: Names) -> int:
+    return 0 if is_frame(words) else names.find(join(words))
+
+
+def mark_names(words: Sequence[str], mentions: Sequence[Mention]) -> list[str]:
+    """The words with a sign for each one that is part of a name."""
+    inside = {i for m in mentions for i in range(m.start, m.end)}
+    return [NAME if i in inside else w for i, w in enumerate(words)]
+
+
+def is_frame(words: Sequence[str]) -> bool:
+    """Whether words say nothing but that what is named beside them is the answer; what happens to be so is so."""
+    return all(
+        w in _FRAME
+        or w in BREAKS
+        or w in CHOICE
+        or w == NAME
+        or (tuple(words[i + 1 : i + 3]) == ("to", "be") and base(w) in word_set("control"))
+        for i, w in enumerate(words)
+    )
+
+
+# --- which of them count ---------------------------------------------------------------------------------------------
+
+
+def is_set_aside(words: Sequence[str], mention: Mention) -> bool:
+    """Whether a name is denied, reported, supposed, or compared with."""
+    before = words[: mention.start]
+    sentence = before[_after(before, STOPS) :]
+    clause = before[_after(before, BREAKS | {"but"}) :]
+    if (
+        _beside(clause)
+        or supposes(clause)
+        or _PLANNED.search(" ".join(clause))
+        or not _DENYING.isdisjoint(affirm(clause))
+    ):
+        return True
+    if any(w in _REPORTS and v not in ("you", "i") for v, w in pairwise(["", *sentence])):
+        return True
+    behind = words[mention.end :]
+    end = next((i for i, w in enumerate(behind) if w in BREAKS or w in _AFTER), len(behind))
+    return NAME not in behind[:end] and not _DENYING.isdisjoint(behind[:end])
+
+
+def _after(words: Sequence[str], marks: frozenset[str]) -> int:
+    """Return where the last part of the words begins."""
+    return next((i + 1 for i in range(len(words) - 1, -1, -1) if words[i] in marks), 0)
+
+
+def affirm(clause: Sequence[str]) -> Sequence[str]:
+    """Drop the "not" of a question that expects a yes: "isn't it", "could it not be", "why not"."""
+    at = next((i for i, w in enumerate(clause[:3]) if w == "not"), 0)
+    return [*clause[:at], *clause[at + 1 :]] if at and clause[0] in _AUXILIARIES else clause
+
+
+def supposes(clause: Sequence[str]) -> bool:
+    """Whether a clause states a condition; who wonders whether it is so does not."""
+    return "let us say" in " ".join(clause) or any(
+        w in _SUPPOSING and v not in _WONDERING for v, w in pairwise(["", *clause])
+    )
+
+
+def _beside(clause: Sequence[str]) -> bool:
+    *_, a, b = ["", "", *(w for w in clause if w not in ("the", "a", "an", "city"))]
+    return b in _BESIDE or (b in ("to", "of") and a in _TOWARDS)
+
+
+MOST_QUESTIONS = 2
+"""A message that asks more lists what might be, and proposes nothing."""
+_PAST = word_set("name_past")
+_ASKING = word_set("name_asking")
+_DESCRIBING = word_set("name_describing")
+"""What begins a description behind a name."""
+_DETERMINERS = frozenset(("the", "this", "that", "your", "my", "our"))
+_OF_US = indexed(word_list("of_us"))
+_SELF = frozenset(("i", "me", "my", "we", "us", "our", "you", "your", "it", "this", "that"))
+"""Of whom a clause speaks that may lead up to a guess."""
+_ASKER = frozenset(("i", "my", "we", "our"))
+_THING = frozenset(("it", "this", "that", "you", "your"))
+_KNOWN = frozenset(("know", "visit", "like", "love"))
+_GONE = frozenset(("go", "goes", "going", "been", "went", "gone"))
+_LIVING = frozenset(("live", "lived", "living", "located", "born", "from", "in"))
+_MEANS = frozenset(("think", "talk", "guess", "sure", "certain", "city", "name"))
+_IS = frozenset(("is", "are", "it", "be", "must", "has"))
+_WAS = frozenset(("was", "were", "had"))
+
+
+class _Piece(NamedTuple):
+    """A part of a sentence between marks, and the mark or word before it."""
+
+    words: Sequence[str]
+    before: str = ""
+
+
+def proposals(said: str, names: Names, negated: bool = False) -> Sequence[int]:
+    """The candidates that a message proposes. `negated`: a question with "not" that expects a yes proposes as well.
+
+    >>> names = Names(lookup({"rome": 1, "oslo": 2}), 1, kinds=(("old", "town"),))
+    >>> [proposals(said, names) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
+    [[1], []]
+    >>> proposals("Given all that, I think that the old town you have in mind is Oslo.", names)
+    [2]
+    """
+    if said.count("?") > MOST_QUESTIONS or reported(said):
+        return []
+    found: list[int] = []
+    for sentence in _sentences(drop_retracted(message_words(said))):
+        found += _proposed(_fold(sentence, names), names, negated)
+    return found
+
+
+def _sentences(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    part: list[str] = []
+    for word in (*words, "."):
+        if word not in STOPS:
+            part.append(word)
+        elif part:
+            yield part
+            part = []
+
+
+def _fold(words: Sequence[str], names: Names) -> Sequence[str]:
+    words = fold_subject(words, names.kinds)
+    before = ["", *words]
+    return [w for v, w in zip(before, words, strict=False) if v != "the" or w not in names.epithets]
+
+
+# --- what stands for the hidden thing --------------------------------------------------------------------------------
+
+
+def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequence[str]:
+    """Replace everything that stands for the hidden thing by "it".
+
+    >>> " ".join(fold_subject("is the wild animal that you are thinking of a lion".split(), [("wild", "animal")]))
+    'is it a lion'
+    >>> " ".join(fold_subject("is a lion what you have in mind".split(), []))
+    'is a lion it'
+    """
+    found, at = list[str](), 0
+    while at < len(words):
+        end = _subject(words, at, kinds)
+        found.append("it" if end else words[at])
+        at = end or at + 1
+    return found
+
+
+def _subject(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) -> int:
+    """Return the end of a phrase for the hidden thing that starts at `at`; 0 if there is none."""
+    if words[at] == "what":
+        n = started(words[at + 1 :], _OF_US)
+        return at + 1 + n if n else 0
+    if words[at] not in _DETERMINERS:
+        return 0
+    start, end = at + 1, 0
+    while not end and start < len(words):
+        end = max((start + len(kind) for kind in kinds if tuple(words[start : start + len(kind)]) == kind), default=0)
+        if words[start] not in word_set("head_adjectives"):
+            break
+        start += 1
+    if not end:
+        return 0
+    skip = end + (words[end : end + 1] in (["that"], ["which"], ["who"]))
+    n = started(words[skip:], _OF_US)
+    return skip + n if n else end
+
+
+# --- sentences that propose ------------------------------------------------------------------------------------------
+
+
+def _proposed(words: Sequence[str], names: Names, negated: bool) -> list[int]:
+    mentions = find_mentions(words, names)
+    marks = mark_names(words, mentions)
+    meant = [m for m in mentions if not is_set_aside(marks, m)]
+    if not meant or supposes(marks):
+        return []
+    first = meant[0]
+    before = marks[first.start - 1] if first.start else ""
+    if "capital" in marks[first.end : first.end + 2] or names.aside(before, join(words[first.start : first.end])):
+        return []
+    end = _described(marks, first.end, names.common)
+    meant = [m for m in meant if m.start < end]
+    kept = {i for m in meant for i in range(m.start, m.end)}
+    pieces = list(_pieces([w if w != NAME or i in kept else "" for i, w in enumerate(marks[:end])]))
+    return [m.who for m in meant] if _is_proposal(pieces, negated, names.common) else []
+
+
+def _described(words: Sequence[str], at: int, common: bool) -> int:
+    """Return where the description behind a name begins; behind common nouns only a comma starts one."""
+    starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING and (words[i - 1] == "," or not common))
+    return next((i for i in starts if words[i - 1] != NAME or words[i] not in ("as", "that")), len(words))
+
+
+def _pieces(words: Sequence[str]) -> Iterator[_Piece]:
+    """The parts of a sentence; a name that does not count is empty in them."""
+    part, before = list[str](), ""
+    for word in (*words, "."):
+        if word not in BREAKS and word != "but":
+            part.append(word)
+            continue
+        if part:
+            yield _Piece(part, before)
+            part, before = [], word
+        else:
+            before = word
+    return
+
+
+def _is_proposal(pieces: Sequence[_Piece], negated: bool, common: bool) -> bool:
+    """Whether every part that names a candidate says that it is the answer, and no other part speaks against it."""
+    naming = [p for p in pieces if NAME in p.words]
+    others = [p for p in pieces if NAME not in p.words]
+    plain = all(map(_says_nothing, others))
+    for piece in naming:
+        if _is_bare(piece) and not plain and not _is_announced(piece, pieces):
+            return False
+        if not _names_answer(piece.words, negated) or (common and piece.words[0] in word_set("prepositional")):
+            return False
+    return all(map(_leads_up, others))
+
+
+def _is_bare(piece: _Piece) -> bool:
+    """Whether a part is a name, and no statement about it."""
+    return piece.words[0] == NAME and _IS.isdisjoint(piece.words)
+
+
+def _says_nothing(piece: _Piece) -> bool:
+    """Whether a part has nothing but words around a guess, such as "question 17", or only denies another name."""
+    return is_frame([w for w in piece.words if w not in ("", "not") and not w.isdigit()])
+
+
+def _is_announced(piece: _Piece, pieces: Sequence[_Piece]) -> bool:
+    """Whether a name alone stands where a guess is expected: "my proposal: X", "not Y, but X"."""
+    if piece.before == "but":
+        return True
+    leading = pieces[pieces.index(piece) - 1]
+    return piece.before == ":" and not _SELF.isdisjoint(leading.words)
+
+
+def _leads_up(piece: _Piece) -> bool:
+    """Whether a part without a name may stand beside a guess."""
+    first = piece.words[0]
+    if first in CHOICE or "" in piece.words:
+        return first not in CHOICE - {"and"} and _says_nothing(piece)
+    return (
+        _says_nothing(piece)
+        or opens_preamble(first)
+        or not _SELF.isdisjoint(piece.words)
+        or first in ("not", "by", "so")
+    )
+
+
+def _names_answer(words: Sequence[str], negated: bool) -> bool:
+    """Whether a clause says of the name in it that it is the answer."""
+    words = [w for w in affirm(words) if w != "why"] if negated else words
+    at, end = words.index(NAME), len(words) - list(reversed(words)).index(NAME)
+    lead, tail = _main_clause(words[:at]), words[end:]
+    among = frozenset(words[at:end]) & word_set("prepositional") - CHOICE
+    if "not" in lead or among or _is_question_about(lead) or _is_about_else(lead):
+        return False
+    if tail and (lead[-1:] == ["have"] or tail[0] in word_set("prepositional")) and tail[:1] != ["or"]:
+        return tail[:2] in (["in", "mind"], ["in", "question"], ["to", "me"], ["for", "me"])
+    return is_frame(lead) and is_frame(tail) and lead[-1:] != ["have"]
+
+
+def _is_question_about(lead: Sequence[str]) -> bool:
+    """As in "what is", "did it", "can it", or, behind a comma, "as in"."""
+    if not lead:
+        return False
+    does = lead[0] in word_set("aux") - BE and len(lead) == 2 and lead[1] in _THING
+    return does or lead[0] in _PAST or lead[0] == "as" or (lead[0] in _ASKING and lead[1:2] != ["i"])
+
+
+def _main_clause(lead: Sequence[str]) -> Sequence[str]:
+    """Return the words before a name without the clause above them: "it is" in "I am quite sure that it is"."""
+    if is_frame(lead) or lead[0] not in ("i", "we", "it", "this", "that"):
+        return lead
+    starts = (i for i in range(1, len(lead)) if lead[i] in (*_THING, "the"))
+    return next((lead[i:] for i in starts if is_frame(lead[i:])), lead)
+
+
+def _is_about_else(lead: Sequence[str]) -> bool:
+    """Whether a clause speaks of something other than the hidden thing: of what was guessed before, of what there is,
+    of whatever has a capital."""
+    held = frozenset(lead)
+    return (
+        not held.isdisjoint(_WAS)
+        or "there" in held
+        or ("capital" in held and held.isdisjoint(("it", "you")))
+        or _is_of_asker(lead)
+        or _is_governed(lead)
+    )
+
+
+def _is_of_asker(lead: Sequence[str]) -> bool:
+    """As in "I am", "I live in"."""
+    held = frozenset(lead)
+    own = not _ASKER.isdisjoint(held) and _THING.isdisjoint(held)
+    return own and (not held.isdisjoint(_LIVING) or lead[-1] == "am")
+
+
+def _is_governed(lead: Sequence[str]) -> bool:
+    """Whether a name is what somebody knows or goes to, or what something is about."""
+    *_, before, last = ["", "", *(w for w in lead if w != "the")]
+    if any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead)):
+        return True
+    if last in ("of", "about"):
+        return "it" in lead and base(before) not in _MEANS
+    return last in _KNOWN or (last in ("to", "in") and before in _GONE)
+
+
+# --- the verdict ------------------------------------------------------------------------------------------------------
+
+
 def verdict_on(said: str, names: Names) -> Verdict:
-    """What a message comes to. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
+    """Judge whether a message names the secret. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
 
     >>> names = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4}.get(name, 0), 1, 2)
     >>> [verdict_on(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A fjord?")]
@@ -51,7 +472,7 @@ def verdict_on(said: str, names: Names) -> Verdict:
     >>> verdict_on("Is it related to Oslo?", names)
     'unclear'
     """
-    words = fold_subject(drop_retracted(tokens(said)), names.kinds)
+    words = fold_subject(drop_retracted(message_words(said)), names.kinds)
     mentions = find_mentions(words, names)
     around = mark_names(words, mentions)
     meant = [m for m in mentions if not is_set_aside(around, m)]
@@ -84,13 +505,13 @@ def only_names(said: str, names: Names) -> bool:
     >>> only_names("Could it be Oslo?", Names(lambda name: int(name == "oslo"), 1, 1))
     True
     """
-    words = fold_subject(tokens(said), names.kinds)
+    words = fold_subject(message_words(said), names.kinds)
     return verdict_on(said, names) == "right" and is_frame(mark_names(words, find_mentions(words, names)))
 
 
 def _describes(words: Sequence[str]) -> bool:
     """Whether a message without a name asks what something does or has, and not what it is."""
-    return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _IS.isdisjoint(words)
+    return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _NAMING.isdisjoint(words)
 
 
 def _only_aside(mentions: Sequence[Mention], meant: Sequence[Mention], secret: int) -> bool:
@@ -99,17 +520,3 @@ def _only_aside(mentions: Sequence[Mention], meant: Sequence[Mention], secret: i
     return bool(aside) and (
         not meant or (any(m.who & secret for m in aside) and all(not m.who & secret for m in meant))
     )
-
-
-__all__ = [
-    "MOST_QUESTIONS",
-    "Names",
-    "Verdict",
-    "lookup",
-    "name_key",
-    "only_names",
-    "proposals",
-    "reported",
-    "tokens",
-    "verdict_on",
-]

@@ -1,7 +1,7 @@
-"""Noun phrases: a name or a kind of thing, what stands before it and what behind.
+"""Noun phrases: a name or a kind of thing, with adjectives before it and modifiers behind it.
 
-Ours. What a whole noun phrase names is the conversation's to say (`Naming`): a name is a guess, a kind of thing is not.
-Adjectives and whatever follows narrow it: of "a glorpish mammal" it is known of everything but mammals.
+Ours. The conversation says what a whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not.
+Adjectives and modifiers narrow it: "a glorpish mammal" is false of everything but mammals, and unknown of mammals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Naming = Callable[[tuple[str, ...], bool], "Claim | None"]
 
 
 def bare(words: Words) -> tuple[Words, bool]:
-    """Without article and "a kind of", and whether it had any."""
+    """Drop the article and "a kind of", and return whether there was any."""
     words, kinds, before = list(words), word_set("kind"), len(words)
     while words:
         if words[0] in word_set("determiners") | {"the"} and len(words) > 1:
@@ -43,7 +43,7 @@ class Nouns:
         self._naming, self._adjective, self._modifier = naming, adjective, modifier
 
     def named(self, words: Words) -> Claim | None:
-        """What a whole noun phrase names."""
+        """Claim what a whole noun phrase names."""
         rest, article = bare(words)
         whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
         if whole is not None and whole.goal:
@@ -112,7 +112,7 @@ class Nouns:
         return None
 
     def _adjectives(self, words: Words) -> list[Claim] | None:
-        """The words before a noun: all of them together, else one by one; none may turn the meaning."""
+        """Read the words before a noun: all together, else one by one; none may invert the meaning."""
         whole = self._adjective(words)
         if whole is not None:
             return [whole]
@@ -129,7 +129,7 @@ class Nouns:
         return parts
 
     def _followed(self, words: Words, article: bool) -> Claim | None:
-        """A noun and what follows it; what is not understood there narrows the noun at least."""
+        """Read a noun and what follows it; a tail that is not understood narrows the noun at least."""
         for at in range(1, len(words)):
             if not _follows(words[at:]) or is_participle(words[0]):
                 continue

@@ -1,4 +1,4 @@
-"""Numbers in digits and words, as players write them, and what "more than" and "between" make of them."""
+"""Parse amounts and intervals: digits, number words, "more than", "between"."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ungrouped(text: str) -> str:
 
 
 def amount(words: Sequence[str]) -> float | None:
-    """The number that all of these words come to, or None.
+    """Return the number that all of these words make, or None.
 
     >>> amount(["1.5", "million"]), amount(["two", "hundred", "and", "five"]), amount(["half", "a", "million"])
     (1500000.0, 205.0, 500000.0)

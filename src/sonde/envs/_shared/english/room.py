@@ -1,7 +1,7 @@
-"""A room for one conversation: what it has declared, and what a message means there.
+"""The reader of one conversation: a message in, a claim out.
 
-Ours. `Room.read` is the whole of it: a message in, a `Reading` out. The thin module of a conversation brings what it
-knows (`Knows`), its declared lines, what names name, and how places are read.
+Ours. The module of a conversation brings its knowledge (`Knows`), its declared lines, the meaning of its names, and how
+to read places; `Room.read` does the rest.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from .acts import Act, Kind, heard
 from .claims import Claim, negated
 from .grammar import Grammar
 from .lists import word_set
-from .slips import mended
-from .words import base, singular, tokens
+from .words import base, mended, singular, tokens
 
 Vocabulary = Callable[[], Collection[str]]
 
 
 class Reading(NamedTuple):
-    """A message as it was understood: `kind` is "asks" with a claim, and otherwise why there is none."""
+    """A message as understood: `kind` is "asks" with a claim, or says why there is none."""
 
     kind: Kind
     claim: Claim | None = None
 
 
 class Room:
-    """See the module. `vocabulary` gives words that slips are mended to, `common` tells a word that is none."""
+    """See the module. `vocabulary` gives the words to correct slips to; `common` tells whether a word is known."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""What the sentences of an adviser do: ask, have something looked at or done, state what is wrong, or none of it.
+"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and what does not count.
 
-Ours. Somebody who helps says "Could you check whether ...?", "Have you tried ...?", "I think that ...". A sentence is
-known by the frame that it wears and by its order; the frames are in `english.txt` (`[speech_...]`). What a sentence
-denies, hands on from others, or supposes is set aside, whatever it names.
+Ours. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a sentence
+and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies, reports
+or supposes something does not count, whatever it names.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from .acts import pattern
+from .acts import opens_preamble, pattern, reported
 from .lists import word_set
-from .mentions import reported
-from .preambles import opens_preamble
-from .words import ascii_lower, base, is_verb, tokens
+from .words import ascii_lower, base, is_verb, split_sentences, tokens
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
 LONGEST = 2_000
@@ -24,7 +22,7 @@ LONGEST = 2_000
 
 
 class Said(NamedTuple):
-    """A sentence: what it does, its words without the frame, and the clause as it is.
+    """A sentence: its class (`mode`), its words without the frame, and the whole clause.
 
     `looks`: to look at something, which may be the remedy itself; `tries`: a question whether something has been done.
     `framed`: it is said to be what is wrong or what is to be done ("I think that ...", "you should ..."), by whatever
@@ -79,7 +77,7 @@ _TOLD = re.compile(
 
 
 def joined(text: str) -> str:
-    """With short prefixes joined, as in "e-mail" and "wi-fi"."""
+    """Join short prefixes, as in "e-mail" and "wi-fi"."""
     return _PREFIX.sub(r"\1", text)
 
 
@@ -98,7 +96,7 @@ def speech(said: str) -> tuple[Said, ...]:
         return (Said("aside", tuple(tokens(text)), " ".join(tokens(text))),)
     found: list[Said] = []
     against = False
-    for sentence in _SENTENCE.split(text):
+    for sentence in split_sentences(text):
         asks, leads = sentence.rstrip(" \"')").endswith("?"), sentence.rstrip().endswith(":")
         for clause in _TURN.split(" ".join(tokens(sentence))):
             part = _said(clause.strip(" ,"), asks)
@@ -138,7 +136,7 @@ def _is_label(part: Said) -> bool:
 
 
 def _drop(part: Said) -> Said:
-    """A proposal as one that does not count; questions stand."""
+    """Set a proposal aside; questions stay."""
     return part._replace(mode="aside", framed=False) if part.mode in ("does", "states", "aside") else part
 
 
@@ -190,7 +188,7 @@ def _said(clause: str, asks: bool) -> Said:
 
 
 def _led(text: str) -> str:
-    """Without what is said before the sentence begins."""
+    """Drop the words that lead up to a sentence."""
     lead = pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
     while text and (found := lead.match(text)) is not None:
         text = text[found.end() :]
@@ -198,7 +196,7 @@ def _led(text: str) -> str:
 
 
 def _after_preamble(text: str) -> str:
-    """What is stated or proposed behind "based on what you told me, ..."; conditions are no preambles."""
+    """Return the statement or proposal behind "based on what you told me, ..."; conditions are no preambles."""
     if not opens_preamble(text.partition(" ")[0]):
         return text
     before, comma, rest = text.partition(" , ")
@@ -268,7 +266,7 @@ _FRAMES: tuple[tuple[str, Mode], ...] = (
 
 
 def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
-    """What a sentence does, and what is left without its frame."""
+    """Classify a sentence and return its words without the frame."""
     bare = _uninverted(bare)
     if stated := pattern("speech_state", r"^(?:{0})(?: ,)? (?=\S)").match(bare):
         mode, rest = _framed(_led(bare[stated.end() :]), False, False)
@@ -292,7 +290,8 @@ def _asks_after(bare: str, rest: str) -> bool:
 
 
 def _uninverted(bare: str) -> str:
-    """ "Is it that ..." and "what is wrong is that ..." as "it is that ...", "what helps is to" as "you should".
+    """Undo inversions: "is it that ..." and "what is wrong is that ..." become "it is that ...", "what helps is to"
+    becomes "you should".
 
     >>> _uninverted("is it that it is dirty"), _uninverted("what i would do is to clean it")
     ('it is that it is dirty', 'you should clean it')
@@ -310,7 +309,7 @@ _WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
 
 
 def _deed(rest: str) -> tuple[Mode, str]:
-    """What is proposed may be to look, or to tell."""
+    """Classify a proposal: it may be to look at something, or to tell something."""
     for name, mode in _FRAMES[:2]:
         if found := pattern(name, r"^(?:{0})(?: |$)").match(rest):
             return mode, rest[found.end() :]

@@ -1,9 +1,9 @@
-"""Declared phrasings spotted within a sentence: what it touches on, wherever it does.
+"""Find declared phrasings anywhere within a sentence.
 
-Ours. Where a message is an order or a question in any frame ("I'd like you to ask the cook where she was"), its parts
-count and not its whole. A declaration is that of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: phrases are
-words in any form, `(a|b)` alternatives, `[a]` what may be absent, `<p>` a mark for something named, `quarrel*` whatever
-begins so, `..` up to four words, none of them a comma.
+Ours. For messages that are orders or questions in any frame ("I'd like you to ask the cook where she was"): their parts
+count, not the whole. Declarations are those of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: words in any form,
+`(a|b)` alternatives, `[a]` optional, `<p>` a mark for something named, `quarrel*` every word with this beginning, `..`
+up to four words, none of them a comma.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PART = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\S+")
 
 
 class Spot(NamedTuple):
-    """A meaning, and where its phrase stands."""
+    """A meaning and the position of its phrase."""
 
     meaning: str
     start: int
@@ -28,8 +28,8 @@ class Spot(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A place in phrases: what may come next, as a word, as the beginning of one (by three letters), or behind a gap,
-    and the meanings of the phrases that end here."""
+    """A node in the tree of phrases: the next words, beginnings of words (by three letters), or gaps, and the meanings
+    of the phrases that end here."""
 
     words: dict[str, list[_Node]]
     stems: dict[str, list[tuple[str, _Node]]]
@@ -70,7 +70,7 @@ def _node() -> _Node:
 
 
 def _led(node: _Node, words: Iterable[str]) -> _Node:
-    """Where words lead to from a node."""
+    """Return the node behind some words."""
     for word in words:
         step = _node()
         node.to(word, step)

@@ -1,6 +1,6 @@
-"""Times in words: "in the 19th century", "before World War II", "more than 100 years ago", as intervals of years.
+"""Parse times into intervals of years: "in the 19th century", "before World War II", "more than 100 years ago".
 
-Ours. A conversation may add names of times of its own (`Times.named`). Years before our era are negative; `now` is the
+Ours. A conversation may add its own names of times (`Times.named`). Years before our era are negative; `now` is the
 year in which the knowledge was written.
 """
 
@@ -34,7 +34,7 @@ class Times:
         self.now, self._named = now, named
 
     def read(self, words: Words) -> Interval | None:
-        """The years that a phrase with its preposition stands for.
+        """Return the years of a phrase with its preposition.
 
         >>> years = Times(2025).read
         >>> years("before 1900".split()), years("in the 19th century".split()), years("since 1950".split())
@@ -83,7 +83,7 @@ class Times:
         return Interval(self.now - high * unit, self.now - low * unit)
 
     def span(self, words: Words) -> Interval | None:
-        """The years that "1900", "the 19th century", "the 1960s", "World War II", "the last 50 years" stand for."""
+        """Return the years of "1900", "the 19th century", "the 1960s", "World War II", "the last 50 years"."""
         words = list(words)
         own = self._named(" ".join(w for w in words if w not in ("the", "a")))
         bare = [w for w in words if w not in _DROPPED] if own is None else []

@@ -1,13 +1,16 @@
-"""Words and inflection: tokens, contractions, base forms of verbs and nouns.
+"""Tokens, sentences, inflection and slips of the pen.
 
-Ours. Closed lists and regular rules: every verb of the list gets its forms spelled out once, so that no word is ever
-mangled into another ("planes" is not a form of "plan"). Nothing here raises, and all of it is linear in the text.
+Ours. Closed lists and regular rules: all forms of every verb in the list are spelled out once, so that no word becomes
+another by accident ("planes" is not a form of "plan"). Nothing here raises, and everything is linear in the text.
+
+A slip is corrected only in a word that nobody knows: two letters exchanged or, in longer words, one left out, added or
+wrong; the first letter stands. A word with two possible corrections stays as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, lru_cache
 
 from .letters import apostrophes, unaccented
@@ -84,7 +87,7 @@ _PLURALS = {
 
 @lru_cache(maxsize=1 << 14)
 def singular(word: str) -> str:
-    """The singular of a noun; other words as they are.
+    """Return the singular of a noun; other words unchanged.
 
     >>> [singular(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
     ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
@@ -142,32 +145,66 @@ def ascii_lower(text: str) -> str:
     return text.lower()
 
 
-def tokens(text: str) -> list[str]:
-    """The words of a sentence in lower case, contractions spelled out, commas kept.
+@cache
+def _token(marks: str) -> re.Pattern[str]:
+    """A number with a point, a word, or one of the marks."""
+    kept = f"|[{re.escape(marks)}]" if marks else ""
+    return re.compile(rf"(?<![\w.])\d*\.\d+(?!\.?\d)|[^\W_]+(?:'[^\W_]+)*{kept}")
+
+
+def tokens(text: str, marks: str = ",", possessive: str = "") -> list[str]:
+    """Split a text into words in lower case, contractions spelled out; `marks` are the punctuation marks to keep.
+    `possessive` is the token for a possessive ending, which is dropped otherwise.
 
     >>> tokens("It's a man-made thing, isn't it? It weighs 1,500lbs")
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
+    >>> tokens("St. Paul's, the butlers' room!", ".!", possessive="s")
+    ['st', 'paul', 's', 'the', 'butlers', 's', 'room', '!']
     """
-    found: list[str] = []
     text = apostrophes(ungrouped(ascii_lower(text))).replace("$", " dollar ").replace("%", " percent ")
     text = _UNIT.sub(" ", _THOUSANDS.sub(" thousand", text))
-    for word in _TOKEN.findall(text):
+    if "." in marks:
+        text = _ABBREVIATION.sub(r"\1 ", text)
+    if possessive:
+        text = _PLURAL_OWNER.sub(f" {possessive} ", text)
+    found: list[str] = []
+    for word in _token(marks).findall(text):
         if word in _CONTRACTIONS:
             found += _CONTRACTIONS[word].split()
         elif "'" in word:
-            found += _apart(*word.split("'", 1))
+            first, _, end = word.partition("'")
+            found += _expand(first, end, possessive)
         else:
             found.append(word)
     return found
 
 
-def _apart(word: str, end: str) -> list[str]:
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[?!])(?=[^\s?!])|\n+|\s+[-\u2013\u2014]+\s+|\u2026|\.{2,}")
+_FULL_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def split_sentences(text: str, clauses: bool = True) -> list[str]:
+    """Split a text into its sentences, each with its mark; with `clauses` at colons and dashes as well.
+
+    >>> split_sentences("It is 1.5 km to St. Paul's. Is it? Yes - quite")
+    ["It is 1.5 km to St Paul's.", 'Is it?', 'Yes', 'quite']
+    """
+    ends = _SENTENCE if clauses else _FULL_SENTENCE
+    return [part for part in ends.split(_ABBREVIATION.sub(r"\1", text)) if part.strip()]
+
+
+_ABBREVIATION = re.compile(r"(?<!')\b(st|mt|mr|mrs|ms|dr|prof|jr|sr|vs|[a-z]|no(?=\.\s*\d))\.", re.IGNORECASE)
+_PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
+
+
+def _expand(word: str, end: str, possessive: str) -> list[str]:
+    """Expand a contraction, by the parts before and behind its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
     if end == "s":
-        return [word, "is"] if word in word_set("owners") else [word]
+        return [word, "is"] if word in word_set("owners") else [word, possessive] if possessive else [word]
     full = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}.get(end)
-    return [word + end] if full is None else [word, full]
+    return [word + end.replace("'", "")] if full is None else [word, full]
 
 
 _DROPPED = word_set("dropped") | {","}
@@ -184,14 +221,55 @@ def key(words: Words) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def name_key(text: str) -> str:
-    """The form in which names are compared: plain words, no leading article, the last word in the singular.
+def name_key(text: str, common: bool = False) -> str:
+    """The form in which names are compared: plain words; of `common` nouns without article and in the singular.
 
-    >>> name_key("The Guitars"), name_key("Ice-cream"), name_key("mice"), name_key("St. Paul's")
-    ('guitar', 'ice cream', 'mouse', 'st paul')
+    >>> name_key("St. Paul's"), name_key("The Guitars"), name_key("The Guitars", common=True)
+    ('st paul', 'the guitars', 'guitar')
     """
-    text = re.sub(r"(?<=\w)'s\b", "", ascii_lower(text).replace("’", "'")).replace("'", "")
-    words = re.findall(r"[a-z0-9]+", text)
-    if len(words) > 1 and words[0] in ("a", "an", "the"):
+    words = tokens(text, "")
+    if common and len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
-    return " ".join([*words[:-1], singular(words[-1])]) if words else ""
+    return " ".join([*words[:-1], singular(words[-1])] if common and words else words)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_SHORTEST = 4
+"""Letters of a word that may be mended, if two are exchanged; in longer ones for other slips too."""
+_MOST = 3
+"""Slips in a text."""
+
+
+def mended(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
+    """Correct the slips in the words; None if there are none, too many, or one that cannot be corrected.
+
+    >>> mended("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
+    ['is', 'it', 'a', 'penguin']
+    """
+    slips = [i for i, word in enumerate(words) if _is_slip(word, vocabulary, known)]
+    if not 0 < len(slips) <= _MOST:
+        return None
+    found = list(words)
+    for i in slips:
+        near = {form for form in _forms(words[i]) if form in vocabulary}
+        if len(near) != 1:
+            return None
+        found[i] = near.pop()
+    return found
+
+
+def _is_slip(word: str, vocabulary: Collection[str], known: Callable[[str], bool]) -> bool:
+    return len(word) >= _SHORTEST and word.isalpha() and word not in vocabulary and not known(word)
+
+
+def _forms(word: str) -> Iterator[str]:
+    for i in range(1, len(word) - 1):
+        yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+    if len(word) == _SHORTEST:
+        return
+    for i in range(1, len(word) + 1):
+        head, tail = word[:i], word[i:]
+        yield head + tail[1:]
+        for letter in _LETTERS:
+            yield head + letter + tail
+            yield head + letter + tail[1:]

@@ -17,9 +17,8 @@ from pathlib import Path
 from sonde.envs._shared.english.lists import word_set
 from sonde.envs._shared.english.speech import speech
 from sonde.envs._shared.english.words import tokens
-from sonde.envs.customer_service.hearing import content, stems
 from sonde.envs.customer_service.products import Cause, products
-from sonde.envs.customer_service.reading import meant
+from sonde.envs.customer_service.reading import content, meant, stems
 
 TARGET = Path(__file__).resolve().parent / "answers.txt"
 

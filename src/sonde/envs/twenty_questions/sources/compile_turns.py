@@ -1,8 +1,8 @@
 """How many turns the reference solver of twenty questions needs for every topic of every preset.
 
 Writes ``data/turns.json``: preset -> one character per topic, its turns in base 36, `-` where
-the preset does not have it. `envs/twenty_questions/difficulty.py` says what follows. Run this file with Python after
-the topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
+the preset does not have it. `envs/twenty_questions/knowledge.py` says what follows. Run this file with Python after the
+topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
 """
 
 from __future__ import annotations
