@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from sonde._util.processes import cores
-from sonde.runs.run import config_from, play, prepare, rescore
+from sonde.evaluation.run_evaluation import rescore
+from sonde.runs.run import config_from, play, prepare
 
 EPISODES = {"wordle": 5_000, "mastermind": 2_000}
 T = TypeVar("T")

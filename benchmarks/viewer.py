@@ -29,7 +29,7 @@ import sonde
 from sonde.core import Gain
 from sonde.evaluation.evaluate import summarise
 from sonde.evaluation.rows import Row
-from sonde.runs.run import EVALUATION
+from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.runs.store import Run, RunWriter
 
 SAMPLED = 200

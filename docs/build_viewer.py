@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sonde.runs.run import config_from, execute, prepare
+from sonde.evaluation.run_evaluation import execute
+from sonde.runs.run import config_from, prepare
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import start_server
 

@@ -14,10 +14,11 @@ from sonde.core.config import parts_of
 from sonde.evaluation.evaluate import row
 from sonde.evaluation.reply_defects import notes as notes_of
 from sonde.evaluation.results import read, result, write
+from sonde.evaluation.run_evaluation import execute, load_evaluation
 from sonde.models.http import Http
 from sonde.models.remote.adapting import Refusal
 from sonde.runs.rollout import Plan, collect, record
-from sonde.runs.run import config_from, execute, load_evaluation, missing, prepare
+from sonde.runs.run import config_from, missing, prepare
 from sonde.runs.store import Run
 
 from .models.server import Handler, Request, reply, says, serving

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import SondeError, StoreError, UserError
-from sonde.runs.run import begin_anew
+from sonde.evaluation.run_evaluation import begin_anew
 from sonde.runs.store import Run, RunWriter, discard
 
 from .train.asking import WORDS, Asking

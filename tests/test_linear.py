@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 import sonde
+from sonde.agents._shared import calls
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
 from sonde.core.playthrough import recorded
+from sonde.envs._shared import sub_episodes
 from sonde.envs._shared.answer import parse_answer, read_answer, read_message
 from sonde.envs._shared.checks import CHECKS, gives_away
 from sonde.envs._shared.dialogue import JUDGE, USER, claimed, spoken, verdict

@@ -23,7 +23,8 @@ from sonde.core import SondeError, StoreError, UserError
 from sonde.datasets.imports import load
 from sonde.evaluation import results
 from sonde.evaluation.evaluate import Evaluation
-from sonde.runs.run import EVALUATION, config_from, execute, load_evaluation, prepare, reopen, rescore
+from sonde.evaluation.run_evaluation import EVALUATION, execute, load_evaluation, reopen, rescore
+from sonde.runs.run import config_from, prepare
 from sonde.runs.store import Run, StoreWarning
 from sonde.runs.store.export import export
 from sonde.runs.store.frames import LARGEST, frames, make_frame

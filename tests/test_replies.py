@@ -125,7 +125,7 @@ def test_few_are_not_none(played: Callable[..., tuple[str, str]]) -> None:
     from sonde.cli.tables import evaluations
     from sonde.evaluation.evaluate import Evaluation
     from sonde.evaluation.metrics import Estimate
-    from sonde.runs.run import load_evaluation
+    from sonde.evaluation.run_evaluation import load_evaluation
 
     _, folder = played("<Answer>0123</Answer>")
     found = load_evaluation(Path(folder))

@@ -20,7 +20,7 @@ from sonde.evaluation.leaderboard import board as board_of
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.results import Played, Result
 from sonde.evaluation.rows import Row
-from sonde.runs.run import load_evaluation
+from sonde.evaluation.run_evaluation import load_evaluation
 from tests.cases import each
 
 ENV = {"name": "word_guess", "preset": "mtp"}

@@ -12,21 +12,9 @@ import pytest
 import sonde
 from sonde.core import AGENT, StoreError, UserError
 from sonde.evaluation.evaluate import Evaluation, evaluate
+from sonde.evaluation.run_evaluation import EVALUATION, execute, load_evaluation, reopen, rescore
 from sonde.runs.rollout import record
-from sonde.runs.run import (
-    EVALUATION,
-    Prepared,
-    RunConfig,
-    config_from,
-    execute,
-    load_evaluation,
-    missing,
-    play,
-    prepare,
-    read_config,
-    reopen,
-    rescore,
-)
+from sonde.runs.run import Prepared, RunConfig, config_from, missing, play, prepare, read_config
 from sonde.runs.store import Run
 from tests.cases import each
 

@@ -12,8 +12,9 @@ from sonde.core import AGENT, Episode, Trajectory
 from sonde.evaluation import information_gain as scoring
 from sonde.evaluation.evaluate import evaluate, rows_of
 from sonde.evaluation.information_gain import NAME, NOTHING, PRODUCER, Information, information, measured
+from sonde.evaluation.run_evaluation import execute, reopen, rescore
 from sonde.runs.rollout import Plan, collect, record
-from sonde.runs.run import config_from, execute, prepare, reopen, rescore
+from sonde.runs.run import config_from, prepare
 from sonde.runs.store import Annotator, Run, read_annotations
 
 ENV = sonde.make("mastermind", length=3, digits=5, max_turns=6)

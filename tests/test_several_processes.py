@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import AGENT, Rng, UserError
-from sonde.runs.run import config_from, load_evaluation, play, prepare
+from sonde.evaluation.run_evaluation import load_evaluation
+from sonde.runs.run import config_from, play, prepare
 from sonde.runs.store import Run
 from tests.cases import each
 

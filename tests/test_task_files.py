@@ -12,7 +12,8 @@ import pytest
 
 import sonde
 from sonde.core import UserError
-from sonde.runs.run import config_from, execute, prepare, read_config, reopen
+from sonde.evaluation.run_evaluation import execute, reopen
+from sonde.runs.run import config_from, prepare, read_config
 from sonde.runs.store import Run
 from sonde.runs.task_files import UnknownTopicWarning, read_tasks
 from tests.cases import each

@@ -39,8 +39,9 @@ from sonde.beliefs.elicitation import ANSWER, Elicitation, ask
 from sonde.core import Message, View
 from sonde.core.types import Json
 from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.run_evaluation import execute
 from sonde.runs.rollout import collect
-from sonde.runs.run import RunConfig, execute, prepare
+from sonde.runs.run import RunConfig, prepare
 from sonde.runs.store import Run
 
 TINY = {"name": "models:hf", "model": "sonde-tiny-best_arm"}

@@ -32,7 +32,8 @@ from sonde.train.presets import preset
 from sonde.viewer import write_report
 
 from .evaluation.evaluate import Evaluation, compare
-from .runs.run import RunConfig, execute, load_evaluation, prepare
+from .evaluation.run_evaluation import execute, load_evaluation
+from .runs.run import RunConfig, prepare
 from .runs.store import Run
 
 MODEL = "model"

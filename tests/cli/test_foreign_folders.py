@@ -12,8 +12,9 @@ import sonde
 from sonde.core import AGENT, UntrustedError, UserError, build, build_recorded, identity, registry
 from sonde.core.registry import describe_reach
 from sonde.evaluation.evaluate import evaluate
+from sonde.evaluation.run_evaluation import EVALUATION, execute
 from sonde.runs.rollout import Plan, collect
-from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.runs.run import config_from, prepare
 from sonde.runs.store import Run, StoreWarning
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library

@@ -14,8 +14,9 @@ from sonde.cli import main
 from sonde.cli.app import app
 from sonde.cli.terminal import Terminal
 from sonde.core import AGENT, SondeError
+from sonde.evaluation.run_evaluation import execute
 from sonde.runs.rollout import Plan, record
-from sonde.runs.run import RunConfig, execute, prepare
+from sonde.runs.run import RunConfig, prepare
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\x00\u202eevil\u2066 [/foo] [bold]m[fp8] :smile:"
 DRIVING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

@@ -12,7 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from sonde.runs.run import config_from, execute, prepare
+from sonde.evaluation.run_evaluation import execute
+from sonde.runs.run import config_from, prepare
 
 from .invoke import failure, run
 

@@ -17,8 +17,9 @@ pytest.importorskip("torch")
 from sonde import Message, Probe, Sampling, UserError
 from sonde.core import AGENT, Halted, Trajectory
 from sonde.core.types import Json
+from sonde.evaluation.run_evaluation import execute
 from sonde.runs.limits import BudgetWarning
-from sonde.runs.run import RunConfig, config_from, execute, play, prepare
+from sonde.runs.run import RunConfig, config_from, play, prepare
 from sonde.runs.store import Run
 
 from ..cli.invoke import failure

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sonde.runs.run import config_from, execute, prepare
+from sonde.evaluation.run_evaluation import execute
+from sonde.runs.run import config_from, prepare
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links

@@ -19,7 +19,8 @@ import pytest
 from sonde.core import Act, Turn
 from sonde.evaluation import results
 from sonde.evaluation.leaderboard import Board
-from sonde.runs.run import EVALUATION, config_from, execute, prepare
+from sonde.evaluation.run_evaluation import EVALUATION, execute
+from sonde.runs.run import config_from, prepare
 from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer import write_report
 from sonde.viewer.leaderboard import export as export_board

@@ -15,7 +15,8 @@ import sonde
 from sonde.beliefs import records as believed
 from sonde.beliefs.calibration import split
 from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited
-from sonde.runs.run import config_from, execute, prepare
+from sonde.evaluation.run_evaluation import execute
+from sonde.runs.run import config_from, prepare
 from sonde.runs.store import Run
 from sonde.runs.store.folder import describe
 from sonde.viewer import write_report

@@ -14,8 +14,8 @@ from sonde.core import UserError
 from sonde.evaluation import results
 from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.results import Result
+from sonde.evaluation.run_evaluation import execute as played
 from sonde.runs.run import config_from, prepare
-from sonde.runs.run import execute as played
 from sonde.viewer.leaderboard import export, page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

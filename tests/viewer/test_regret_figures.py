@@ -7,8 +7,9 @@ from pathlib import Path
 import sonde
 from sonde.core import AGENT
 from sonde.evaluation import regret
+from sonde.evaluation.run_evaluation import execute
 from sonde.runs.rollout import Plan, collect
-from sonde.runs.run import RunConfig, execute, prepare
+from sonde.runs.run import RunConfig, prepare
 from sonde.viewer import write_report
 from sonde.viewer.figures.regret import compute_regret_curves
 

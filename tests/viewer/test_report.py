@@ -19,7 +19,7 @@ import pytest
 from sonde.core import UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.evaluation.evaluate import KINDS
-from sonde.runs.run import EVALUATION
+from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.runs.store import Run
 from sonde.viewer import write_report
 

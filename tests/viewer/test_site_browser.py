@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sonde.runs.run import reopen, rescore
+from sonde.evaluation.run_evaluation import reopen, rescore
 from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import start_server

@@ -12,7 +12,7 @@ import pytest
 
 from sonde.core import Act, Action, Completion, Frozen, Turn, UserError
 from sonde.evaluation.evaluate import compare as compare_evaluations
-from sonde.runs.run import load_evaluation
+from sonde.evaluation.run_evaluation import load_evaluation
 from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer.site import tokens
 from sonde.viewer.site.library import Library

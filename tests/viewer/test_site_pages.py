@@ -13,7 +13,7 @@ import pytest
 
 from sonde.core import UserError
 from sonde.evaluation import metrics
-from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site import episodes, pages
 from sonde.viewer.site.evaluation_file import EvaluationFile

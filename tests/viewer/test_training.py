@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.runs.run import EVALUATION
+from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report

@@ -15,7 +15,8 @@ from sonde.core import AGENT, UserError, unknown
 from sonde.core.types import Json
 from sonde.datasets import PARTS, TASKS, Dataset, Part, card, fill, held, load, parts, rows, save
 from sonde.datasets import dataset as known
-from sonde.runs.run import Prepared, RunConfig, begin_anew
+from sonde.evaluation.run_evaluation import begin_anew
+from sonde.runs.run import Prepared, RunConfig
 from sonde.runs.store import Run
 
 from . import options as opt

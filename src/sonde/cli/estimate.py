@@ -13,7 +13,7 @@ from sonde.agents._shared.calls import Composed
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, AnyPolicy, Env, Episode
 from sonde.core.types import Json
-from sonde.evaluation.display_names import label
+from sonde.runs.display_names import label
 from sonde.runs.run import Prepared
 
 CHARACTERS_PER_TOKEN = 4

@@ -21,22 +21,11 @@ from sonde.evaluation.evaluate import Evaluation, macro
 from sonde.evaluation.evaluate import compare as compare_evaluations
 from sonde.evaluation.results import result
 from sonde.evaluation.results import write as write_result
+from sonde.evaluation.run_evaluation import begin_anew, load_evaluation, reopen, spent
 from sonde.evaluation.suites import ANCHORS, PROTOCOLS, Protocol, paper_score, suite
 from sonde.models.files.shipped import check_plays
 from sonde.runs.rollout import OnDone
-from sonde.runs.run import (
-    Prepared,
-    RunConfig,
-    begin_anew,
-    config_from,
-    load_evaluation,
-    missing,
-    play,
-    prepare,
-    read_config,
-    reopen,
-    spent,
-)
+from sonde.runs.run import Prepared, RunConfig, config_from, missing, play, prepare, read_config
 from sonde.runs.store import Run
 
 from . import options as opt

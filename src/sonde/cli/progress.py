@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 
 from sonde.core import Trajectory
 from sonde.evaluation.evaluate import Evaluation
-from sonde.runs.run import Prepared, rescore
+from sonde.evaluation.run_evaluation import rescore
+from sonde.runs.run import Prepared
 
 from .tables import told
 from .terminal import stderr

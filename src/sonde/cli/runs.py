@@ -21,7 +21,7 @@ from sonde.core.types import Kind
 from sonde.evaluation.leaderboard import board
 from sonde.evaluation.reply_defects import DEFECTS
 from sonde.evaluation.rows import TRUNCATED, Row
-from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from sonde.runs.store import BY_KEY, Run
 
 from . import options as opt

@@ -15,6 +15,7 @@ from sonde._util.extras import need
 from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
+from sonde.models.files.saving import COMMAND, read_command
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import read_config
@@ -31,7 +32,6 @@ from sonde.train.rewarders import REWARDERS, Rewarder
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
 from sonde.train.training import NEEDED, Training
-from sonde.train.training_folder import COMMAND, made_by
 from sonde.viewer.training_history import HISTORY
 
 from . import options as opt
@@ -131,7 +131,7 @@ class TrainCommand(_Training):
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False)
         done = self._learn_online(model, chosen, seats, objective) if online else self._learn(model, chosen, objective)
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
-        write_atomically(self.folder / COMMAND, " && ".join(filter(None, (made_by(model), command))) + "\n")
+        write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
         self._write_report([], [self.folder])
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         self._print(data, tables.training(done.history), done.model, self.folder / HISTORY)

@@ -20,10 +20,10 @@ from sonde._util.argument_checks import checked
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
+from sonde.runs import display_names as labels
 from sonde.runs.rollout import OnDone
 from sonde.runs.rollout import tokens as count_tokens
 
-from . import display_names as labels
 from . import metrics
 from . import per_turn as curves
 from . import reply_defects as replies

@@ -27,7 +27,7 @@ from sonde.runs.store.codec import dumps, loads
 THROUGH = "users:hybrid"
 """A user whose record keeps the rules' replies; posteriors are computed from those."""
 NAME = "information"
-PRODUCER = "sonde.evaluation.information_gain"
+PRODUCER = "sonde.scoring"
 """Name and producer of the stored annotations; runs on disk have them."""
 PATIENCE = 2.0
 """Seconds that one process works alone before others start; most runs are scored by then."""

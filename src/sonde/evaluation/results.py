@@ -34,8 +34,8 @@ from sonde._util.folders import write_atomically
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
 from sonde.core.types import Json
+from sonde.models.files.saving import read_command
 from sonde.runs.run import Prepared
-from sonde.train.training_folder import made_by
 
 from . import metrics
 from . import scale as reference
@@ -206,7 +206,7 @@ def _training(agent: Mapping[str, Any]) -> str:
     model = agent.get("model")
     while isinstance(model, Mapping):  # a cache in front of a model
         model = model.get("model")
-    return made_by(model) if isinstance(model, str) else ""
+    return read_command(model) if isinstance(model, str) else ""
 
 
 def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:

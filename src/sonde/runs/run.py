@@ -1,8 +1,8 @@
-"""A run: one configuration, from a file and the command line, played and evaluated in one folder.
+"""A run: one configuration, from a file and the command line, played in one folder.
 
     RUN/config.json           the resolved configuration, with version, commit and fingerprint
     RUN/trajectories-*.zst    every episode, appended when it ends
-    RUN/evaluation.json       the numbers, written when the run is complete
+    RUN/evaluation.json       the numbers, written when the run is complete (`evaluation.run_evaluation`)
 
 The same configuration continues the same folder; finished episodes are never played again. The weights of a local model
 are part of the configuration, so a model that was trained in between makes another run, even at the same path. The run
@@ -12,20 +12,17 @@ also stores an imprint of a server's weights, and a server with other weights ca
 from __future__ import annotations
 
 import json
-import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import orjson
 import yaml
 
 from sonde._util.argument_checks import Checked, checked
-from sonde._util.folders import write_atomically
 from sonde._util.workers import Local, Workers, divided
 from sonde.core import (
     AGENT,
@@ -33,9 +30,7 @@ from sonde.core import (
     Env,
     EpisodePolicy,
     Policy,
-    StoreError,
     Task,
-    Trajectory,
     UserError,
     build,
     build_recorded,
@@ -45,16 +40,13 @@ from sonde.core import (
     run_sync,
 )
 from sonde.core.types import Json
-from sonde.evaluation.display_names import label
-from sonde.evaluation.evaluate import Evaluation, rows_of, summarise
 from sonde.models.remote.served_weights import kept_imprint, served_models, tie
 
+from .display_names import label
 from .rollout import Key, OnDone, Plan, record, seated
-from .store import Run, discard, discard_unplayed, scoring
+from .store import Run, discard_unplayed
 from .store.index import WRITERS
 from .task_files import read_tasks
-
-EVALUATION = "evaluation.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,99 +224,6 @@ def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:
     """The work of another process."""
     config, folder = part
     play(prepare(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
-
-
-def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
-    """Play the missing episodes, evaluate the run, and save the evaluation in its folder."""
-    begun = time.perf_counter()
-    play(run, folder, on_done=on_done)
-    return rescore(run, folder, seconds=time.perf_counter() - begun)
-
-
-def reopen(stored: Run, *, gains: bool = True) -> Prepared:
-    """The run in a folder, to the extent of its last evaluation, or else of its episodes."""
-    saved = ("env", "seats", "split", "seed", "tasks_file")
-    config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
-    if (stored.folder / EVALUATION).is_file():
-        last = load_evaluation(stored.folder)
-        extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
-    elif len(stored):
-        known = list(stored.trajectories.entries())
-        extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
-    else:
-        raise UserError(f"{stored.folder}: no episodes")
-    return prepare(config_from({**config, **extent, "gains": gains}), recorded=True)
-
-
-def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
-    """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once
-    and stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
-    includes what all of them have played. `seconds` of playing are added to those of the previous evaluation."""
-    with scoring(folder):
-        return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)
-
-
-def spent(folder: Path) -> float | None:
-    """The seconds of playing in a folder's evaluation; None where there are none."""
-    try:
-        return load_evaluation(folder).seconds or None
-    except (UserError, StoreError):
-        return None
-
-
-def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:
-    episodes = _Episodes(run, Run.load(folder))
-    rows = rows_of(run.env, episodes, gains=run.config.gains, folder=folder, on_done=on_done)
-    evaluation = summarise(
-        run.env,
-        rows,
-        agent=run.policies[AGENT].config,
-        label=run.label,
-        split=run.split,
-        seed=run.config.seed,
-        k=run.config.k,
-        tasks=run.ids,
-        others={
-            seat: {"fingerprint": policy.fingerprint, **policy.config}
-            for seat, policy in run.policies.items()
-            if seat != AGENT
-        },
-        privileged=any(p.privileged for p in run.policies.values()),
-        seconds=seconds,
-    )
-    write_atomically(folder / EVALUATION, orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
-    return evaluation
-
-
-@dataclass(frozen=True)
-class _Episodes:
-    """The episodes of a folder that belong to a run, read from disk on every iteration."""
-
-    run: Prepared
-    stored: Run
-
-    def __iter__(self) -> Iterator[Trajectory]:
-        config, wanted = self.run.config, set(self.run.ids)
-        mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
-        return (t for t in mine if t.task.id in wanted)
-
-
-def begin_anew(folder: Path) -> None:
-    """Remove the run in a folder, with its evaluation. Raises `UserError` where the folder holds anything else."""
-    discard(folder, also=(EVALUATION,))
-
-
-def load_evaluation(folder: Path) -> Evaluation:
-    """The saved evaluation of a run folder."""
-    path = folder / EVALUATION
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such run folder")
-    if not path.is_file():
-        raise UserError(f"{folder}: no {EVALUATION}; was the run finished? `sonde rescore {folder}` writes it")
-    try:
-        return Evaluation.from_json(orjson.loads(path.read_bytes()))
-    except ValueError as e:  # not JSON, or not an evaluation
-        raise StoreError(f"{path}: not an evaluation ({e}); `sonde rescore {folder}` after removing it") from e
 
 
 READERS: Mapping[str, Callable[[str], Json]] = {

@@ -28,7 +28,6 @@ from typing import Any, cast
 from sonde._util.text_files import compose, read_text
 from sonde.core import Env, Task, UserError, invalid
 from sonde.core.types import Json
-from sonde.envs.twenty_questions.knowledge import knowledge
 
 SPLITS = {"train": "train", "test": "eval"}
 """Our split -> the key of a game configuration."""
@@ -119,25 +118,25 @@ def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
 def _known(env: Env[Any], setup: Json) -> Task | None:
     """The task of a topic that the environment knows; None for any other setup."""
     topic = setup.get("topic") if isinstance(setup, Mapping) else None
-    for name in _spellings(topic) if isinstance(topic, str) else ():
+    for name in _spellings(env, topic) if isinstance(topic, str) else ():
         with suppress(UserError):
             return env.task(name)
     return None
 
 
-def _spellings(topic: str) -> Iterator[str]:
+def _spellings(env: Env[Any], topic: str) -> Iterator[str]:
     """The topic as written, then other spellings under which it may be known, likeliest first."""
     written = " ".join(topic.split())
     bare = written.strip(_AROUND)
     for name in (written, bare, _ARTICLE.sub("", bare)):
-        yield from (name, name.lower(), *_names().get(name.casefold(), ()))
+        yield from (name, name.lower(), *_topic_names(env).get(name.casefold(), ()))
 
 
 @cache
-def _names() -> Mapping[str, Sequence[str]]:
+def _topic_names(env: Env[Any]) -> Mapping[str, Sequence[str]]:
     """The names of all topics, by their case-folded form."""
     found: dict[str, list[str]] = {}
-    for name in knowledge().index:
+    for name in getattr(env, "topic_names", ()):
         found.setdefault(name.casefold(), []).append(name)
     return found
 

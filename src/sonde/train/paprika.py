@@ -46,9 +46,10 @@ from sonde.core import (
 from sonde.core.config import difference
 from sonde.core.types import EMPTY, Json
 from sonde.evaluation.evaluate import Comparison, Evaluation, compare
+from sonde.evaluation.run_evaluation import execute, load_evaluation
 from sonde.models.files.weights import weights_of
 from sonde.runs.rollout import OnDone, Plan
-from sonde.runs.run import RunConfig, execute, load_evaluation, missing, prepare
+from sonde.runs.run import RunConfig, missing, prepare
 from sonde.runs.store import Run
 
 from .collect import Game, Picks, gather, groups_of, trajectories

@@ -22,9 +22,10 @@ from pickle import UnpicklingError
 
 from sonde.core import StoreError
 from sonde.core.errors import UserError
+from sonde.models.files.saving import COMMAND
 from sonde.runs.store import StoreWarning
 
-LOCK, ORIGIN, COMMAND = ".lock", "origin.json", "command.txt"
+LOCK, ORIGIN = ".lock", "origin.json"
 DATA, EPISODES, HISTORY, REFERENCE, SETTINGS = (
     "data.json", "episodes", "history.jsonl", "reference.npz", "settings.json",
 )  # fmt: skip
@@ -40,13 +41,6 @@ REMEDIES = "to begin anew (--fresh), or another folder"
 
 
 # --- the folder ------------------------------------------------------------------------------------------------------
-
-
-def made_by(model: str) -> str:
-    """The commands that made the model of a folder, joined by `&&`; empty if none are recorded in it or its parent."""
-    folder = Path(model)
-    told = (place / COMMAND for place in (folder, folder.parent)) if folder.is_dir() else ()
-    return next((file.read_text("utf-8").strip() for file in told if file.is_file()), "")
 
 
 @contextmanager

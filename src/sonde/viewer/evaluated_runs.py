@@ -11,7 +11,7 @@ from sonde._util.escaping import plain
 from sonde.core import AGENT, Env, Trajectory, UserError, content_hash
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.rows import Row
-from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 
 from .figures.axes import AgentStyle
 from .figures.svg import PALETTE

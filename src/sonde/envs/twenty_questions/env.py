@@ -153,6 +153,11 @@ class TwentyQuestions(Dialogue):
         hard = {} if self.preset == "small" else {"difficulty": difficulty(self.preset, topic)}
         return self.listed(split, index, public, knows.names[topic], category=category, **hard)
 
+    @property
+    def topic_names(self) -> Sequence[str]:
+        """The names of all known topics, whatever the preset."""
+        return tuple(knowledge().index)
+
     def task(self, hidden: Json) -> Task:
         """`"guitar"`: a topic of the preset. Or any topic with its category, which only a language model can answer
         for: `{"topic": "hurdy-gurdy", "category": "a musical instrument"}`."""

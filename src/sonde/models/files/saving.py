@@ -53,6 +53,19 @@ def _has_room(folder: Path) -> bool:
     return True
 
 
+# --- where a model comes from -----------------------------------------------------------------------------------------
+
+COMMAND = "command.txt"
+"""The file beside a trained model that holds the command lines which made it."""
+
+
+def read_command(model: str) -> str:
+    """The commands that made the model of a folder, joined by `&&`; empty if none are recorded in it or its parent."""
+    folder = Path(model)
+    files = (place / COMMAND for place in (folder, folder.parent)) if folder.is_dir() else ()
+    return next((file.read_text("utf-8").strip() for file in files if file.is_file()), "")
+
+
 # --- progress bars ----------------------------------------------------------------------------------------------------
 
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from sonde._util.escaping import Piece, plain
 from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Env, Episode, Gain, Trajectory, Turn, UserError
-from sonde.evaluation.display_names import label
 from sonde.evaluation.evaluate import row
 from sonde.evaluation.rows import Row
+from sonde.runs.display_names import label
 from sonde.runs.store import annotation_names, read_annotations
 from sonde.train import credit
 from sonde.train.rewards import RECORDED, RewardMix, named_rewards

@@ -17,7 +17,7 @@ from sonde._util.json_types import read_as
 from sonde.core import StoreError
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.rows import Row
-from sonde.runs.run import EVALUATION, load_evaluation
+from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 
 _ROWS, _END = b'\n  "rows": [', b'\n  ],\n  "metrics": '
 _ROW = b"\n    {\n"

@@ -19,8 +19,8 @@ from typing import Any
 from sonde.beliefs import records as believed
 from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
-from sonde.evaluation.display_names import label
-from sonde.runs.run import EVALUATION
+from sonde.evaluation.run_evaluation import EVALUATION
+from sonde.runs.display_names import label
 from sonde.runs.store import Run, StoreWarning, annotation_names
 from sonde.runs.store.folder import CONFIG, DEEP, read_config
 from sonde.runs.store.index import logs
