@@ -83,6 +83,14 @@ def test_what_the_pages_need_is_small() -> None:
     assert sum(len(p.read_bytes()) for p in assets) < 200_000
 
 
+def test_a_changed_configuration_is_noted(runs: Path, tmp_path: Path) -> None:
+    source = next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name)
+    config = Path(shutil.copytree(source, tmp_path / "changed")) / "config.json"
+    saved = orjson.loads(config.read_bytes())
+    config.write_bytes(orjson.dumps({**saved, "config": {**saved["config"], "n_tasks": 99}}))
+    assert any("changed after the run began" in note for note in page(Library([tmp_path]), "run", "changed").notes)
+
+
 def test_places_without_runs_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="with no run folder and no training"):
         Library([tmp_path])

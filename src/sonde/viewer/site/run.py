@@ -19,6 +19,7 @@ from sonde.evaluation import metrics
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.store import annotation_names
+from sonde.runs.store.folder import describe_tampering
 
 from ..evaluated_runs import EvaluatedRun, Section, assign_styles, group_by_environment, read_runs
 from ..sections import describe_section, describe_summary, render_section
@@ -144,7 +145,8 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
 
 def list_notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
     """What a reader of the run's numbers must know: notes of the evaluation, damage, another version."""
-    notes = [*(known.notes if known else ()), *shelf.damage, *filter(None, [shelf.evaluation_damage])]
+    tampering = describe_tampering(shelf.saved)
+    notes = [*(known.notes if known else ()), *shelf.damage, *filter(None, [shelf.evaluation_damage, tampering])]
     if shelf.played_version != (version := shelf.env.spec.version):
         notes.append(f"played on version {shelf.played_version} of the environment, shown beside version {version}")
     return notes
