@@ -285,7 +285,7 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     played = play()
     result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
     assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
-    changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1-o", "tests=1"]
+    changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1", "-o", "tests=1"]
     result = invoke("paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", *changed)
     assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
