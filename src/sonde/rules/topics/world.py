@@ -16,10 +16,10 @@ from sonde.people.language.lists import word_set
 from sonde.people.language.numbers import Interval, interval, measure
 from sonde.people.language.times import Times
 from sonde.people.language.words import Words, name_key, singular
-from sonde.people.meaning.claims import Claim, Numbers, filled, strong
+from sonde.people.meaning.claims import Claim, Numbers, filled
 
 from . import regions, tables
-from .knowledge import Known, knowledge
+from .knowledge import knowledge
 from .rules import ruled, rules
 from .tables import Scale, comparatives, compass, counts, named, ranges, scale, table, years
 
@@ -318,5 +318,3 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "letter": _letter,
 }
 """Slot of the phrase file -> its reader."""
-
-__all__ = ["NOW", "SLOTS", "Known", "Topics", "strong"]
