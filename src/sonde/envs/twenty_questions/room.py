@@ -224,6 +224,3 @@ def repeats(said: str, heard: Iterable[str]) -> bool:
     content repeats nothing."""
     mine = sense(said)
     return bool(mine) and any(sense(other) == mine for other in heard)
-
-
-__all__ = ["Reading", "declared", "kinds", "lexicon", "names", "read", "repeats", "sense"]

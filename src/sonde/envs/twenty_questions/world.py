@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from .._shared.english.claims import Claim, Numbers, filled, strong
+from .._shared.english.claims import Claim, Numbers, filled
 from .._shared.english.lists import word_set
 from .._shared.english.numbers import Interval, interval, measure
 from .._shared.english.times import Times
 from .._shared.english.words import Words, name_key, singular
 from . import regions, tables
-from .knowledge import Known, knowledge
+from .knowledge import knowledge
 from .rules import ruled, rules
 from .tables import Scale, comparatives, compass, counts, named, ranges, scale, table, years
 
@@ -317,5 +317,3 @@ SLOTS: Mapping[str, Callable[[Words], Any]] = {
     "letter": _letter,
 }
 """Slot of the phrase file -> its reader."""
-
-__all__ = ["NOW", "SLOTS", "Known", "Topics", "strong"]
