@@ -76,5 +76,5 @@ def test_unreadable_entries_are_survived() -> None:
 
 def test_other_problems_are_refused() -> None:
     env = sonde.make("river_swim")
-    with pytest.raises(UserError, match="river_swim is a problem of kind tabular"):
+    with pytest.raises(UserError, match="got river_swim, a tabular problem"):
         sonde.make("agents:bayes_lock").act_now(sonde.Episode.begin(env, env.tasks("train")[0]).view())

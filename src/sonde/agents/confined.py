@@ -42,7 +42,7 @@ class Confined(EpisodePolicy):
     async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         setup, state = ep.task.hidden, cast("Any", ep.state)
         if ep.env.name != "maze" or setup.get("map") != "double_t":
-            raise UserError(f"agents:confined: {ep.env.name} is not the maze on the map double_t")
+            raise UserError(f"agents:confined: env: got {ep.env.name}, allowed: maze on the map double_t")
         view = ep.view()
         rng, part = Rng(view.seed), view.memory
         solves = rng.random() < self.solver

@@ -18,7 +18,9 @@ class ConsistentAnswerer(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         facts = view.private
         if any(name not in facts for name in ("words", "kinds", "question")):
-            raise UserError(f"agents:consistent_answerer: {view.spec.name} asks no questions about a list of words")
+            raise UserError(
+                f"agents:consistent_answerer: env: got {view.spec.name}, allowed: twenty_questions_answerer"
+            )
         secret: int = Rng(view.seed).randrange(len(facts["words"])) if view.memory is None else view.memory
         what, term = facts["question"]
         true = facts["words"][secret] == term if what == "word" else facts["kinds"].get(term, 0) >> secret & 1

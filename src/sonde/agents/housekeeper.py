@@ -22,5 +22,5 @@ class Housekeeper(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:housekeeper: {view.spec.name} is no house")
+            raise UserError(f"agents:housekeeper: env: got {view.spec.name}, allowed: text_nav")
         return Action(view.say(best_command(possible(view), "start" in view.public, at_first(view))))

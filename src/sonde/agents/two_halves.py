@@ -42,7 +42,7 @@ class TwoHalves(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:two_halves: {view.spec.name} is no house")
+            raise UserError(f"agents:two_halves: env: got {view.spec.name}, allowed: text_nav")
         half = self.half
         if half == "drawn":
             half = view.memory or HALVES[Rng(view.seed, "half").randrange(2)]
