@@ -66,7 +66,7 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
             killed += 1
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0 and "80 episodes in" in out, err
-    assert killed == 4 == err.count("; begun again"), err
+    assert killed == 4 == err.count("; restarted"), err
     assert not actors(mark)
     stored = Run.load(folder)
     assert (len(stored), stored.trajectories.superseded) == (80, 0)
@@ -126,7 +126,7 @@ def children(pid: int) -> list[Path]:
     ("on", "processes", "says"),
     [
         ("ray", "1000", r"processes: got 1000, allowed: 1 to \d+, the CPUs of this Ray"),
-        ("ray:127.0.0.1:1", "1", r"on: no Ray can be reached at '127\.0\.0\.1:1'"),
+        ("ray:127.0.0.1:1", "1", r"on: Ray cannot be reached at '127\.0\.0\.1:1'"),
     ],
 )
 def test_what_cannot_run_is_refused(on: str, processes: str, says: str, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_worker_that_is_killed_is_begun_again(tmp_path: Path) -> None:
     os.kill(children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0 and "30 episodes in" in out, err
-    assert "is gone (status -9); begun again" in err
+    assert "died (status -9); restarted" in err
     stored = Run.load(folder)
     assert len(stored) == 30 and stored.trajectories.superseded == 0, "nothing was played twice"
     assert before <= {t.id for t in stored}

@@ -68,5 +68,5 @@ def test_errors() -> None:
     with pytest.raises(UserError, match=r"solver: got 2.0, allowed: 0 to 1"):
         MazeWalker(solver=2.0)
     for env in (Wordle(preset="lmrl"), Maze(preset="umaze")):
-        with pytest.raises(UserError, match="is not the maze on the map double_t"):
+        with pytest.raises(UserError, match="allowed: maze on the map double_t"):
             asyncio.run(MazeWalker().choose(Episode.begin(env, env.tasks("test")[0]), {}))

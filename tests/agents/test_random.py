@@ -52,5 +52,5 @@ def test_it_needs_a_list() -> None:
 
     env = Open()
     task = sonde.Task(env.name, "paprika", "custom", 0, {"length": 4, "digits": 10}, "0427")
-    with pytest.raises(UserError, match="lists no legal answers"):
+    with pytest.raises(UserError, match="allowed: environments that list their legal answers"):
         Random().act_now(Episode.begin(env, task).view())

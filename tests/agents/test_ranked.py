@@ -52,7 +52,7 @@ def test_the_legal_answer_that_is_worth_most_is_said() -> None:
 def test_what_cannot_be_ranked_is_refused() -> None:
     env = sonde.make("twenty_questions_answerer")
     view = Episode.begin(env, env.tasks("test")[0]).view()
-    with pytest.raises(UserError, match="agents:ranked: twenty_questions_answerer lists no legal answers"):
+    with pytest.raises(UserError, match="agents:ranked: env: got twenty_questions_answerer, allowed: env"):
         run_sync(sonde.make("agents:ranked", model=FAKE).act(view))
     with pytest.raises(UserError, match=r"agents:ranked: min_p: got 0.3, allowed: 0.0: whole answers are ranked"):
         sonde.make("agents:ranked", model=FAKE, min_p=0.3)

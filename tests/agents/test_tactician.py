@@ -45,5 +45,5 @@ def test_what_it_cannot_play_is_refused() -> None:
         sonde.make("agents:chess", depth=9)
     env = sonde.make("wordle")
     ep = run_sync(advance(Episode.begin(env, env.tasks("test")[0]), {}))
-    with pytest.raises(UserError, match="agents:chess: wordle is no game of chess"):
+    with pytest.raises(UserError, match="agents:chess: env: got wordle, allowed: chess"):
         sonde.make("agents:chess").act_now(ep.view())

@@ -91,14 +91,14 @@ def test_warnings_are_given_here() -> None:
 
 
 def test_a_part_whose_process_is_killed_is_begun_again(tmp_path: Path) -> None:
-    with pytest.warns(WorkerWarning, match=r"worker 0 is gone \(status -9\); begun again") as warned:
+    with pytest.warns(WorkerWarning, match=r"worker 0 died \(status -9\); restarted") as warned:
         assert list(divided(dying, [tmp_path / "lives"], Local(1))) == [2]
     assert len(warned) == 2
 
 
 @pytest.mark.filterwarnings("ignore::sonde._util.workers.WorkerWarning")
 def test_one_that_is_always_killed_is_given_up() -> None:
-    with pytest.raises(WorldError, match=rf"worker 0: gone {TRIES} times in a row .*: status 7"):
+    with pytest.raises(WorldError, match=rf"worker 0: died {TRIES} times in a row .*: status 7"):
         list(divided(always_dying, [0], Local(1)))
 
 

@@ -80,5 +80,5 @@ def test_an_unknown_strategy_is_an_error() -> None:
 
 def test_it_needs_a_game_of_chained_words() -> None:
     env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="mastermind is no game of chained words"):
+    with pytest.raises(UserError, match="env: got mastermind, allowed: word_chaining"):
         sonde.make("users:chainer").act_now(Episode.begin(env, env.task("0427")).view())

@@ -115,5 +115,5 @@ def test_other_settings_are_refused(config: dict[str, float], message: str) -> N
 
 def test_other_games_are_refused() -> None:
     env = sonde.make("wordle")
-    with pytest.raises(UserError, match="users:minimax: wordle is no game of chess"):
+    with pytest.raises(UserError, match="users:minimax: env: got wordle, allowed: chess"):
         sonde.make("users:minimax").act_now(Episode.begin(env, env.tasks("test")[0]).view())

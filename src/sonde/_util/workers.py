@@ -99,9 +99,9 @@ def divided(
             else:
                 gone[part] += 1
                 if gone[part] == TRIES:
-                    raise WorldError(f"worker {part}: gone {TRIES} times in a row before it had done anything: {value}")
+                    raise WorldError(f"worker {part}: died {TRIES} times in a row without a result: {value}")
                 lives[part] += 1  # named, for Python shows a warning of the same words once only
-                again = f"worker {part} is gone ({value}); begun again (life {lives[part]})"
+                again = f"worker {part} died ({value}); restarted (life {lives[part]})"
                 warnings.warn(WorkerWarning(again), stacklevel=2)
                 workers.begin(part, work, parts[part])
 

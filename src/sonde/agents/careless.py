@@ -14,5 +14,5 @@ class Careless(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         words = view.public.get("lexicon")
         if not words:
-            raise UserError(f"agents:careless: {view.spec.name} has no public lexicon")
+            raise UserError(f"agents:careless: env: got {view.spec.name}, allowed: word_chaining")
         return Action(view.say(words[Rng(view.seed).randrange(len(words))]))

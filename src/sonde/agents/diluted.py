@@ -33,7 +33,9 @@ class Diluted(Policy):
             return action._replace(memory={"epsilon": epsilon, "policy": action.memory})
         legal = view.legal
         if not legal:
-            raise UserError(f"agents:diluted: {view.spec.name} lists no legal answers")
+            raise UserError(
+                f"agents:diluted: env: got {view.spec.name}, allowed: environments that list their legal answers"
+            )
         return Action(view.say(legal[rng.randrange(len(legal))]), memory={**kept, "epsilon": epsilon})
 
     async def finish(self, view: View) -> None:

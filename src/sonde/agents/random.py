@@ -14,5 +14,7 @@ class Random(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         legal = view.legal
         if not legal:
-            raise UserError(f"agents:random: {view.spec.name} lists no legal answers")
+            raise UserError(
+                f"agents:random: env: got {view.spec.name}, allowed: environments that list their legal answers"
+            )
         return Action(view.say(legal[Rng(view.seed).randrange(len(legal))]))

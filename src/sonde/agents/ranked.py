@@ -38,7 +38,9 @@ class Ranked(LLM):
     async def act(self, view: View) -> Action:
         said = [view.say(answer) for answer in view.legal or ()]
         if not said:
-            raise UserError(f"agents:ranked: {view.spec.name} lists no legal answers")
+            raise UserError(
+                f"agents:ranked: env: got {view.spec.name}, allowed: environments that list their legal answers"
+            )
         prompt = self.prompt(view)
         worth = await self.model.rank([Probe((*prompt, Message("assistant", text)), ending=True) for text in said])
         return Action(said[chosen(worth, self.temperature, Rng(view.seed).random())])

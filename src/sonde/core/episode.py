@@ -362,7 +362,7 @@ class Seated:
     def episode(self) -> Episode:
         """The current episode."""
         if self._episode is None:
-            raise UserError("call reset() first")
+            raise UserError("step: no episode is running; call reset() first")
         return self._episode
 
     def reset(self, task: Task, *, seed: int = 0, sample: int = 0) -> View:

@@ -81,7 +81,7 @@ class Trajectory:
             return cls._read(data)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
             named = f"trajectory {data['id']}" if isinstance(data, Mapping) and "id" in data else "trajectory"  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ReplayError(f"{named}: no record that this sonde reads: {type(e).__name__}: {e}") from e
+            raise ReplayError(f"{named}: not a readable record: {type(e).__name__}: {e}") from e
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Trajectory:

@@ -55,9 +55,9 @@ class OnRay:
             except Exception as e:  # Ray raises some as no more than that
                 why = " ".join(str(e).split())
                 if not address:
-                    raise UserError(f"on: no Ray can be begun on this machine ({why})") from e
+                    raise UserError(f"on: Ray cannot be started on this machine ({why})") from e
                 raise UserError(
-                    f"on: no Ray can be reached at {address!r} ({why}), allowed: its address, or auto"
+                    f"on: Ray cannot be reached at {address!r} ({why}), allowed: its address, or auto"
                 ) from e
         self._actors: dict[int, Any] = {}
         self._said: dict[Any, int] = {}

@@ -58,9 +58,9 @@ def finite(view: View, agent: str, *kinds: str) -> Problem:
     """The finite problem; raises `UserError` unless it is of one of these kinds (any, if none is given)."""
     problem: Problem | None = view.problem
     if problem is None:
-        raise UserError(f"agents:{agent}: {view.spec.name} describes no finite problem of several sub-episodes")
+        raise UserError(f"agents:{agent}: env: got {view.spec.name}, allowed: environments with a finite problem")
     if kinds and problem.kind not in kinds:
-        raise UserError(f"agents:{agent}: {view.spec.name} is a problem of kind {problem.kind}, allowed: {kinds}")
+        raise UserError(f"agents:{agent}: env: got {view.spec.name}, a {problem.kind} problem, allowed: {kinds}")
     return problem
 
 
@@ -180,5 +180,7 @@ def legal_of(view: View, agent: str) -> Sequence[str]:
     """The actions that may be taken now, for agents that evaluate each of them."""
     found = view.legal
     if not found:
-        raise UserError(f"agents:{agent}: {view.spec.name} lists no legal answers")
+        raise UserError(
+            f"agents:{agent}: env: got {view.spec.name}, allowed: environments that list their legal answers"
+        )
     return found

@@ -34,7 +34,7 @@ class Minimax(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
-            raise UserError(f"users:minimax: {view.spec.name} is no game of chess")
+            raise UserError(f"users:minimax: env: got {view.spec.name}, allowed: chess")
         rng = Rng(view.seed)
         blunders = rng.random() < self.blunder
         moves = view.legal if blunders else best_moves(view.private["fen"], self.depth)

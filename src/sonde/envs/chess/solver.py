@@ -30,7 +30,7 @@ class ChessSolver(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
-            raise UserError(f"agents:chess: {view.spec.name} is no game of chess")
+            raise UserError(f"agents:chess: env: got {view.spec.name}, allowed: chess")
         fen: str = view.private["fen"]
         moves = boards.by_table(fen) if boards.solved(fen) else ()
         moves = moves or best_moves(fen, self.depth)

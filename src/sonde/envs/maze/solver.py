@@ -31,7 +31,7 @@ class MazeSolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         public = view.public
         if view.spec.name != "maze" or "goal" not in public:
-            raise UserError(f"agents:maze: {view.spec.name} is no maze")
+            raise UserError(f"agents:maze: env: got {view.spec.name}, allowed: maze")
         layout: Layout = public["grid"] if "grid" in public else MAPS[public["map"]]
         return Action(view.say(f"move {best_move(layout, public['goal'], possible(view, layout))}"))
 

@@ -43,7 +43,7 @@ class MazeWalker(EpisodePolicy):
     async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         setup, state = ep.task.hidden, cast("Any", ep.state)
         if ep.env.name != "maze" or setup.get("map") != "double_t":
-            raise UserError(f"agents:maze_walker: {ep.env.name} is not the maze on the map double_t")
+            raise UserError(f"agents:maze_walker: env: got {ep.env.name}, allowed: maze on the map double_t")
         view = ep.view()
         rng, part = Rng(view.seed), view.memory
         solves = rng.random() < self.solver

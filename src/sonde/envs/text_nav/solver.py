@@ -23,5 +23,5 @@ class TextNavSolver(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:text_nav: {view.spec.name} is no house")
+            raise UserError(f"agents:text_nav: env: got {view.spec.name}, allowed: text_nav")
         return Action(view.say(best_command(possible(view), "start" in view.public, at_first(view))))

@@ -43,7 +43,7 @@ class TextNavWalker(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
-            raise UserError(f"agents:text_nav_walker: {view.spec.name} is no house")
+            raise UserError(f"agents:text_nav_walker: env: got {view.spec.name}, allowed: text_nav")
         half = self.half
         if half == "drawn":
             half = view.memory or HALVES[Rng(view.seed, "half").randrange(2)]

@@ -19,7 +19,7 @@ class TwentyQuestionsAnswererSolver(ProgramPolicy):
         facts = view.private
         if any(name not in facts for name in ("words", "kinds", "question")):
             raise UserError(
-                f"agents:twenty_questions_answerer: {view.spec.name} asks no questions about a list of words"
+                f"agents:twenty_questions_answerer: env: got {view.spec.name}, allowed: twenty_questions_answerer"
             )
         secret: int = Rng(view.seed).randrange(len(facts["words"])) if view.memory is None else view.memory
         what, term = facts["question"]

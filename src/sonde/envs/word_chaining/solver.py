@@ -28,7 +28,7 @@ class WordChainingSolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         words = view.legal
         if not words or "lexicon" not in view.public or "played" not in view.private:
-            raise UserError(f"agents:word_chaining: {view.spec.name} is no game of chained words")
+            raise UserError(f"agents:word_chaining: env: got {view.spec.name}, allowed: word_chaining")
         unsaid = Unsaid(view.public["lexicon"], view.private["played"])
         first: dict[tuple[str, str], str] = {}
         for word in words:

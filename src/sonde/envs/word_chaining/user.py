@@ -33,7 +33,7 @@ class Chainer(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         words = view.legal
         if not words or "lexicon" not in view.public or "played" not in view.private:
-            raise UserError(f"users:chainer: {view.spec.name} is no game of chained words")
+            raise UserError(f"users:chainer: env: got {view.spec.name}, allowed: word_chaining")
         prefer = STRATEGIES[self.strategy]
         if prefer is not None:
             words = _best(words, prefer(_left(view)))
