@@ -1,13 +1,14 @@
-"""What an endpoint says of the tokens of a prompt, and which of them are those of a probe.
+"""Parse the log-probabilities of a prompt's tokens, and find the tokens of a probe among them.
 
-The shape is vLLM's `prompt_logprobs` of chat completions: one entry per token, null for the first, else a mapping from
-the token's id to its log-probability and text. Asked for 0 alternatives (vLLM marks no token as the prompt's own, see
-its issue 10607), each holds the prompt's token alone. Log-probabilities are those of the model, before any temperature.
+The format is vLLM's `prompt_logprobs` of chat completions: one entry per token, null for the first, else a mapping from
+the token's id to its log-probability and text. With 0 alternatives requested (vLLM does not mark which token is the
+prompt's own, see its issue 10607), each entry holds the prompt's token alone. Log-probabilities are those of the model,
+before any temperature.
 
-The prompt is asked for without a generation prompt and with the last message left open, so it stops with the last
-character of that message, and tokens are found by counting back from there. Versions of vLLM differ in how they write
-tokens: as text, in the byte-level alphabet (its issue 16838), and with a token that is part of a character as U+FFFD or
-as nothing.
+The prompt is requested without a generation prompt and with the last message left open, so it stops with the last
+character of that message, and its tokens are found by counting back from there. Versions of vLLM differ in how they
+write tokens: as text, in the byte-level alphabet (its issue 16838), and with a token that is part of a character as
+U+FFFD or as nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from .openai_chat import PER_LOGPROB, ROOM, mapping, usage
 
 BROKEN = "\ufffd"
 TEMPLATE = 4096
-"""Tokens that a template may add to what was sent."""
+"""Tokens that a template may add to the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The tokens of a prompt, with their log-probabilities: not a number for the first, of which nothing is said."""
+    """The tokens of a prompt with their log-probabilities; NaN for the first, which has none."""
 
     texts: tuple[str, ...]
     logprobs: tuple[float, ...]
@@ -45,7 +46,7 @@ def largest_echo(request: int) -> int:
 
 
 def echo(reply: bytes) -> Echo | None:
-    """What a reply says of the prompt, None if nothing. Raises `ValueError` where it cannot be read."""
+    """Parse the prompt's tokens in a reply; None if there are none. Raises `ValueError` for an unreadable reply."""
     try:
         data = mapping(json.loads(reply))
     except (ValueError, RecursionError):
@@ -72,8 +73,8 @@ def _token(row: object) -> tuple[str, float]:
 
 
 def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
-    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to where the last
-    message stops, and `ended`, for a probe that wants the token there too, the one that goes on."""
+    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to the end of the last
+    message; `ended`, for a probe that includes the token behind the message, the prompt that continues."""
     content = probe.messages[-1].content
     ways = (said.texts, unbyted(said.texts))
     places = next((p for texts in ways if (p := places_of(texts, content)) is not None), None)
@@ -95,12 +96,12 @@ def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
 
 
 def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
-    """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for those before it. None
-    if they do not.
+    """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for tokens before it.
+    None if they do not end with it.
 
-    White space of `said` may be missing, since templates trim and some decoders drop the space before a word; a token
-    in parts of characters covers what lies between its neighbours. Some decoders give a character in parts as its last
-    token, and the others as nothing: as many as its bytes may do so.
+    White space of `said` may be missing, because templates trim and some decoders drop the space before a word; a token
+    that is part of a character covers what lies between its neighbours. Some decoders write a character in parts as its
+    last token, and the others as nothing: at most as many as the character has bytes.
 
     >>> places_of(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
     [(0, 0), (0, 3), (3, 6), (6, 8), (6, 8)]
@@ -131,7 +132,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
 
 
 def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
-    """Where in `said` this token ends, given what comes after it begins at `at`, or is broken tokens up to there."""
+    """Where in `said` this token ends, given that what follows it begins at `at`, or is broken tokens up to there."""
     least, most = bool(broken), sum(map(len, broken)) or at - len(said[:at].rstrip())
     for end in range(at - least, max(0, at - most) - 1, -1):
         n = min(len(text), end)
@@ -141,7 +142,7 @@ def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
 
 
 def unbyted(texts: Sequence[str]) -> list[str]:
-    """Tokens in the byte-level alphabet of GPT-2 as text; a character in parts stands in its last token.
+    """Decode tokens in the byte-level alphabet of GPT-2; a character in parts stands in its last token.
 
     >>> unbyted(["is", "Ġit", "Ġs", "Ã", "©"])
     ['is', ' it', ' s', '', 'é']
@@ -153,7 +154,7 @@ def unbyted(texts: Sequence[str]) -> list[str]:
 
 @cache
 def _alphabet() -> Mapping[str, int]:
-    """The byte behind every character: printable ones stand for themselves, the others follow from 256 on."""
+    """The byte behind every character: printable bytes stand for themselves, the others follow from 256 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}

@@ -1,19 +1,15 @@
-"""What engines share that are behind an endpoint, take token ids and give token ids back: vLLM, SGLang.
+"""Base class for servers that take and return token ids: vLLM, SGLang.
 
-A conversation becomes ids here, by the model's own tokenizer (`chat`): what was sampled is fed back as it was, and what
-comes back is trained on token for token. `score` is of the ids that `models:hf` would score, so beliefs can be elicited
-from a server. What the server draws with is sent whole, penalties included: servers take what is not said from the
-model's own generation settings, and then their log-probabilities are not those of the distribution drawn from.
+The model's own tokenizer encodes the conversation here (`chat`): what was sampled goes back unchanged, and training
+uses the returned ids token for token. `score` scores the same ids as `models:hf`, so beliefs can be elicited from a
+server. Requests contain every sampling setting, penalties included: servers take missing ones from the model's own
+generation settings, and then their log-probabilities are not those of the distribution that was sampled from.
 
-Weights. `publish` gives the server others, from a folder that it sees under the same path: an adapter, or all weights;
-the server calls either by a name that holds their fingerprint, so two trainings never mean different weights by one
-name. Every completion names the version that sampled it: of adapters the one that was asked for, of whole weights the
-one that the server says; where they changed on the way, the oldest. Servers whose replies name none are asked, after
-what was sampled, whether they still hold what was published (`confirm`). `take_imprint` tells the weights of a server
-that nothing was published to (`imprint`).
+Weights: `weights_endpoint` publishes others to the server; `take_imprint` identifies those of a server that nothing was
+published to (`served_weights`).
 
-Text. A reply's own text has to be what its ids say here: by another model's tokenizer it is not, and the prompts would
-be nonsense that nobody sees. Once enough of it was the same it is not compared any more.
+Text: a reply's own text must equal what its ids decode to here. With another model's tokenizer it does not, and the
+prompts would be nonsense that nobody sees. The comparison ends after enough tokens agreed.
 
 Source: ours, from the servers' own protocol files (vLLM 0.33.0, SGLang 0.5.23), run against vLLM 0.32.0.
 """
@@ -65,12 +61,12 @@ SEED_BITS = (1 << 63) - 1
 
 
 AGREED = 64
-"""Sampled tokens whose text has to be the server's before it is not compared any more."""
+"""Number of sampled tokens whose text must equal the server's before the comparison ends."""
 
 
 class Sampled(NamedTuple):
-    """What a server sampled. `limit`: the token limit ended it; `weights`: as the server calls them, "" if it does not
-    say; `text`: as the server decodes it, cut before a stop word, None if it does not say."""
+    """What a server sampled. `limit`: the token limit ended it; `weights`: the server's name for its weights, "" if it
+    gives none; `text`: as the server decodes it, cut before a stop word, None if it gives none."""
 
     ids: array[int]
     logprobs: array[float]
@@ -81,7 +77,7 @@ class Sampled(NamedTuple):
 
 
 class Echoed(NamedTuple):
-    """What a server says of a prompt: one log-probability per id, not a number where it says nothing."""
+    """A server's log-probabilities of a prompt: one per id, NaN if it gives none."""
 
     logprobs: Sequence[float]
     usage: Usage
@@ -90,8 +86,8 @@ class Echoed(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class TokenEndpoint(WeightsEndpoint):
     """`tokenizer`: a folder or a hub name with the model's tokenizer and chat template; "" is `model`. `template` is as
-    in `models:hf`. `extra` adds fields to what is sampled with. `imprint` is what the server's weights were known by
-    when a run was begun (`models.imprint`); nobody gives it. For the rest see `Endpoint`."""
+    in `models:hf`. `extra` adds sampling fields. `imprint` identifies the server's weights at the start of a run
+    (`served_weights`); users never set it. For the rest see `Endpoint`."""
 
     tokenizer: str = ""
     template: Mapping[str, Json] = EMPTY
@@ -100,7 +96,7 @@ class TokenEndpoint(WeightsEndpoint):
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
     taken: ClassVar[frozenset[str]]
-    """Fields of a request that are sent anyway."""
+    """Request fields that are sent anyway."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "template", freeze(self.template))
@@ -113,7 +109,7 @@ class TokenEndpoint(WeightsEndpoint):
 
     @cached_property
     def chat(self) -> Chat:
-        """The tokenizer with its template, read when it is first needed."""
+        """The tokenizer with its template, loaded when it is first needed."""
         need(f"models:{self.name}", "transformers")
         name = self.tokenizer or self.model
         try:
@@ -123,7 +119,7 @@ class TokenEndpoint(WeightsEndpoint):
         return Chat(tokenizer, label=self.model, template=self.template)
 
     def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
-        """The same server, with a tokenizer that is at hand already, and these arguments of its template."""
+        """The same server, with a tokenizer that is already loaded, and these template arguments."""
         made = replace(self, template=template)
         object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
         return made
@@ -160,8 +156,8 @@ class TokenEndpoint(WeightsEndpoint):
         )
 
     def _check_text(self, said: Sampled, stop: Sequence[str]) -> None:
-        """Raise `UserError` where the server reads these ids as another text. White space is left out, and what stands
-        for half a character: engines decode token by token and put them at other places."""
+        """Raise `UserError` if the server decodes these ids to another text. White space and parts of characters are
+        ignored: engines decode token by token and put them at other places."""
         if said.text is None or self.served.agreed >= AGREED:
             return
         here, there = _visible(_text(self.chat, said.ids, stop)[0]), _visible(said.text)
@@ -193,7 +189,7 @@ class TokenEndpoint(WeightsEndpoint):
         return await self.score_ids(self.chat.scored(probe), seed=seed)
 
     async def score_ids(self, scored: Scored, *, seed: int = 0) -> list[float]:
-        """The log-probabilities of the tokens at these places, as `score` has them. `seed` is for waits (`ask`)."""
+        """The log-probabilities of the tokens at these positions, as in `score`. `seed` is for waits (`ask`)."""
         if not scored.places:
             return []
 
@@ -210,8 +206,8 @@ class TokenEndpoint(WeightsEndpoint):
     # --- weights -----------------------------------------------------------------------------------------------------
 
     async def take_imprint(self) -> Mapping[str, Json]:
-        """What tells the server's weights from others (`models.imprint`), kept in `imprint` as well. A server that
-        scores no prompts says less."""
+        """Take the imprint that identifies the server's weights (`served_weights`), and store it in `imprint`. The
+        imprint of a server that scores no prompts contains less."""
         found: dict[str, Json] = {"version": await self.held()}
         try:
             found["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
@@ -224,8 +220,8 @@ class TokenEndpoint(WeightsEndpoint):
 
     @abstractmethod
     def measures(self, sampling: Sampling) -> bool:
-        """Whether the log-probabilities of what is drawn so are those that `Completion` promises: at the temperature of
-        the draw, before anything is cut off."""
+        """Whether the log-probabilities of such sampling are those that `Completion` promises: at the temperature of
+        sampling, before any truncation."""
 
     @abstractmethod
     def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
@@ -233,19 +229,19 @@ class TokenEndpoint(WeightsEndpoint):
 
     @abstractmethod
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
-        """The request for the log-probabilities of these ids from the one at place `first` on."""
+        """The request for the log-probabilities of these ids from position `first` on."""
 
     @abstractmethod
     def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
-        """What a reply says. `ValueError` where it cannot be read, an error that says what to change where something
-        is missing."""
+        """Parse a reply. Raises `ValueError` if it is unreadable, and an error that says what to change if something is
+        missing."""
 
     @abstractmethod
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
 
 
 def checked(said: Sampled) -> Sampled:
-    """The same, if there is a finite log-probability for every id, and an id at all."""
+    """The same, provided that it has at least one id and a finite log-probability for every id."""
     if not said.ids:
         raise ValueError("no tokens")
     if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
@@ -267,7 +263,7 @@ def lacking(capability: str, what: str, how: str) -> CapabilityError:
 
 
 def check_known(chat: Chat, ids: array[int]) -> None:
-    """Raise `WorldError` where a server sampled what the tokenizer has no token for: its vocabulary is padded, and the
+    """Raise `WorldError` if a server sampled ids that the tokenizer does not define: its vocabulary is padded, and the
     next prompt, which would hold these ids, would be refused."""
     if strange := sorted(set(ids) - chat.tokens):
         raise WorldError(
@@ -281,7 +277,7 @@ def _visible(text: str) -> str:
 
 
 def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
-    """The text of sampled ids, as `models:hf` has it, and whether it was ended rather than cut."""
+    """The text of sampled ids, as in `models:hf`, and whether it ended by itself."""
     ended = ids[-1] in chat.ends
     text = chat.decode(ids[:-1] if ended else ids)
     cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
