@@ -1,8 +1,8 @@
 """Any endpoint that speaks the OpenAI chat protocol: vLLM, SGLang, llama.cpp, hosted ones.
 
-Keys, retries and whose fault a failure is: `endpoint`. No token ids come back; `models:vllm` and `models:sglang` keep
-them. A field that the endpoint refuses is left out from then on, or sent by its other name (`adapting`); hosts that are
-known by name: `providers`.
+Keys, retries and the classification of errors: `remote.client`. No token ids come back; `models:vllm` and
+`models:sglang` keep them. A field that the endpoint refuses is left out from then on, or sent by its other name
+(`remote.adapting`); hosts with names of their own: `remote.providers`.
 
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
@@ -40,7 +40,7 @@ from .remote.prompt_logprobs import Echo, echo, largest_echo, scores
 T = TypeVar("T")
 
 BLANK = "(empty)"
-"""What a message without content is sent as."""
+"""Replacement for a message without content."""
 _SHRUNK = (
     "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
     "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
@@ -54,10 +54,11 @@ _NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "mode
 class Http(Endpoint):
     """An endpoint that is sent messages; `base_url` is the address up to but not including `/chat/completions`.
 
-    For what is not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
-    `OMITTABLE`) that are never sent, `extra` adds others to the request. What else the endpoint refuses is found out
-    (`adapted`), unless `strict`, which makes it an error. `logprobs` asks for log-probabilities, which come without
-    token ids; `prompt_logprobs` says that the endpoint gives those of a prompt, which `score` needs (vLLM does).
+    For arguments not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
+    `OMITTABLE`) that are never sent, `extra` adds others to the request. Other fields that the endpoint refuses are
+    found by trying (`adapted`), unless `strict`, which makes a refusal an error. `logprobs` asks for log-probabilities,
+    which come without token ids; `prompt_logprobs` says that the endpoint gives those of a prompt, which `score` needs
+    (vLLM does).
 
     >>> Http(base_url="http://localhost:8000/v1", model="qwen").config["concurrency"]
     64
@@ -109,8 +110,9 @@ class Http(Endpoint):
     async def _ask_adapting(
         self, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int], seed: int
     ) -> tuple[T, Mapping[str, Any]]:
-        """What `read` finds in the reply, and the request to which it replied: this one, or if the endpoint refuses
-        that, one in a form that it takes. No form lacks messages, model or the limit of tokens."""
+        """Send this request, or if the endpoint refuses it, the same in a form that it accepts. Returns what `read`
+        parses from the reply, and the request that was sent. Every form has the messages, the model and the token
+        limit."""
         form, first = Form() if self.strict else self.adapted.form, None
         while True:
             sent = form.applied(body)
@@ -127,7 +129,7 @@ class Http(Endpoint):
                 return found, sent
 
     def _keep(self, form: Form) -> None:
-        """From now on requests have this form, which the endpoint took."""
+        """Use this form, which the endpoint accepted, from now on."""
         for note in () if self.strict else form.notes(self.adapted.key):
             self.stats.say_once(note)
         if form != self.adapted.form and not self.strict:
@@ -150,17 +152,17 @@ class Http(Endpoint):
         return Refusal(refusal.message, refusal.status, refusal.reply, remedies, asker=self)
 
     def _unknown(self, reason: str) -> None:
-        """Say a finish reason that nobody knows."""
+        """Warn about an unknown finish reason."""
         shown = repr(reason[:40])
         self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are taken as they are")
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """The request as it is configured. Seeds are cut to 31 bits, the most that every endpoint takes."""
+        """The request as configured. Seeds are cut to 31 bits, the most that every endpoint accepts."""
         fields = self._fields(messages, sampling)
         return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
     def _fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """All that was asked for."""
+        """All fields that the call asks for."""
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": _shown(messages),
@@ -191,7 +193,7 @@ class Http(Endpoint):
         return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
 
     async def _score(self, probe: Probe, seed: int) -> list[float]:
-        """Two calls where the end of the message counts too: only without it is known where the message stops."""
+        """Two calls if the end of the message counts too: only without it is known where the message stops."""
         said = await self.stats.counting(self._echo(probe, seed, ends=False))
         ended = await self.stats.counting(self._echo(probe, seed, ends=True)) if probe.ending else None
         return scores(probe, said, ended)
@@ -210,8 +212,8 @@ class Http(Endpoint):
         return found
 
     def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
-        """The request for the log-probabilities of a prompt that stops where the probe's last message does, or, if it
-        `ends`, after what the template puts there."""
+        """The request for the log-probabilities of a prompt that stops at the end of the probe's last message, or, if
+        it `ends`, after what the template writes there."""
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": [*_shown(probe.messages[:-1]), probe.messages[-1].to_json()],
@@ -230,11 +232,11 @@ class Http(Endpoint):
 
 
 def _shown(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages as they are sent."""
+    """Messages in the form in which they are sent."""
     return [(m if m.content.strip() else m._replace(content=BLANK)).to_json() for m in messages]
 
 
 def _cut(c: Completion, stop: Sequence[str]) -> Completion:
-    """The completion up to the first stop word, where the endpoint was not told of it."""
+    """Cut the completion at the first stop word, if the endpoint did not get it."""
     at = min((at for word in stop if word and "stop" in c.unsent and (at := c.text.find(word)) >= 0), default=-1)
     return c if at < 0 else replace(c, text=c.text[:at], finish="stop")

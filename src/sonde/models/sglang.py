@@ -1,16 +1,16 @@
-"""An SGLang server, by token ids: completions to train on token for token, scores, adapters and weights anew.
+"""An SGLang server, by token ids: completions to train on token for token, scores, adapters and weight updates.
 
-Its native `/generate` takes ids, and with `return_logprob` says of every sampled token its id and log-probability (at
-the temperature of the draw, before top-p and min-p), and of a prompt's tokens from `logprob_start_len` on likewise. Ids
-are read beside their log-probabilities, so the two cannot part. Every reply names the version of the weights.
+Its native `/generate` takes ids, and with `return_logprob` returns id and log-probability of every sampled token (at
+the temperature of sampling, before top-p and min-p), and of a prompt's tokens from `logprob_start_len` on. Ids are read
+together with their log-probabilities, so the two cannot diverge. Every reply names the version of the weights.
 
-Seeds (`sampling_seed`) count where the server runs with `--enable-deterministic-inference`; elsewhere it leaves them
-aside. A server with `SGLANG_RETURN_ORIGINAL_LOGPROB` in its environment gives log-probabilities at temperature 1: not
-with this. Adapters are loaded by `/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, `--lora-target-modules`),
+Seeds (`sampling_seed`) work if the server runs with `--enable-deterministic-inference`; otherwise it ignores them. A
+server with `SGLANG_RETURN_ORIGINAL_LOGPROB` in its environment gives log-probabilities at temperature 1 and must not be
+used here. Adapters are loaded by `/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, `--lora-target-modules`),
 whole weights by `/update_weights_from_disk`.
 
-Source: the protocol files of SGLang 0.5.23. Departure: its own process has not been run with this (it needs a GPU);
-`benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+Source: the protocol files of SGLang 0.5.23. Departure: it has not been run with a real SGLang, which needs a GPU;
+`benchmarks/engine_check.py` checks within a minute whether a server does what is said here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DISK = "weights are loaded by an SGLang from a folder that it sees under the sam
 
 @dataclass(frozen=True, kw_only=True)
 class Sglang(TokenEndpoint):
-    """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` is what its
-    completions are called here. For the rest see `TokenEndpoint` and `Endpoint`.
+    """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` names it in
+    completions. For the rest see `TokenEndpoint` and `Endpoint`.
 
     >>> Sglang(base_url="http://localhost:30000/v1", model="Qwen/Qwen3-8B").where
     'http://localhost:30000/generate'
@@ -71,7 +71,7 @@ class Sglang(TokenEndpoint):
         return self._asked(ids, {**drawn, **self.extra}, len(ids), adapter)
 
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
-        """From the token before on: nothing is said of the first."""
+        """Start one token earlier: the first token gets no log-probability."""
         return self._asked(ids, {"max_new_tokens": 1, "temperature": 1.0, **self.extra}, first - 1, adapter)
 
     def _asked(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
