@@ -136,7 +136,9 @@ class Cached(Model):
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("model", self.model, "a model, such as sonde.make('models:http', ...)")
         if getattr(self.model, "steer", None) is not None:
-            raise UserError("model: got one with a steer function, allowed: one without, since no key tells two apart")
+            raise UserError(
+                "model: got one with a steer function, allowed: one without, since the cache key cannot include it"
+            )
         if not self.path or not isinstance(self.path, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("path", self.path, "the name of a folder")
         object.__setattr__(self, "capabilities", replace(self.model.capabilities, steer=False))

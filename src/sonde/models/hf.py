@@ -103,7 +103,7 @@ class HF(Model):
         if self.threads is not None and self.threads < 1:
             raise invalid("hf: threads", self.threads, "1 or more, or None")
         if self.steer is not None and not callable(self.steer):
-            raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
+            raise invalid("hf: steer", self.steer, "a function of hidden states and logits, in Python only")
         object.__setattr__(self, "template", freeze(self.template))
         self._check_values()
         if self.weights is None:
@@ -115,10 +115,10 @@ class HF(Model):
                 name for name in _VALUES[1:] if getattr(self, name) != type(self).__dataclass_fields__[name].default
             ]
             if changed:
-                raise invalid(f"hf: {changed[0]}", getattr(self, changed[0]), "nothing without heads")
+                raise invalid(f"hf: {changed[0]}", getattr(self, changed[0]), "the default, unless heads is given")
             return
         if self.steer is not None:
-            raise invalid("hf: steer", self.steer, "nothing where heads steer")
+            raise invalid("hf: steer", self.steer, "None with heads, which steer themselves")
         if not self.beta >= 0:
             raise invalid("hf: beta", self.beta, "a number >= 0")
         if self.top_k is not None and self.top_k < 1:
@@ -323,8 +323,8 @@ def _checked_weights(name: str, wanted: str | None) -> str | None:
     found = weights_of(name)
     if wanted is not None and found is not None and found != wanted:
         raise UserError(
-            f"hf: weights: {name} holds the model {found}, allowed: {wanted}, which it held when this run began; "
-            "another model is another run"
+            f"hf: weights: {name} holds the model {found}, allowed: {wanted}, which it held at the start of this run; "
+            "start a new run for another model"
         )
     return found
 

@@ -141,7 +141,7 @@ class Http(Endpoint):
     def _explained(self, refusal: Refusal, body: Mapping[str, Any], form: Form) -> Refusal:
         """A refusal with the settings that might help."""
         if refusal.status in (404, 405):
-            tried = f"; {form.below} behind it was tried, too" if form.below else ""
+            tried = f"; {form.below} was tried, too" if form.below else ""
             return Refusal(refusal.message + tried, refusal.status, refusal.reply, asker=self)
         named, remedies = named_fields(refusal.reply, body), list[tuple[str, str]]()
         if limit := other_limit(refusal, body):
@@ -154,7 +154,7 @@ class Http(Endpoint):
     def _unknown(self, reason: str) -> None:
         """Warn about an unknown finish reason."""
         shown = repr(reason[:40])
-        self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are taken as they are")
+        self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are used unchanged")
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """The request as configured. Seeds are cut to 31 bits, the most that every endpoint accepts."""

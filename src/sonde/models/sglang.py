@@ -86,7 +86,7 @@ class Sglang(TokenEndpoint):
             raise ValueError(f"finish_reason {finish!r}")
         said, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
         if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != said:
-            raise ValueError("output_ids that are not those of output_token_logprobs")
+            raise ValueError("output_ids differ from those of output_token_logprobs")
         weights = meta.get("weight_version")
         text = reply.get("text")
         return Sampled(
@@ -102,7 +102,7 @@ class Sglang(TokenEndpoint):
         meta = mapping(reply.get("meta_info"))
         told, logprobs = _pairs(meta, "input_token_logprobs", "score")
         if told != ids[len(ids) - len(told) :]:
-            raise ValueError("input_token_logprobs of other tokens than were sent")
+            raise ValueError("input_token_logprobs are of other tokens than were sent")
         return Echoed([float("nan")] * (len(ids) - len(told)) + list(logprobs), _usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[i
         raise lacking(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
     pairs = cast("list[Any]", rows)
     if not all(isinstance(row, list) and len(cast("list[Any]", row)) >= 2 for row in pairs):
-        raise ValueError(f"{name} that are no rows of log-probability and id")
+        raise ValueError(f"{name} are no rows of log-probability and id")
     ids = numbers([row[1] for row in pairs], name)
     return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
 

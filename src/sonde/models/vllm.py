@@ -125,8 +125,8 @@ class Vllm(TokenEndpoint):
             )
         if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
             raise UserError(
-                "prompt_token_ids: the endpoint read other ids than it was sent; allowed: a server that leaves prompts "
-                "as they are (no truncate_prompt_tokens, no proxy that encodes them again)"
+                "prompt_token_ids: the endpoint read other ids than were sent; allowed: a server that leaves prompts "
+                "unchanged (no truncate_prompt_tokens, no proxy that encodes them again)"
             )
         return numbers(choice.get("token_ids"), "token_ids")
 
@@ -155,7 +155,7 @@ class Vllm(TokenEndpoint):
             await self.command("/collective_rpc", load, f"{DEV}: {folder}")
             emptied = await self.command("/reset_prefix_cache", {}, DEV)
             if emptied.get("success") is False:
-                raise UserError("reset_prefix_cache: the server keeps what older weights computed: something holds it")
+                raise UserError("reset_prefix_cache: the server did not empty its cache of older weights")
             await self.command("/update_weight_version", {"new_version": version}, DEV)
         except SondeError:
             await self.close()  # after an error the server hangs up, and on that connection it would stay paused

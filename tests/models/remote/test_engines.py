@@ -204,7 +204,9 @@ def test_the_text_of_another_vocabulary_is_noticed(kind: str) -> None:
     the same it is compared no more."""
     with KINDS[kind](str(SHIPPED["sonde-tiny-twenty_questions"].folder)) as double:
         m = model(double, kind)
-        with pytest.raises(UserError, match=r"tokenizer: got '.*maze', by which the ids .* say .*; the server says"):
+        with pytest.raises(
+            UserError, match=r"got '.*maze', which decodes the server's sampled ids .*; the server"
+        ):
             spoken(m, 1)
         m.served.agreed = AGREED
         spoken(m, 1)

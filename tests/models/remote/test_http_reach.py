@@ -98,7 +98,7 @@ def test_a_password_of_a_proxy_is_sent_to_it_and_shown_nowhere(monkeypatch: pyte
 def test_https_goes_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
     line, between = ask_through("HTTPS_PROXY", monkeypatch, status=403, base_url="https://models.example.invalid/v1")
     assert between.asked == ["CONNECT models.example.invalid:443"]
-    assert line.startswith(f"proxy: {between.url}, which the environment names, answers 403")
+    assert line.startswith(f"proxy: {between.url}, from the environment, answers 403")
     assert KEY not in between.heads[0], "the key is for the endpoint"
 
 
@@ -112,7 +112,7 @@ def test_a_proxy_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(UserError) as caught:
         asyncio.run(ask_and_close(Http(base_url=AWAY, model="m", retries=0)))
     line = str(caught.value)
-    assert line == f"proxy: nothing answers at {address}, which the environment names (Connection refused)"
+    assert line == f"proxy: nothing answers at {address}, from the environment (Connection refused)"
 
 
 def test_this_machine_is_asked_directly_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,9 @@ def test_which_proxy(
 
 def test_a_proxy_of_another_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://me:secret-secret@p:1080")
-    with pytest.raises(UserError, match="proxy: the environment names one of socks5, allowed: http, https") as caught:
+    with pytest.raises(
+        UserError, match="proxy: got a socks5 proxy from the environment, allowed: http"
+    ) as caught:
         proxy_for(AWAY, None)
     assert "secret-secret" not in str(caught.value)
 

@@ -128,8 +128,8 @@ class Chat:
         spoken = said[-1][1]
         if (back := self._round_trip(spoken)) != text:
             raise UserError(
-                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} gives back as {shorten(back)}; "
-                "allowed: text that it keeps"
+                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} reproduces as {shorten(back)}; "
+                "allowed: text that it reproduces"
             )
         whole, lead = self._renderer.render(said, speak=False), ""
         spans = self._renderer.locate(said, whole, range(len(said)), speak=False)
@@ -184,8 +184,8 @@ class Chat:
             spans = self._locate(said, text, {last}, speak=False)
         if spans is None or spans[-1].message != last:
             raise UserError(
-                f"probe: messages: the chat template of {self.label!r} does not show the last message as it is, "
-                f"{probe.messages[-1].content!r}; allowed: text that the template leaves as it is"
+                f"probe: messages: the chat template of {self.label!r} does not show the last message unchanged, "
+                f"{probe.messages[-1].content!r}; allowed: text that the template leaves unchanged"
             )
         if last in sampled:
             return self._score_ids(probe, text, spans, sampled)
@@ -236,7 +236,7 @@ class Chat:
         found = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
         if found is None:
             raise UserError(
-                f"probe: ending: got True, but the chat template of {self.label!r} ends no message by a token"
+                f"probe: ending: got True, but the chat template of {self.label!r} ends no message with a token"
             )
         return found
 

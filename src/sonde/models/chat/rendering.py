@@ -82,7 +82,7 @@ class Renderer:
             if content.strip() and content.strip() not in text:
                 raise UserError(
                     f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten(content)}; "
-                    "allowed: messages that it shows"
+                    "allowed: messages that the template shows"
                 )
         return text
 
@@ -158,7 +158,7 @@ class Renderer:
             if {"0", "1"} <= set(shown):
                 return
         raise refusal or UserError(
-            f"model: the chat template of {self.label!r} shows nothing of what a user or an assistant says, neither as "
+            f"model: the chat template of {self.label!r} shows no user and assistant messages, neither as "
             "text nor in parts; allowed: one that does"
         )
 
@@ -199,8 +199,8 @@ class Renderer:
             )
             if ours != own:
                 raise UserError(
-                    f"template: training: got {name!r}, which says one turn of {self.label!r} as {ours!r}; allowed: "
-                    f"one that says it as the model's own template does, {own!r}"
+                    f"template: training: got {name!r}, which renders one turn of {self.label!r} as {ours!r}; allowed: "
+                    f"one that renders it like the model's own template, {own!r}"
                 )
         return TRAINING[name]
 

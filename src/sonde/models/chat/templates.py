@@ -115,7 +115,9 @@ def check_template(model: str, tokenizer: Any) -> None:
     tokens = {name: str(value) for name, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
     texts = tuple(text for text in templates if isinstance(text, str))
     if texts and (why := _why_not(texts, json.dumps(tokens, sort_keys=True))):
-        raise UserError(f"model: {model!r}: its chat template {why}; allowed: one that shows a conversation and ends")
+        raise UserError(
+            f"model: {model!r}: its chat template {why}; allowed: one that shows a conversation and terminates"
+        )
 
 
 @lru_cache(maxsize=64)

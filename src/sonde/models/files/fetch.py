@@ -287,7 +287,7 @@ def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
     The folder must be empty or missing. After a failure, such as a full disk, it is as it was before.
     """
     if folder.is_dir() and any(folder.iterdir()):
-        raise invalid("convert: folder", str(folder), "one that is empty, or not there")
+        raise invalid("convert: folder", str(folder), "an empty or missing folder")
     partial = folder.with_name(f".{folder.name}.partial")
     try:
         with saving(folder):
@@ -336,7 +336,7 @@ def pre_tokenizer(name: str) -> Any:
 
     if name == "smollm":
         return Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
-    raise SondeError(f"tokenizer.ggml.pre is {name!r}; pre-tokenizers known to sonde: 'smollm'")
+    raise SondeError(f"tokenizer.ggml.pre is {name!r}; allowed: 'smollm'")
 
 
 def _pre_tokenizer_name(gguf: Path) -> str:

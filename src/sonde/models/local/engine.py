@@ -320,7 +320,7 @@ class Engine:
     def _spoiled(self, ticket: Ticket[Any, Any]) -> None:
         """Fail a request whose probabilities are not finite. Masked columns must be finite, so all caches are
         cleaned."""
-        ticket.fail(WorldError("the model's probabilities are not numbers"))
+        ticket.fail(WorldError("the model's probabilities are not finite"))
         self.deck.scrub()
         self.slots = Slots(self.slots.budget)
 

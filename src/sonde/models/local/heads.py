@@ -222,7 +222,7 @@ def steering(
     """A function from hidden states and logits to the logits of the policy that prefers valuable tokens (see
     `perturbed`)."""
     if not len(heads.q):
-        raise UserError("heads: these hold no values of tokens; allowed: heads of mc or ilql")
+        raise UserError("heads: got heads without token values, allowed: heads of mc or ilql")
 
     def steer(hidden_BH: Tensor, logits_BV: Tensor) -> Tensor:
         v_B = heads.value(hidden_BH) if minus_v and heads.v is not None else None
@@ -279,6 +279,6 @@ def _opened(folder: Path) -> Iterator[Any]:
 
 def _misfit(folder: Path, got: str, allowed: object) -> UserError:
     return UserError(
-        f"heads: {folder / FILE} has {got}, allowed: {allowed}, as this model has; heads belong to the model that they "
-        "were trained on"
+        f"heads: {folder / FILE} has {got}, allowed: {allowed}, as this model has; use the heads with the model that "
+        "they were trained on"
     )

@@ -104,7 +104,7 @@ class Scorer:
                 self.stats.scored += sum(map(len, rows))
                 ticket.finish(rows)
             elif len(tickets) == 1:
-                ticket.fail(WorldError("the model's probabilities are not numbers"))
+                ticket.fail(WorldError("the model's probabilities are not finite"))
             else:  # one that is no number spoils all of its pass, masked or not
                 self._settle([ticket])
 

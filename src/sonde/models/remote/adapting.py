@@ -181,11 +181,11 @@ class Form:
         """Messages that describe the form, one line each."""
         if self.omitted:
             names = ", ".join(sorted(self.omitted))
-            yield f"{at} does not take {names}: left out, and recorded as such; strict=true (--strict) forbids that"
+            yield f"{at} does not accept {names}: left out, and recorded as such; strict=true (--strict) forbids that"
         if self.limit:
-            yield f"{at} takes the limit of tokens as {self.limit} only"
+            yield f"{at} accepts the token limit as {self.limit} only"
         if self.below:
-            yield f"{at} answers below {self.below}: base_url lacks that"
+            yield f"{at} answers below {self.below}, which base_url lacks"
 
 
 def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ class Pool:
             async for chunk in response.content.iter_any():
                 reply += chunk
                 if len(reply) > limit and fine(response.status):
-                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the most for what was asked")
+                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the limit for this request")
                 if len(reply) > limit:
                     break
             return response.status, after, bytes(reply[:limit])
@@ -240,19 +240,19 @@ class Endpoint(Model):
         wrong one, or one without a running server."""
         said = _clean(str(error), keys)
         if isinstance(error, aiohttp.ClientHttpProxyError) and error.status < 500:
-            return UserError(f"proxy: {_host(pool.proxy)}, which the environment names, answers {error.status}: {said}")
+            return UserError(f"proxy: {_host(pool.proxy)}, from the environment, answers {error.status}: {said}")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return UserError(f"base_url: the endpoint's certificate is not trusted: {said}")
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not pool.answered:
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else said
             if pool.proxy:
-                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, which the environment names ({why})")
+                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, from the environment ({why})")
             return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Transient(f"no connection for {path} within {self.connect_timeout:g} s")
         if isinstance(error, TimeoutError):
-            return Transient(f"no whole reply from {path} within {self.timeout:g} s")
-        return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
+            return Transient(f"no complete reply from {path} within {self.timeout:g} s")
+        return Transient(f"no complete reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
 
     def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
         """Whether a refusal of this request is about optional fields."""
@@ -270,7 +270,7 @@ class Endpoint(Model):
 
     def _unwanted(self, line: str) -> ContentRefused:
         """The error for content that the host's filter blocks; reported once."""
-        self.experience.warn("content", f"the host of {self.model} refuses what a conversation says: {line}")
+        self.experience.warn("content", f"the host of {self.model} refuses the content of a conversation: {line}")
         return ContentRefused(line)
 
     def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
@@ -287,7 +287,9 @@ class Endpoint(Model):
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
         if status == 407:
-            return UserError(f"proxy: it wants a user and a password, in the environment's address of it: {line}")
+            return UserError(
+                f"proxy: it requires user and password; put them into its address in the environment: {line}"
+            )
         return Refusal(str(self._wrong(status, line)), status, reply, asker=self)
 
     def _wrong(self, status: int, line: str) -> UserError:
@@ -337,7 +339,7 @@ def _check_numbers(config: Endpoint) -> None:
 def check_extra(extra: Mapping[str, Any], taken: Collection[str]) -> None:
     """Raise for extra request fields that sonde sends itself, or that JSON cannot represent."""
     if wrong := sorted({k for k in extra if k.lower() in taken}):
-        raise UserError(f"extra: {wrong[0]!r} is not set here, allowed: fields that sonde does not send itself")
+        raise UserError(f"extra: {wrong[0]!r} is set by sonde itself, allowed: other fields")
     try:
         json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError) as e:

@@ -121,7 +121,7 @@ def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:
         raise UserError("api_key_env: not the name of an environment variable (the key itself never goes here)")
     for name, variable in headers.items():
         if not _HEADER.fullmatch(name) or name.lower() in _OURS:
-            raise invalid("headers", name, "names of headers that are not sent anyway")
+            raise invalid("headers", name, "headers that sonde does not send itself")
         if name.lower() == "authorization" and api_key_env:
             raise UserError('headers: Authorization comes from api_key_env, allowed: with api_key_env=""')
         if not _VARIABLE.fullmatch(variable):

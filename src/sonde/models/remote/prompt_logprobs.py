@@ -81,7 +81,7 @@ def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
     if places is None:
         raise UserError(
             f"probe: messages: the endpoint's prompt does not end with the last message, {content!r}; allowed: text "
-            "that its chat template leaves as it is"
+            "that its chat template leaves unchanged"
         )
     a, b = probe.bounds
     found = [p for p, (x, y) in zip(said.logprobs, places, strict=True) if max(x, a) < min(y, b)]
@@ -90,7 +90,7 @@ def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
         starts = accumulate(map(len, ended.texts), initial=0)
         after = next((p for p, at in zip(ended.logprobs, starts, strict=False) if at >= length), None)
         if after is None:
-            raise UserError("probe: ending: got True, but the endpoint's chat template ends no message by a token")
+            raise UserError("probe: ending: got True, but the endpoint's chat template ends no message with a token")
         found.append(after)
     return found
 

@@ -101,7 +101,7 @@ def check_imprint(kept: Mapping[str, Json], now: Mapping[str, Json], server: str
         return
     told = f"weights {versions[1]!r}, not {versions[0]!r}" if versions[0] != versions[1] else "other weights"
     raise UserError(
-        f"{server}: the server plays with {told}: the log-probabilities of a fixed probe are {apart:.3f} nats per "
-        f"token from those with which {work} was begun; allowed: the same weights (start the server anew with its own "
-        "folder after a training), or to begin anew (--fresh, or another folder)"
+        f"{server}: the server holds {told}: the log-probabilities of a fixed probe differ by {apart:.3f} nats "
+        f"per token from those at the start of {work}; allowed: the same weights (restart the server with its own "
+        "folder after a training), or a new start (--fresh, or another folder)"
     )

@@ -128,7 +128,7 @@ class TokenEndpoint(WeightsEndpoint):
         error = super()._wrong(status, line)
         if status not in _NO_SUCH_REQUEST or _NO_MODEL.search(line):
             return error
-        return UserError(f"{error}; models:http asks servers that take no token ids")
+        return UserError(f"{error}; for a server without token ids use models:http")
 
     # --- completions -------------------------------------------------------------------------------------------------
 
@@ -163,8 +163,8 @@ class TokenEndpoint(WeightsEndpoint):
         here, there = _visible(_text(self.chat, said.ids, stop)[0]), _visible(said.text)
         if not (here == there or (stop and here.startswith(there))):
             raise UserError(
-                f"tokenizer: got {self.tokenizer or self.model!r}, by which the ids that the server sampled say "
-                f"{here[:80]!r}; the server says {there[:80]!r}; allowed: the tokenizer of the model that is served"
+                f"tokenizer: got {self.tokenizer or self.model!r}, which decodes the server's sampled ids to "
+                f"{here[:80]!r}; the server decodes them to {there[:80]!r}; allowed: the tokenizer of the served model"
             )
         self.served.agreed += len(said.ids)
 
@@ -196,7 +196,7 @@ class TokenEndpoint(WeightsEndpoint):
         def read(reply: bytes, keys: Keys) -> Echoed:
             found = self.read_echo(parsed(reply), scored.ids)
             if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
-                raise ValueError("log-probabilities of the prompt that are no numbers")
+                raise ValueError("log-probabilities of the prompt are not finite")
             return found
 
         body = self.echo_body(scored.ids, min(scored.places), self.served.adapter)
@@ -212,7 +212,9 @@ class TokenEndpoint(WeightsEndpoint):
         try:
             found["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
         except CapabilityError as e:
-            warnings.warn(f"{self.model}: other weights will not be noticed: {e}", TroubleWarning, stacklevel=2)
+            warnings.warn(
+                f"{self.model}: a change of its weights will not be noticed: {e}", TroubleWarning, stacklevel=2
+            )
         object.__setattr__(self, "imprint", freeze(found))
         return self.imprint
 
@@ -245,7 +247,7 @@ def checked(said: Sampled) -> Sampled:
     if not said.ids:
         raise ValueError("no tokens")
     if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
-        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or some not finite")
+        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or non-finite ones")
     return said
 
 
@@ -253,7 +255,7 @@ def numbers(value: object, what: str) -> array[int]:
     """A list of token ids."""
     rows = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
-        raise ValueError(f"{what} that are no token ids")
+        raise ValueError(f"{what} are no token ids")
     return array("i", cast("list[int]", rows))
 
 
@@ -267,7 +269,7 @@ def check_known(chat: Chat, ids: array[int]) -> None:
     next prompt, which would hold these ids, would be refused."""
     if strange := sorted(set(ids) - chat.tokens):
         raise WorldError(
-            f"token_ids: the server sampled {strange[:3]}, which are no tokens of {chat.label!r}'s tokenizer: the "
+            f"token_ids: the server sampled {strange[:3]}, which {chat.label!r}'s tokenizer does not define: the "
             "model's vocabulary is padded; a logit_bias of -100 in extra forbids them"
         )
 

@@ -102,13 +102,13 @@ class WeightsEndpoint(Endpoint):
         now, wanted = await self.held(), served.held if served.adapter else served.whole
         if now and wanted and now != wanted:
             raise UserError(
-                f"{self.model}: the server holds weights {now!r}, allowed: {wanted!r}, which were published to it; "
-                "does another training use this server, or was it started anew?"
+                f"{self.model}: the server holds weights {now!r}, allowed: {wanted!r}, as published; "
+                "does another training use this server, or was it restarted?"
             )
         if played and not (now or served.adapter or served.named):
             raise CapabilityError(
-                f"{self.model}: the server says nowhere which weights it holds, so another training that uses it would "
-                f"not be noticed; {self.says_weights}"
+                f"{self.model}: the server does not report which weights it holds, so another training that uses it "
+                f"would not be noticed; {self.says_weights}"
             )
 
     @abstractmethod
