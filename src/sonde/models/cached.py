@@ -62,12 +62,12 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._file, timeout=30.0, isolation_level=None, check_same_thread=False)
-        found: int = db.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, SCHEMA):
-            raise UserError(f"path: {self._file} is a cache of version {found}, this sonde reads version {SCHEMA}")
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, SCHEMA):
+            raise UserError(f"path: {self._file} is a cache of version {version}, this sonde reads version {SCHEMA}")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        if found == 0:
+        if version == 0:
             db.execute("CREATE TABLE IF NOT EXISTS completions (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
             db.execute(f"PRAGMA user_version = {SCHEMA}")
         return db

@@ -86,10 +86,10 @@ class Fake(Model):
 
 def _scored(probe: Probe) -> list[float]:
     """Log-probabilities of the span's bytes, since tokens are bytes."""
-    said = probe.messages[-1].content
-    first, last = (len(_encode(said[:at])) for at in probe.bounds)
-    found = _logprobs(_context(probe.messages[:-1]), _encode(said) + array("i", [END])).tolist()
-    return found[first:last] + (found[-1:] if probe.ending else [])
+    text = probe.messages[-1].content
+    first, last = (len(_encode(text[:at])) for at in probe.bounds)
+    logprobs = _logprobs(_context(probe.messages[:-1]), _encode(text) + array("i", [END])).tolist()
+    return logprobs[first:last] + (logprobs[-1:] if probe.ending else [])
 
 
 def _encode(text: str) -> array[int]:

@@ -297,11 +297,11 @@ def _load(hf: HF) -> _Loaded:
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
     source = locate(hf.model, hf.revision)
-    found = _checked_weights(hf.model, hf.weights)
+    actual = _checked_weights(hf.model, hf.weights)
     tokenizer = load_tokenizer(hf.model, source, revision=hf.revision)
     model = _module(hf, hf.model, hf.revision)
     commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
-    return _engine(hf, model, tokenizer, found or commit)
+    return _engine(hf, model, tokenizer, actual or commit)
 
 
 def _module(hf: HF, name: str, revision: str | None) -> Any:
@@ -320,13 +320,13 @@ def _module(hf: HF, name: str, revision: str | None) -> Any:
 
 def _checked_weights(name: str, wanted: str | None) -> str | None:
     """The fingerprint of the current weights, which must be the one of the configuration."""
-    found = weights_of(name)
-    if wanted is not None and found is not None and found != wanted:
+    actual = weights_of(name)
+    if wanted is not None and actual is not None and actual != wanted:
         raise UserError(
-            f"hf: weights: {name} holds the model {found}, allowed: {wanted}, which it held at the start of this run; "
+            f"hf: weights: {name} holds the model {actual}, allowed: {wanted}, which it held at the start of this run; "
             "start a new run for another model"
         )
-    return found
+    return actual
 
 
 def _valued(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:

@@ -94,18 +94,18 @@ class Http(Endpoint):
         return await self.stats.counting(self._generate(messages, sampling))
 
     async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        found, sent = await self._ask_adapting(
+        completed, sent = await self._ask_adapting(
             self.body(messages, sampling),
             lambda reply, keys: keys.hide_in(completion(reply, self.model, lambda end: self._unknown(keys.hide(end)))),
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
-        if shrunk := self.experience.shrunk(messages, found.usage.prompt):
+        if shrunk := self.experience.shrunk(messages, completed.usage.prompt):
             self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
-        if self.logprobs and found.text and not found.logprobs:
+        if self.logprobs and completed.text and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         unsent = tuple(sorted(set(self._fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
-        return _cut(replace(found, unsent=unsent), sampling.stop) if unsent else found
+        return _cut(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
 
     async def _ask_adapting(
         self, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int], seed: int
@@ -117,7 +117,7 @@ class Http(Endpoint):
         while True:
             sent = form.applied(body)
             try:
-                found = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
+                result = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
             except Refusal as e:
                 first = first or e
                 after = None if self.strict else form.after(e, body, versioned=names_version(self.base_url))
@@ -126,7 +126,7 @@ class Http(Endpoint):
                 form = after
             else:
                 self._keep(form)
-                return found, sent
+                return result, sent
 
     def _keep(self, form: Form) -> None:
         """Use this form, which the endpoint accepted, from now on."""
@@ -200,16 +200,16 @@ class Http(Endpoint):
 
     async def _echo(self, probe: Probe, seed: int, *, ends: bool) -> Echo:
         def read(reply: bytes, keys: Keys) -> Echo:
-            found = echo(reply)
-            if found is None:
+            prompt = echo(reply)
+            if prompt is None:
                 raise CapabilityError(
                     f"prompt_logprobs: got True, but {urlsplit(self.url('/chat/completions')).path} returns none; "
                     f"backends that can score: {', '.join(CAPABILITIES['score'])}"
                 )
-            return found
+            return prompt
 
-        found, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
-        return found
+        prompt, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
+        return prompt
 
     def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
         """The request for the log-probabilities of a prompt that stops at the end of the probe's last message, or, if

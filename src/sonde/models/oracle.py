@@ -83,12 +83,12 @@ def reply(messages: Sequence[Message], rng: Rng) -> str:
 
 def read_blocks(messages: Sequence[Message]) -> Blocks:
     """The JSON objects in all prompts, by name; of several with one name the last counts."""
-    found: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     for message in messages:
         if message.role != "assistant":
             for text in _BLOCK.findall(message.content):
-                found |= _object(text)
-    return found
+                blocks |= _object(text)
+    return blocks
 
 
 def _object(text: str) -> Blocks:

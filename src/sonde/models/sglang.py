@@ -76,21 +76,21 @@ class Sglang(TokenEndpoint):
 
     def _asked(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
         named = {"lora_path": adapter} if adapter else {}
-        told = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
-        return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **told, **named}
+        options = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
+        return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **options, **named}
 
     def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
         meta = mapping(reply.get("meta_info"))
         finish = mapping(meta.get("finish_reason")).get("type")
         if finish not in ("stop", "length"):
             raise ValueError(f"finish_reason {finish!r}")
-        said, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
-        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != said:
+        sampled_ids, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
+        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != sampled_ids:
             raise ValueError("output_ids differ from those of output_token_logprobs")
         weights = meta.get("weight_version")
         text = reply.get("text")
         return Sampled(
-            ids=said,
+            ids=sampled_ids,
             logprobs=logprobs,
             limit=finish == "length",
             weights=weights if isinstance(weights, str) else "",
@@ -100,10 +100,10 @@ class Sglang(TokenEndpoint):
 
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
         meta = mapping(reply.get("meta_info"))
-        told, logprobs = _pairs(meta, "input_token_logprobs", "score")
-        if told != ids[len(ids) - len(told) :]:
+        echoed_ids, logprobs = _pairs(meta, "input_token_logprobs", "score")
+        if echoed_ids != ids[len(ids) - len(echoed_ids) :]:
             raise ValueError("input_token_logprobs are of other tokens than were sent")
-        return Echoed([float("nan")] * (len(ids) - len(told)) + list(logprobs), _usage(meta))
+        return Echoed([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
 

@@ -100,14 +100,14 @@ class Vllm(TokenEndpoint):
         choice = _choice(reply)
         if choice.get("finish_reason") not in ("stop", "length"):
             raise ValueError(f"finish_reason {choice.get('finish_reason')!r}")
-        said = self._ids(choice, ids)
+        sampled_ids = self._ids(choice, ids)
         logprobs = mapping(choice.get("logprobs")).get("token_logprobs")
         if not isinstance(logprobs, list):
             raise lacking("logprobs", "logprobs: the endpoint returns none", "vLLM does unless --max-logprobs forbids")
         spans = choice.get("weight_versions")
         oldest = mapping(spans[0]).get("version") if isinstance(spans, list) and spans else ""
         return Sampled(
-            ids=said,
+            ids=sampled_ids,
             logprobs=array("f", [x if isinstance(x, int | float) else float("nan") for x in logprobs]),
             limit=choice.get("finish_reason") == "length",
             weights=oldest if isinstance(oldest, str) else "",
@@ -138,8 +138,8 @@ class Vllm(TokenEndpoint):
             raise lacking("score", "prompt_logprobs: the endpoint returns none", "vLLM does unless a proxy drops them")
         if len(rows) != len(ids):
             raise ValueError(f"{len(rows)} prompt_logprobs for {len(ids)} tokens")
-        found = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
-        logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in found]
+        values = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
+        logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in values]
         return Echoed(logprobs, usage(mapping(reply.get("usage"))))
 
     # --- weights -----------------------------------------------------------------------------------------------------

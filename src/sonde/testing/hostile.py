@@ -83,8 +83,8 @@ def _noise(rng: Rng) -> str:
 
 
 def _echo(view: View, rng: Rng) -> str:
-    told = rng.choice(view.messages).content
-    return rng.choice((told, f"<Answer>{told}</Answer>", f"<Think>{told}</Think>", told.upper(), told[::-1]))
+    heard = rng.choice(view.messages).content
+    return rng.choice((heard, f"<Answer>{heard}</Answer>", f"<Think>{heard}</Think>", heard.upper(), heard[::-1]))
 
 
 def _mutated(text: str, rng: Rng) -> str:

@@ -141,8 +141,8 @@ async def hidden_text_never_crosses(c: Crossing) -> None:
     (its `info` counts too) or the player said them."""
     for i in range(c.episodes):
         played, ep = await c.play(i, sensible, "hidden")
-        told = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
-        known = "\n".join([*told, repr(ep.task.public), repr(ep.env.config)])
+        heard = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
+        known = "\n".join([*heard, repr(ep.task.public), repr(ep.env.config)])
         crossed = json.dumps(played.crossed, default=repr, ensure_ascii=False)
         for word in _secrets(ep):
             require(_occurs(word, known) or not _occurs(word, crossed), f"{ep}: {word!r} is hidden and crosses")
@@ -150,8 +150,8 @@ async def hidden_text_never_crosses(c: Crossing) -> None:
 
 def _secrets(ep: Episode) -> Iterator[str]:
     hypothesis = ep.env.hypothesis(ep.state)
-    found = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
-    yield from (word for word in found if len(word) >= _SHORT)
+    texts = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
+    yield from (word for word in texts if len(word) >= _SHORT)
 
 
 def _strings(value: Json) -> Iterator[str]:

@@ -288,15 +288,15 @@ def _seen(ep: Episode) -> dict[str, Any]:
 def hidden_answer_is_never_told(p: Probe) -> None:
     """If the hypothesis is a text, it occurs in what the agent is told only after the agent said it, or by chance: in
     the first message, which shows the public part, or as often as in episodes with another truth."""
-    told: defaultdict[str, str] = defaultdict(str)
+    heard: defaultdict[str, str] = defaultdict(str)
     for i in range(p.episodes):
         ep = p.play(i, mixed, "told")
         truth = p.env.hypothesis(ep.state)
         if isinstance(truth, str) and len(truth) > 1 and not _occurs(truth, ep.messages[AGENT][0].content):
-            told[truth] += "\n".join(_unprompted(ep, truth))
-    for truth, text in told.items():
+            heard[truth] += "\n".join(_unprompted(ep, truth))
+    for truth, text in heard.items():
         if _occurs(truth, text):
-            elsewhere = any(_occurs(truth, other) for t, other in told.items() if t != truth)
+            elsewhere = any(_occurs(truth, other) for t, other in heard.items() if t != truth)
             require(elsewhere, f"the agent is told the hidden answer {truth!r}: {text[-300:]!r}")
 
 

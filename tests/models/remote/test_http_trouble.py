@@ -191,7 +191,7 @@ def test_a_reply_that_was_asked_for_is_read_whole() -> None:
     long = "\u4f60" * 1024  # a thousand tokens of one character each, escaped to six bytes
     assert ask(says(long), sampling=Sampling(max_new_tokens=1024))[0].text == long
     line, *_ = fails(Outage, says("x" * 200_000), retries=0)
-    assert "the most for what was asked" in line, "50 tokens are no 200,000 characters"
+    assert "the limit for this request" in line, "50 tokens are no 200,000 characters"
 
 
 def test_a_packed_reply_is_not_unpacked() -> None:

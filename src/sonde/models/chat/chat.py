@@ -233,12 +233,12 @@ class Chat:
         appended."""
         if self._ends_later and at == len(ids):
             ids.append(self.end)
-        found = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
-        if found is None:
+        end_at = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
+        if end_at is None:
             raise UserError(
                 f"probe: ending: got True, but the chat template of {self.label!r} ends no message with a token"
             )
-        return found
+        return end_at
 
     def _cut(self, ids: array[int], places: list[int]) -> Scored:
         """Cut the ids behind the last position, since nothing after it matters. The first token has no probability."""
@@ -256,8 +256,8 @@ class Chat:
 
     def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
         """The completions of messages that this model sampled and whose text equals the message."""
-        found = ((i, m.completion, m.content) for i, m in enumerate(messages))
-        return {i: c for i, c, text in found if c and c.ids and c.model == self.label and c.text == text}
+        completions = ((i, m.completion, m.content) for i, m in enumerate(messages))
+        return {i: c for i, c, text in completions if c and c.ids and c.model == self.label and c.text == text}
 
     def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
         """Where the needed messages stand: found among all messages, or else alone."""
@@ -305,11 +305,11 @@ class Chat:
         content = self._encoder.contents.get(last)
         if content and text.startswith(content, at):
             return ids[:-1], at
-        told = list(self._encoder.find_leading(text, at))
-        same = next((start for start, _, token in told if token == last), None)
+        controls = list(self._encoder.find_leading(text, at))
+        same = next((start for start, _, token in controls if token == last), None)
         if same is not None:
             return ids[:-1], same
-        return (ids[:-1] if told else ids), at
+        return (ids[:-1] if controls else ids), at
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
         """Prompt and completion of the latest completion, rebuilt along the chain; empty if its start is missing or

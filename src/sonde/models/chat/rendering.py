@@ -222,12 +222,12 @@ _FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; where it has none, t
 def _stop_clock(day: date) -> str:
     """A macro in place of the template's clock function: midnight of this day, in every format."""
     midnight = datetime(day.year, day.month, day.day)
-    told = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}
+    texts = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}
     return (
         "{% macro strftime_now(format) %}{% set at = namespace(within=false, flag='') %}{% for c in format %}"
         "{% if not at.within and c == '%' %}{% set at.within = true %}"
         "{% elif not at.within %}{{ c }}"
         "{% elif not at.flag and c in '-_0^#' %}{% set at.flag = c %}"
-        f"{{% else %}}{{{{ {told!r}.get(at.flag ~ c, c) }}}}"
+        f"{{% else %}}{{{{ {texts!r}.get(at.flag ~ c, c) }}}}"
         "{% set at.within = false %}{% set at.flag = '' %}{% endif %}{% endfor %}{% endmacro %}\n"
     )

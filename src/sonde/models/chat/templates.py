@@ -110,8 +110,8 @@ for text in given["templates"]:
 
 def check_template(model: str, tokenizer: Any) -> None:
     """Raise `UserError` if a chat template of this tokenizer takes too long or too much memory, or shows nothing."""
-    found = getattr(tokenizer, "chat_template", None)
-    templates = tuple(found.values()) if isinstance(found, Mapping) else (found,)
+    template = getattr(tokenizer, "chat_template", None)
+    templates = tuple(template.values()) if isinstance(template, Mapping) else (template,)
     tokens = {name: str(value) for name, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
     texts = tuple(text for text in templates if isinstance(text, str))
     if texts and (why := _why_not(texts, json.dumps(tokens, sort_keys=True))):

@@ -234,23 +234,23 @@ class Engine:
     def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
         """The prefixes for which the cache has room."""
         room = self.slots.room()
-        found: list[array[int]] = []
+        fitting: list[array[int]] = []
         for ids in prefixes:
             missing = len(ids) - self.slots.match(ids)[0]
             if missing <= room:
-                found.append(ids)
+                fitting.append(ids)
                 room -= missing
-        return found
+        return fitting
 
     def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
         runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
-        found: list[array[int]] = []
+        prefixes: list[array[int]] = []
         for a, b in pairwise(runs):
             prefix = a[: common(a, b)]
             if len(prefix) - self.slots.match(prefix)[0] >= SHARED_MIN:
-                found.append(prefix)
+                prefixes.append(prefix)
         shortest: list[array[int]] = []
-        for ids in sorted(found, key=len):
+        for ids in sorted(prefixes, key=len):
             if not any(common(ids, other) == len(other) for other in shortest):
                 shortest.append(ids)
         return shortest if self.slots.budget else []

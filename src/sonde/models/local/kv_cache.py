@@ -382,8 +382,11 @@ def layers(model: Any) -> int:
     """The number of layers of a model's cache. Raises `UserError` for a model that keeps anything but keys and values
     per token."""
     found = DynamicCache(config=model.config).layers
-    strange = {type(layer).__name__ for layer in found} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
-    if strange:
+    others = {type(layer).__name__ for layer in found} - {
+        DynamicLayer.__name__,
+        DynamicSlidingWindowLayer.__name__,
+    }
+    if others:
         named = str(getattr(model.config, "name_or_path", "")) or type(model).__name__
-        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
+        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(others))}, allowed: keys and values per token")
     return len(found)

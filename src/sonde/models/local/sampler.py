@@ -62,8 +62,8 @@ def draw(
         tokens_B = most_B if tokens_B is None else torch.where(put(warm, device, torch.bool), tokens_B, most_B)
     assert tokens_B is not None
     chosen_B = logprobs_BV.gather(-1, tokens_B[:, None])[:, 0]
-    told = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
-    tokens, logprobs, *enough = torch.stack([t.double() for t in told]).tolist()  # exact: ids are below 2^53
+    results = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
+    tokens, logprobs, *enough = torch.stack([t.double() for t in results]).tolist()  # exact: ids are below 2^53
     if enough and not all(enough[0]) and top < logits_BV.shape[-1]:
         return draw(logits_BV, samplings, positions, absent_V=absent_V, top=logits_BV.shape[-1])
     return [int(token) for token in tokens], logprobs

@@ -48,8 +48,8 @@ class Refusal(UserError):
         path: str = "", asker: object = None,
     ) -> None:  # fmt: skip
         self.message, self.status, self.reply, self.remedies, self.asker = message, status, reply, remedies, asker
-        told = (f"-o '{path}.{setting}'" if path else setting for setting, _ in remedies)
-        super().__init__("; ".join((message, *(f"{s} {does}" for s, (_, does) in zip(told, remedies, strict=True)))))
+        shown = (f"-o '{path}.{setting}'" if path else setting for setting, _ in remedies)
+        super().__init__("; ".join((message, *(f"{s} {does}" for s, (_, does) in zip(shown, remedies, strict=True)))))
 
     def __reduce__(self) -> tuple[type[Refusal], tuple[str]]:
         """Pickle the message alone, for another process."""
@@ -221,10 +221,10 @@ def keep(folder: Path, writer: int, known: Iterable[Adapted]) -> None:
 
 def _read(file: Path) -> Mapping[str, Any]:
     try:
-        found: object = json.loads(file.read_text("utf-8"))
+        saved: object = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+    return cast("Mapping[str, Any]", saved) if isinstance(saved, Mapping) else {}
 
 
 def _to_json(form: Form) -> dict[str, Any]:

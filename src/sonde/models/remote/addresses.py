@@ -47,9 +47,7 @@ def read_base_url(url: str) -> str:
 def check_query(query: Mapping[str, str]) -> None:
     """Raise for a query that may hold a key: the query is part of the configuration, and keys never are."""
     if secret := next((name for name in query if _SECRET.search(name)), None):
-        raise UserError(
-            f"query: {secret!r} may be a secret, allowed: put it into `headers`, which names environment variables"
-        )
+        raise UserError(f"query: {secret!r} may be a secret, allowed: `headers`, which names environment variables")
 
 
 def names_version(url: str) -> bool:
@@ -88,9 +86,9 @@ def proxy_for(url: str, wanted: bool | None) -> str | None:
     proxy = known.get(parts.scheme) or known.get("all")
     if not proxy or (not is_loopback(host) and proxy_bypass(parts.netloc)):
         return None
-    found = proxy if "://" in proxy else f"http://{proxy}"
-    if urlsplit(found).scheme not in ("http", "https"):  # the value may hold a password, so it is not shown
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(address).scheme not in ("http", "https"):  # the value may hold a password, so it is not shown
         raise UserError(
-            f"proxy: got a {urlsplit(found).scheme} proxy from the environment, allowed: http, https; or proxy=false"
+            f"proxy: got a {urlsplit(address).scheme} proxy from the environment, allowed: http, https; or proxy=false"
         )
-    return found
+    return address

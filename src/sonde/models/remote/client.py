@@ -193,26 +193,26 @@ class Endpoint(Model):
 
         async with pool.slots:
             try:
-                found = await send(body, read)
+                result = await send(body, read)
             except Refused as refusal:
                 raise (refusal.error if body is None else await self._judged(refusal, body, takes)) from None
         self.experience.taken = True
-        return found
+        return result
 
     async def _judged(
         self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
     ) -> Exception:
         """The error for a refused request: the conversation's, if it is to blame. Token ids are refused for their
         number alone, since no server that takes ids looks at their meaning."""
-        found = stated_verdict(refusal.status, refusal.reply)
-        if found is None and self._blames_fields(refusal.reply, body):
+        verdict = stated_verdict(refusal.status, refusal.reply)
+        if verdict is None and self._blames_fields(refusal.reply, body):
             return refusal.error
-        if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
-            found = await tested_verdict(tests, takes)
-        if found == "length":
+        if verdict is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+            verdict = await tested_verdict(tests, takes)
+        if verdict == "length":
             self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
             return ContextFull(refusal.line)
-        if found == "content" and "messages" in body:
+        if verdict == "content" and "messages" in body:
             return self._unwanted(refusal.line)
         return refusal.error
 
@@ -262,9 +262,9 @@ class Endpoint(Model):
         """The error for a reply with status 200 but without a usable completion. If it reports a failure of the host,
         its status or code decides."""
         if isinstance(error, HostError):
-            told = error.reply or reply
-            status = error.status or (400 if stated_verdict(0, told) else 500)
-            return self._failure(status, f"{line}: {_clean(told, keys)}", None, told)
+            reported = error.reply or reply
+            status = error.status or (400 if stated_verdict(0, reported) else 500)
+            return self._failure(status, f"{line}: {_clean(reported, keys)}", None, reported)
         line = f"{line}: {_clean(reply, keys)}"
         return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
 

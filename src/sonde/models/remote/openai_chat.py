@@ -191,10 +191,10 @@ def _logprobs(choice: Mapping[str, Any]) -> array[float]:
     return array("f", numbers if len(numbers) == len(values) else [])
 
 
-def usage(told: Mapping[str, Any]) -> Usage:
+def usage(reported: Mapping[str, Any]) -> Usage:
     """The token counts that a reply reports; 0 for missing ones."""
-    cached = mapping(told.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_count, (told.get("prompt_tokens"), told.get("completion_tokens"), cached)))
+    cached = mapping(reported.get("prompt_tokens_details")).get("cached_tokens")
+    return Usage(*map(_count, (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)))
 
 
 def _count(value: object) -> int:

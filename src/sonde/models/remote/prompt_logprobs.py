@@ -56,8 +56,8 @@ def echo(reply: bytes) -> Echo | None:
         if "choices" not in data:
             raise ValueError("no choices")
         return None
-    found = [_token(row) for row in cast("list[object]", rows)]
-    return Echo(tuple(text for text, _ in found), tuple(p for _, p in found), usage(mapping(data.get("usage"))))
+    tokens = [_token(row) for row in cast("list[object]", rows)]
+    return Echo(tuple(text for text, _ in tokens), tuple(p for _, p in tokens), usage(mapping(data.get("usage"))))
 
 
 def _token(row: object) -> tuple[str, float]:
@@ -72,11 +72,11 @@ def _token(row: object) -> tuple[str, float]:
     return text, float(logprob)
 
 
-def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
+def scores(probe: Probe, prompt: Echo, ended: Echo | None) -> list[float]:
     """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to the end of the last
     message; `ended`, for a probe that includes the token behind the message, the prompt that continues."""
     content = probe.messages[-1].content
-    ways = (said.texts, unbyted(said.texts))
+    ways = (prompt.texts, unbyted(prompt.texts))
     places = next((p for texts in ways if (p := places_of(texts, content)) is not None), None)
     if places is None:
         raise UserError(
@@ -84,15 +84,15 @@ def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
             "that its chat template leaves unchanged"
         )
     a, b = probe.bounds
-    found = [p for p, (x, y) in zip(said.logprobs, places, strict=True) if max(x, a) < min(y, b)]
+    selected = [p for p, (x, y) in zip(prompt.logprobs, places, strict=True) if max(x, a) < min(y, b)]
     if ended is not None:
-        length = sum(map(len, said.texts))
+        length = sum(map(len, prompt.texts))
         starts = accumulate(map(len, ended.texts), initial=0)
         after = next((p for p, at in zip(ended.logprobs, starts, strict=False) if at >= length), None)
         if after is None:
             raise UserError("probe: ending: got True, but the endpoint's chat template ends no message with a token")
-        found.append(after)
-    return found
+        selected.append(after)
+    return selected
 
 
 def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:

@@ -99,9 +99,9 @@ def check_imprint(kept: Mapping[str, Json], now: Mapping[str, Json], server: str
     bound = SAME if versions[0] == versions[1] else RENAMED
     if apart <= bound and (comparable or bound == SAME):
         return
-    told = f"weights {versions[1]!r}, not {versions[0]!r}" if versions[0] != versions[1] else "other weights"
+    difference = f"weights {versions[1]!r}, not {versions[0]!r}" if versions[0] != versions[1] else "other weights"
     raise UserError(
-        f"{server}: the server holds {told}: the log-probabilities of a fixed probe differ by {apart:.3f} nats "
+        f"{server}: the server holds {difference}: the log-probabilities of a fixed probe differ by {apart:.3f} nats "
         f"per token from those at the start of {work}; allowed: the same weights (restart the server with its own "
         "folder after a training), or a new start (--fresh, or another folder)"
     )

@@ -135,38 +135,38 @@ class TokenEndpoint(WeightsEndpoint):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         chat, adapter, version = self.chat, self.served.adapter, self.served.version
         prompt = chat.prompt(messages)
-        said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
-        self._check_text(said, sampling.stop)
-        check_known(chat, said.ids)
-        self.served.named = self.served.named or bool(said.weights)
-        text, stopped = _text(chat, said.ids, sampling.stop)
+        reply = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        self._check_text(reply, sampling.stop)
+        check_known(chat, reply.ids)
+        self.served.named = self.served.named or bool(reply.weights)
+        text, stopped = _text(chat, reply.ids, sampling.stop)
         return Completion(
             text=text,
-            ids=said.ids,
-            logprobs=said.logprobs if self.measures(sampling) else array("f"),
+            ids=reply.ids,
+            logprobs=reply.logprobs if self.measures(sampling) else array("f"),
             temperature=sampling.temperature,
             truncated=sampling.truncates,
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
-            finish="length" if said.limit and not stopped else "stop",
+            finish="length" if reply.limit and not stopped else "stop",
             open_mark=prompt.open_mark,
             model=self.model,
-            weights=version if adapter or not said.weights else self.served.ours.get(said.weights, said.weights),
-            usage=said.usage,
+            weights=version if adapter or not reply.weights else self.served.ours.get(reply.weights, reply.weights),
+            usage=reply.usage,
         )
 
-    def _check_text(self, said: Sampled, stop: Sequence[str]) -> None:
+    def _check_text(self, sampled: Sampled, stop: Sequence[str]) -> None:
         """Raise `UserError` if the server decodes these ids to another text. White space and parts of characters are
         ignored: engines decode token by token and put them at other places."""
-        if said.text is None or self.served.agreed >= AGREED:
+        if sampled.text is None or self.served.agreed >= AGREED:
             return
-        here, there = _visible(_text(self.chat, said.ids, stop)[0]), _visible(said.text)
+        here, there = _visible(_text(self.chat, sampled.ids, stop)[0]), _visible(sampled.text)
         if not (here == there or (stop and here.startswith(there))):
             raise UserError(
                 f"tokenizer: got {self.tokenizer or self.model!r}, which decodes the server's sampled ids to "
                 f"{here[:80]!r}; the server decodes them to {there[:80]!r}; allowed: the tokenizer of the served model"
             )
-        self.served.agreed += len(said.ids)
+        self.served.agreed += len(sampled.ids)
 
     async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
         def read(reply: bytes, keys: Keys) -> Sampled:
@@ -194,28 +194,28 @@ class TokenEndpoint(WeightsEndpoint):
             return []
 
         def read(reply: bytes, keys: Keys) -> Echoed:
-            found = self.read_echo(parsed(reply), scored.ids)
-            if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
+            echoed = self.read_echo(parsed(reply), scored.ids)
+            if not all(math.isfinite(echoed.logprobs[i]) for i in scored.places):
                 raise ValueError("log-probabilities of the prompt are not finite")
-            return found
+            return echoed
 
         body = self.echo_body(scored.ids, min(scored.places), self.served.adapter)
-        found = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
-        return [float(found.logprobs[i]) for i in scored.places]
+        echoed = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
+        return [float(echoed.logprobs[i]) for i in scored.places]
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
     async def take_imprint(self) -> Mapping[str, Json]:
         """Take the imprint that identifies the server's weights (`served_weights`), and store it in `imprint`. The
         imprint of a server that scores no prompts contains less."""
-        found: dict[str, Json] = {"version": await self.held()}
+        imprint: dict[str, Json] = {"version": await self.held()}
         try:
-            found["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
+            imprint["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
         except CapabilityError as e:
             warnings.warn(
                 f"{self.model}: a change of its weights will not be noticed: {e}", TroubleWarning, stacklevel=2
             )
-        object.__setattr__(self, "imprint", freeze(found))
+        object.__setattr__(self, "imprint", freeze(imprint))
         return self.imprint
 
     # --- of each server ----------------------------------------------------------------------------------------------
@@ -242,13 +242,13 @@ class TokenEndpoint(WeightsEndpoint):
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
 
 
-def checked(said: Sampled) -> Sampled:
+def checked(reply: Sampled) -> Sampled:
     """The same, provided that it has at least one id and a finite log-probability for every id."""
-    if not said.ids:
+    if not reply.ids:
         raise ValueError("no tokens")
-    if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
-        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or non-finite ones")
-    return said
+    if len(reply.logprobs) != len(reply.ids) or not all(map(math.isfinite, reply.logprobs)):
+        raise ValueError(f"{len(reply.ids)} token ids with {len(reply.logprobs)} log-probabilities, or non-finite ones")
+    return reply
 
 
 def numbers(value: object, what: str) -> array[int]:
