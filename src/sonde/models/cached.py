@@ -160,7 +160,7 @@ class Cached(Model):
             return self._hit(await asyncio.shield(flight))
         if known := self._store().get(key):
             return self._hit(known)
-        return await asyncio.shield(self._start(key, messages, sampling))  # cancelling one asker spares the others
+        return await asyncio.shield(self._start(key, messages, sampling))  # cancelling one caller spares the others
 
     def _hit(self, completion: Completion) -> Completion:
         self.stats.hits += 1
@@ -181,7 +181,7 @@ class Cached(Model):
     def _land(self, name: Flight, done: asyncio.Task[Completion]) -> None:
         del self._flights[name]
         if not done.cancelled():
-            done.exception()  # seen, even when everyone who waited has been cancelled
+            done.exception()  # retrieve it, even if every waiting caller was cancelled
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         return await self.model.score(probes)

@@ -147,7 +147,7 @@ def _previous(messages: Sequence[Message]) -> array[int]:
     whole = array("i")
     for c in (m.completion for m in messages if m.completion is not None):
         if c.model != "fake" or c.shared > len(whole):
-            whole = array("i")  # another model spoke, or the start of the history was cut off
+            whole = array("i")  # another model replied, or the start of the history is missing
         else:
             del whole[c.shared :]
             whole += c.prompt_ids

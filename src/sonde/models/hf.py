@@ -157,7 +157,7 @@ class HF(Model):
         generating."""
         feed, loaded = self._session.feed, self._session.loaded
         if feed is not None and loaded is not None:
-            # On the worker: when its answers are here, it may still be keeping what it computed for them.
+            # On the worker, which may still be caching what it computed when its answers are here.
             feed.call_and_wait(loaded.engine.forget)
 
     @property
@@ -250,7 +250,7 @@ class HF(Model):
             session.feed = Batcher(self._serve, full=sys.maxsize if patient else self.max_batch)
         feed = session.feed
         if session.loaded is None and held is not None:
-            self._load()  # nothing is read; and no episode is let in front of another
+            self._load()  # reads no files, and keeps the order of episodes
         elif session.loaded is None:
             await feed.call(self._load)
         return self._loaded, feed

@@ -158,7 +158,7 @@ class Vllm(TokenEndpoint):
                 raise UserError("reset_prefix_cache: the server did not empty its cache of older weights")
             await self.command("/update_weight_version", {"new_version": version}, DEV)
         except SondeError:
-            await self.close()  # after an error the server hangs up, and on that connection it would stay paused
+            await self.close()  # the server drops it after an error: /resume needs a new connection
             raise
         finally:
             await self.command("/resume", {}, DEV)

@@ -4,7 +4,7 @@
 
     async def adapter(env, *, seed, index, reply):            # one episode through the host
         ...
-        text = await reply(what_the_player_was_told)          # and so on, until the host says that it is over
+        text = await reply(what_the_player_was_told)          # and so on, until the host ends the episode
         return Played(told=..., rewards=..., outcome=..., terminated=..., truncated=...)
 
     check_interop(adapter, sonde.make("wordle"))

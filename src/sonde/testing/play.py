@@ -260,7 +260,7 @@ def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
     groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
     for ep in eps:
         groups[tuple(m.content for m in ep.messages[AGENT][-2:])].append(ep)
-    # Where another seat speaks before the agent, its words are part of what the agent hears first.
+    # If another seat acts before the agent, its words are part of the agent's first message.
     spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
     require(len(groups) == 1 or spoken, _INTRO)
     for group in groups.values():

@@ -86,7 +86,7 @@ def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
         situation |= value.get("situation", {})
         before: Any = None
         for row in (*value.get("experience", ()), *value.get("examples", ())):
-            # What was told at length is not repeated as the observation of the next step.
+            # A long text is not repeated as the observation of the next step.
             steps.append({"observation": before, **row})
             before = row.get("next")
     return situation, [step for step in steps if step["action"] is not None]

@@ -127,6 +127,6 @@ def test_a_server_that_samples_such_an_id_fails_that_episode(kind: str, monkeypa
 
     monkeypatch.setattr(type(there), "_sample", lambda self, *given: sampled(*given))
     with pytest.raises(
-        WorldError, match=r"token_ids: the server sampled \[327\], which .* tokenizer does not define.* logit_bias"
+        WorldError, match=r"token_ids: the server sampled \[327\], which .* does not define.* logit_bias"
     ):
         asyncio.run(there.generate(ASK, Sampling()))

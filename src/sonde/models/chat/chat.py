@@ -211,7 +211,7 @@ class Chat:
     ) -> tuple[array[int], str]:
         """Encode a text up to its last special token; returns the ids and the remaining text."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
-        rest = CUT + rest if ids else rest  # it follows them
+        rest = CUT + rest if ids else rest  # the rest follows these ids
         at = self._encoder.find_last_special(rest)
         return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
@@ -220,7 +220,7 @@ class Chat:
         own = sampled[spans[-1].message].ids
         ids = self._join(text, spans, sampled)
         start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
-        texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # one may end inside a character
+        texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # an id may end inside a character
         before = max(0, texts[-1].find(probe.messages[-1].content))
         a, b = (before + at for at in probe.bounds)
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
@@ -370,7 +370,7 @@ def common(a: array[int], b: array[int]) -> int:
     2
     """
     n = min(len(a), len(b))
-    if a[:n] == b[:n]:  # mostly so, and thirty times faster to see
+    if a[:n] == b[:n]:  # the usual case, and thirty times faster to check
         return n
     same = np.frombuffer(a, np.intc, n) == np.frombuffer(b, np.intc, n)
     return n if same.all() else int(same.argmin())

@@ -79,7 +79,7 @@ class Encoder:
             parts.append(text[at : start + 1] + CUT if length > 1 else text[at:start] + "\ufffd")
             at = start + 1
         text = "".join([*parts, text[at:]])
-        if self._folded and self._holds_special(text):  # of other characters, which the tokenizer takes for these
+        if self._folded and self._holds_special(text):  # spelled with other characters that the tokenizer normalises
             return CUT.join(text.replace(CUT, ""))
         return text
 

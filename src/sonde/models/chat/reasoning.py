@@ -71,7 +71,7 @@ MARKS: Mapping[str, Mark] = {
         closes=r"(?:<\|end\|>)?" + _ASSISTANT + r"<\|channel\|>final(?:[^<\n]*<\|message\|>)?",
         tokens=("<|start|>", "<|channel|>", "<|message|>", "<|end|>"),
     ),
-    # gpt-oss as servers decode it that drop special tokens
+    # gpt-oss, decoded by servers that drop special tokens
     "harmony_decoded": Mark(opens=r"analysis(?=[^\W_])", closes="assistantfinal", words=True),
     "granite": Mark(  # Granite 3.2
         opens="Here(?:'s| is) my thought process:", closes="Here(?:'s| is) my response:", words=True
@@ -90,7 +90,7 @@ _WORDS = {name: re.compile(rf"\s*{mark.opens}") for name, mark in MARKS.items() 
 _CLOSES = {name: re.compile(mark.closes) for name, mark in MARKS.items()}
 _TOLD_APART = {name: mark for name, mark in MARKS.items() if not mark.words}
 _ANY = re.compile(
-    r"(?=<[/|a-z]|\[[/A-Zu]|◁)(?:"  # quickly past what begins no mark
+    r"(?=<[/|a-z]|\[[/A-Zu]|◁)(?:"  # skip quickly what cannot begin a mark
     + "|".join(f"(?P<close_{name}>{m.closes})|(?P<open_{name}>{m.opens})" for name, m in _TOLD_APART.items())
     + f"|(?P<frame>{_FRAMES}))"
 )

@@ -137,7 +137,7 @@ class Renderer:
                 rows, tokenize=False, add_generation_prompt=speak, **self._arguments
             )
             return text + self._opening if speak else text
-        except Exception as error:  # templates are programs of others; whatever they raise is about these messages
+        except Exception as error:  # a template is foreign code: whatever it raises is about these messages
             roles = [row["role"] for row in rows]
             raise UserError(f"messages: the chat template of {self.label!r} refuses roles {roles}: {error}") from error
 
@@ -179,7 +179,7 @@ class Renderer:
         except (TypeError, ValueError) as error:
             raise invalid(f"template: {CLOCK}", given, "a day, such as 2026-11-28") from error
         template = self._arguments.get("chat_template") or getattr(self.tokenizer, "chat_template", "")
-        if isinstance(template, Mapping):  # several, of which transformers takes this one
+        if isinstance(template, Mapping):  # several; transformers uses this one
             template = template.get("default", "")
         if isinstance(template, str) and CLOCK in template:
             self._arguments["chat_template"] = _stop_clock(day) + template
@@ -216,7 +216,7 @@ def shorten(content: str) -> str:
 
 
 _DIRECTIVES = "aAwdbBmyYHIMSpjUWfzZcxX"
-_FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; where it has none, the directive stands for itself
+_FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; an unsupported directive stands for itself
 
 
 def _stop_clock(day: date) -> str:

@@ -72,7 +72,7 @@ try:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 except (ImportError, ValueError, OSError):
-    pass  # a system without them; the time in all holds there too
+    pass  # not supported by this system; the limit on wall time still holds
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -99,7 +99,7 @@ for text in given["templates"]:
             except MemoryError:
                 sys.exit(HUGE)
             except Exception:
-                continue  # a template that refuses a conversation has come to an end
+                continue  # a template that refuses a conversation terminates
             if len(shown) > LONGEST:
                 sys.exit(HUGE)
             seen.append(bool(shown.strip()))

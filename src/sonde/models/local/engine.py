@@ -109,9 +109,9 @@ class Engine:
         if rank is not None:
             self.ranker = Scorer(self.model, n_layers=every, stats=self.stats, steer=rank, valuer=valuer)
         self.rows: list[_Row] = []
-        self._most = max_batch  # rows at once, less where memory did not suffice for more
-        self._again: list[Ticket[Any, Any]] = []  # those that did not fit
-        self._wave: list[Ticket[Any, Any]] = []  # in lock-step: those that waited when serving began, without a row yet
+        self._most = max_batch  # rows at once; reduced when memory runs out
+        self._again: list[Ticket[Any, Any]] = []  # tickets that did not fit
+        self._wave: list[Ticket[Any, Any]] = []  # in lock-step: waiting tickets of this call, without a row yet
         self._absent_V: Tensor | None = None
         self._all_tokens = False
         self._hidden: Tensor | None = None
@@ -202,7 +202,7 @@ class Engine:
             logits_BTV = self._prefill(chunk)
             self.rows += [self._row(job) for job in chunk]
             for row, job in enumerate(chunk, first):
-                self._keep(job.ids, row)  # now, because others with the same opening may come before this row leaves
+                self._keep(job.ids, row)  # now: requests with the same opening may come before it leaves
             self._sample(first, logits_BTV[:, -1])
 
     def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:

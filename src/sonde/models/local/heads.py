@@ -130,7 +130,7 @@ class Heads(nn.Module):
     def save(self, folder: Path) -> None:
         """Save to `heads.safetensors` in this folder."""
         facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
-        about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors writes several in any order
+        about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors would not keep an order
         with saving(folder):
             save_file(
                 {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about

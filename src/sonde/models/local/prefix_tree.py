@@ -47,7 +47,7 @@ class Tree:
         ends: dict[int, Run] = {}
         path: list[Run] = []
         before = array("i")
-        for r in sorted(range(len(rows)), key=lambda r: rows[r].tobytes()):  # what is shared becomes neighbours
+        for r in sorted(range(len(rows)), key=lambda r: rows[r].tobytes()):  # shared prefixes become neighbours
             self._grow(path, rows[r], common(before, rows[r]))
             before = rows[r]
             ends[r] = path[-1]

@@ -90,7 +90,7 @@ def _pick(
     keep_BV, enough_B = truncate(probs_BV, min_p_B1.float(), top_p_B1.float() if nucleus else None, top)
     reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
     wanted_B1 = uniform_B1 * reached_BV[:, -1:]
-    last = reached_BV.shape[-1] - 1  # past it only where the probabilities are not numbers
+    last = reached_BV.shape[-1] - 1  # exceeded only if the probabilities are not finite
     return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last), enough_B
 
 

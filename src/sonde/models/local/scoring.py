@@ -79,7 +79,7 @@ class Scorer:
         self.model, self.n_layers, self.stats, self.steer = model, n_layers, stats, steer
         self.most = TOKENS.get(model.device.type, MOST_TOKENS)
         self.windows = windows(model)
-        self._tokens = self.most  # of a pass, less where memory did not suffice
+        self._tokens = self.most  # of a pass; reduced when memory runs out
         self._hidden: Tensor | None = None
         if steer is not None:
             assert valuer is not None
@@ -105,7 +105,7 @@ class Scorer:
                 ticket.finish(rows)
             elif len(tickets) == 1:
                 ticket.fail(WorldError("the model's probabilities are not finite"))
-            else:  # one that is no number spoils all of its pass, masked or not
+            else:  # a non-finite value spoils its whole pass, masked or not
                 self._settle([ticket])
 
     def _score(self, requests: Sequence[Score]) -> list[list[list[float]]]:

@@ -68,7 +68,7 @@ class Pool:
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # `slots` is the limit
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # or a few bytes become many
+            auto_decompress=False,  # so that a few bytes cannot expand to many
             timeout=aiohttp.ClientTimeout(total=total, sock_connect=connect),
         )
         self.until_the_end = self._until_the_end()
@@ -302,7 +302,7 @@ class Endpoint(Model):
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
-        if loop not in self._pools:  # another task may have been here meanwhile
+        if loop not in self._pools:  # another task may have added it meanwhile
             self._pools[loop] = Pool(
                 slots=self.concurrency,
                 per_minute=self.requests_per_minute,
@@ -366,7 +366,7 @@ def _host(proxy: str | None) -> str:
 def _dumps(body: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
-    except TypeError:  # a lone surrogate somewhere in the conversation, which only the slower writer escapes
+    except TypeError:  # a lone surrogate in the conversation, which only the slower encoder escapes
         return json.dumps(body).encode()
 
 

@@ -110,7 +110,7 @@ def is_whole(reply: bytes) -> bool:
     except HostError:
         raise
     except (ValueError, RecursionError):
-        pass  # whatever it is, it was taken
+        pass  # unreadable, but accepted
     return True
 
 

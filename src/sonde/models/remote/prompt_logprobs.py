@@ -110,7 +110,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     """
     parts = len(said[:1].encode("utf-8", "surrogatepass")) - 1
     places: list[tuple[int, int]] = []
-    broken: list[str] = []  # tokens after the one at hand that are parts of characters
+    broken: list[str] = []  # tokens behind the current one that are parts of characters
     at = len(said)
     for text in reversed(texts):
         if at and BROKEN in text:
@@ -118,7 +118,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
         elif not text or not at:
             parts = 0 if text else parts - (not at)
             within = at or (not text and parts >= 0)
-            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the character that follows
+            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the next character
         else:
             end = _end(text, said, at, broken)
             if end is None:
