@@ -275,7 +275,7 @@ def test_what_is_out_of_date_is_told_with_its_command(tmp_path: Path) -> None:
         (["--suite", "mtp", "wordle", "--agent", "random"], "environment of suite mtp: unknown name 'wordle'"),
         (
             ["--suite", "paprika", "best_arm", "--model", "sonde-tiny-best_arm"],
-            "got sonde-tiny-best_arm in best_arm, preset paprika, whose answers it has no words for, "
+            "got sonde-tiny-best_arm in best_arm, preset paprika, whose answers are not in its vocabulary, "
             "allowed: best_arm, preset small",
         ),
     ],

@@ -207,7 +207,7 @@ def test_a_model_that_is_not_served_is_named(plays_tied: Server, tied: Path) -> 
 
 
 def test_another_models_tokenizer_is_noticed(plays_tied: Server) -> None:
-    with pytest.raises(UserError, match=r"tokenizer: got 'sonde-tiny-maze'.*the server says"):
+    with pytest.raises(UserError, match=r"tokenizer: got 'sonde-tiny-maze'.*the server decodes"):
         run(_one_reply(served(plays_tied, Path("sonde-tiny-maze"))))
 
 
@@ -245,11 +245,11 @@ def _check_that_other_weights_are_noticed(server: Server, tied: Path, tmp_path: 
     assert set(wrong) == {"weights"}, found
     assert "tied" in wrong["weights"]["said"]
     asked = config(reached(server, tied), n_tasks=8, k=13)
-    with pytest.raises(UserError, match=r"the server plays with weights 'check-1-.*not 'default'.*was begun"):
+    with pytest.raises(UserError, match=r"the server holds weights 'check-1-.*not 'default'.*at the start of"):
         play(prepare(asked), tmp_path / "run")
     command = ("elicit", str(tmp_path / "run"), "--model", f"vllm:{NAME}", "--base-url", server.url)
     said = failure(*command, "-o", f"model.tokenizer={tied}")
-    assert "the server plays with weights 'check-1-" in said
+    assert "the server holds weights 'check-1-" in said
 
 
 def _check_that_an_unseen_folder_is_named_at_once(server: Server, tied: Path) -> None:

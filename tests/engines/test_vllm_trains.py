@@ -77,7 +77,7 @@ def test_two_trainings_on_one_server_do_not_go_on(plays_untied: Server, untied: 
     ended = [(process.communicate(timeout=300)[1], process.returncode) for process in both]
     assert any(code == 2 for _, code in ended), ended
     for (said, code), name in zip(ended, "ab", strict=True):
-        assert code == 0 or "does another training use this server, or was it started anew?" in said, said
+        assert code == 0 or "does another training use this server, or was it restarted?" in said, said
         if (tmp_path / name / HISTORY).exists():
             assert max(history(tmp_path / name)["engine_kl"]) < 1e-8
 

@@ -156,7 +156,7 @@ def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: 
 
 def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:
     hf = HF(model=str(tiny_folder), steer=lambda hidden, logits: logits * math.nan)
-    with pytest.raises(WorldError, match="not numbers"):
+    with pytest.raises(WorldError, match="not finite"):
         run(hf.generate((Message("user", "go"),), WARM))
     run(hf.close())
 

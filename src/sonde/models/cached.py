@@ -1,7 +1,13 @@
-"""Completions on disk, by key: one SQLite file that survives `kill -9` and may be shared by processes.
+"""Another model with a cache on disk: a repeated call is answered from it, so an interrupted run costs only once.
 
-SQLite keeps a write-ahead log, so a completion is either stored whole or not at all, and storing one takes no waiting
-for the disk. A power cut may lose the last few, never the file.
+The key of a call is the model's configuration (for a local model including the fingerprint of its weights), the
+messages and the sampling with its seed. Seeds differ between the k samples of a task, so samples never collapse into
+one. Settings of how a reply is obtained (the address of an endpoint, retries, timeouts: `core.config.HOW`) are not part
+of the key. Errors and scores are not cached.
+
+The cache is one SQLite file that survives `kill -9` and may be shared by processes. SQLite keeps a write-ahead log, so
+a completion is stored either completely or not at all, and storing does not wait for the disk. A power cut may lose the
+last few completions, never the file.
 """
 
 from __future__ import annotations
@@ -22,14 +28,14 @@ from .remote.retry import Stats
 
 FILE = "completions.sqlite"
 SCHEMA = 1
-"""Version of the file; another one is refused."""
+"""Version of the file format; other versions are refused."""
 
 
 def cache_key(model: Mapping[str, Any], messages: Sequence[Message], sampling: Sampling) -> bytes:
-    """Twenty bytes that identify a call: the model's configuration, what was said, and the sampling with its seed.
+    """Twenty bytes that identify a call: the model's configuration, the messages, and the sampling with its seed.
 
-    The tokens behind assistant messages count too: the same text in other tokens is another prompt. Finding the key
-    hashes the whole conversation.
+    The tokens of assistant messages count too, because the same text in other tokens is another prompt. Computing the
+    key hashes the whole conversation.
     """
     said = [(m.role, m.content, _tokens(m.completion)) for m in messages]
     text = json.dumps([SCHEMA, model, vars(sampling), said], sort_keys=True, separators=(",", ":"))
@@ -44,7 +50,7 @@ def _tokens(completion: Completion | None) -> str:
 
 
 class Store:
-    """The completions in `folder`, which is made if need be. Raises `UserError` where it cannot be used."""
+    """The completions in `folder`, which is created if necessary. Raises `UserError` if it cannot be used."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / FILE
@@ -56,12 +62,12 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._file, timeout=30.0, isolation_level=None, check_same_thread=False)
-        found: int = db.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, SCHEMA):
-            raise UserError(f"path: {self._file} is a cache of version {found}, this sonde reads version {SCHEMA}")
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, SCHEMA):
+            raise UserError(f"path: {self._file} is a cache of version {version}, this sonde reads version {SCHEMA}")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        if found == 0:
+        if version == 0:
             db.execute("CREATE TABLE IF NOT EXISTS completions (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
             db.execute(f"PRAGMA user_version = {SCHEMA}")
         return db
@@ -77,7 +83,7 @@ class Store:
         return row and _unpack(row[0])
 
     def put(self, key: bytes, completion: Completion) -> None:
-        """Store a completion; where another process was faster, its one stays."""
+        """Store a completion; if another process stored one first, that one stays."""
         try:
             self._db.execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", (key, _pack(completion)))
         except sqlite3.Error as e:
@@ -112,10 +118,10 @@ Flight = tuple[asyncio.AbstractEventLoop, bytes]
 
 @dataclass(frozen=True, kw_only=True)
 class Cached(Model):
-    """`model`, with its completions kept in the folder `path`. Tasks that ask the same at the same time share one call.
+    """`model` with its completions cached in the folder `path`. Concurrent tasks with the same call share it.
 
-    A completion comes back whole: tokens, log-probabilities, and the usage of the call that made it. `stats` are those
-    of `model` (kept here where it keeps no such count), with `hits` for the calls that never reached it.
+    A completion comes back complete: tokens, log-probabilities, and the usage of the call that made it. `stats` are
+    those of `model` (counted here if it keeps none), with `hits` for the calls that never reached it.
     """
 
     model: Model
@@ -130,7 +136,9 @@ class Cached(Model):
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("model", self.model, "a model, such as sonde.make('models:http', ...)")
         if getattr(self.model, "steer", None) is not None:
-            raise UserError("model: got one with a steer function, allowed: one without, since no key tells two apart")
+            raise UserError(
+                "model: got one with a steer function, allowed: one without, since the cache key cannot include it"
+            )
         if not self.path or not isinstance(self.path, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("path", self.path, "the name of a folder")
         object.__setattr__(self, "capabilities", replace(self.model.capabilities, steer=False))
@@ -143,7 +151,7 @@ class Cached(Model):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The part of the model's configuration that decides what it says, as it is now."""
+        """The part of the model's configuration that determines its replies, as it is now."""
         return identity(self.model.config)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
@@ -152,7 +160,7 @@ class Cached(Model):
             return self._hit(await asyncio.shield(flight))
         if known := self._store().get(key):
             return self._hit(known)
-        return await asyncio.shield(self._start(key, messages, sampling))  # cancelling one asker spares the others
+        return await asyncio.shield(self._start(key, messages, sampling))  # cancelling one caller spares the others
 
     def _hit(self, completion: Completion) -> Completion:
         self.stats.hits += 1
@@ -173,7 +181,7 @@ class Cached(Model):
     def _land(self, name: Flight, done: asyncio.Task[Completion]) -> None:
         del self._flights[name]
         if not done.cancelled():
-            done.exception()  # seen, even when everyone who waited has been cancelled
+            done.exception()  # retrieve it, even if every waiting caller was cancelled
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         return await self.model.score(probes)
@@ -187,8 +195,8 @@ class Cached(Model):
         return self._stores[0]
 
     async def close(self) -> None:
-        """Give up the calls in flight in this event loop, close the wrapped model and the file. A later call opens
-        them again."""
+        """Cancel the calls in flight in this event loop, close the wrapped model and the file. A later call opens them
+        again."""
         loop = asyncio.get_running_loop()
         flights = [flight for (where, _), flight in self._flights.items() if where is loop]
         for flight in flights:

@@ -1,11 +1,11 @@
-"""A model without weights: it says what a script or a list of templates says, at no cost, the same on every machine.
+"""A free stand-in without weights: it replies with a script or with random templates, identically on every machine.
 
-For trying out environments, agents and whole runs, for tests, and as the model of load tests. It behaves like a real
-backend wherever code downstream could notice: tokens (the bytes of UTF-8 and five marks), prompts that extend the
-previous call's, replies cut at `max_new_tokens`, stop strings, log-probabilities that agree with `score`, time passing.
+Use it to try out environments, agents and whole runs, in tests, and as the model of load tests. It behaves like a real
+backend wherever other code could notice: tokens (the bytes of UTF-8 and five marks), prompts that extend the previous
+call's, replies cut at `max_new_tokens`, stop strings, log-probabilities that agree with `score`, latency.
 
-What it says is *not* drawn from its log-probabilities. Those come from a fixed bigram model, chosen so that they sum
-to one exactly: with token t after token s in a conversation with checksum c, `p(t) = (1 + (31 s + 17 t + c) mod 257) /
+Its replies are *not* drawn from its log-probabilities. Those come from a fixed bigram model, chosen so that they sum to
+exactly one: with token t after token s in a conversation with checksum c, `p(t) = (1 + (31 s + 17 t + c) mod 257) /
 33153`. As t runs through the 257 tokens that can be said, the bracket runs through 1 to 257, whose sum is 33153.
 """
 
@@ -26,7 +26,7 @@ from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sam
 from .remote.retry import Stats
 
 END = 256
-"""The token that ends a message. Tokens below it are bytes of UTF-8, those above it open a message."""
+"""The token that ends a message. Tokens below it are bytes of UTF-8, tokens above it open a message."""
 ROLES = {"system": 257, "user": 258, "assistant": 259}
 SAYABLE = 257
 LOGPROBS = tuple(math.log((1 + r) / (SAYABLE * (SAYABLE + 1) // 2)) for r in range(SAYABLE))
@@ -37,9 +37,9 @@ _CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Fake(Model):
-    """Says `script[n]` in its n-th assistant message (the last line again when the script is over), or else one of
-    `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives. At temperature 0
-    the first template and the first alternatives are taken.
+    """Reply with `script[n]` in the n-th assistant message (with the last line after the end of the script), or else
+    with one of `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives.
+    Temperature 0 takes the first template and the first alternatives.
 
     `latency` is the mean time of a call in seconds; each call takes between 0 and twice that, drawn by seed.
 
@@ -85,15 +85,15 @@ class Fake(Model):
 
 
 def _scored(probe: Probe) -> list[float]:
-    """Tokens are bytes, so those of the span are the ones between the bytes before it and those up to its end."""
-    said = probe.messages[-1].content
-    first, last = (len(_encode(said[:at])) for at in probe.bounds)
-    found = _logprobs(_context(probe.messages[:-1]), _encode(said) + array("i", [END])).tolist()
-    return found[first:last] + (found[-1:] if probe.ending else [])
+    """Log-probabilities of the span's bytes, since tokens are bytes."""
+    text = probe.messages[-1].content
+    first, last = (len(_encode(text[:at])) for at in probe.bounds)
+    logprobs = _logprobs(_context(probe.messages[:-1]), _encode(text) + array("i", [END])).tolist()
+    return logprobs[first:last] + (logprobs[-1:] if probe.ending else [])
 
 
 def _encode(text: str) -> array[int]:
-    """One token per byte; by way of a text of those bytes, because widening them one by one takes 30 times as long."""
+    """One token per byte. Decoding the bytes to a text first is 30 times as fast as widening them one by one."""
     return array("i", text.encode("utf-8", "replace").decode("latin-1").encode(_WIDE))
 
 
@@ -127,8 +127,8 @@ def _completion(messages: Sequence[Message], said: str, limit: int) -> Completio
 
 
 def render(messages: Sequence[Message]) -> array[int]:
-    """The chat template: every message is opened by its role's token and ended by `END`; an open assistant message
-    follows. Tokens that were sampled are used again as they are, since a cut reply may end inside a character."""
+    """The chat template: a role token opens every message and `END` ends it; an open assistant message follows. Sampled
+    tokens are reused unchanged, since a cut reply may end inside a character."""
     prompt = array("i")
     for message in messages:
         c = message.completion
@@ -142,12 +142,12 @@ def render(messages: Sequence[Message]) -> array[int]:
 
 
 def _previous(messages: Sequence[Message]) -> array[int]:
-    """Prompt and completion of this seat's previous call, put together from the completions that the messages carry;
-    empty where they do not carry all of it."""
+    """Prompt and completion of this seat's previous call, rebuilt from the completions of the messages; empty if they
+    are incomplete."""
     whole = array("i")
     for c in (m.completion for m in messages if m.completion is not None):
         if c.model != "fake" or c.shared > len(whole):
-            whole = array("i")  # another model spoke, or the start of the history was cut off
+            whole = array("i")  # another model replied, or the start of the history is missing
         else:
             del whole[c.shared :]
             whole += c.prompt_ids
@@ -161,7 +161,7 @@ def _common(a: array[int], b: array[int]) -> int:
 
 
 def _context(messages: Sequence[Message]) -> int:
-    """The checksum c of the bigram model, over all that has been said."""
+    """The checksum c of the bigram model, over all messages."""
     checksum = 0
     for message in messages:
         checksum = crc32(message.content.encode("utf-8", "replace"), checksum)

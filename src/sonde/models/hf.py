@@ -1,19 +1,19 @@
 """Any causal language model of transformers, by hub name or folder, on this machine.
 
-Token-in token-out: `Completion.ids` are what was sampled, and later prompts contain them as they are (`chat.py`).
-Requests of all episodes share batches (`batching.py`, `decode.py`); keys and values of past tokens stay in slots under
-a byte budget, so a conversation pays for each token once (`slots.py`); log-probabilities, which are at the temperature
-of the call, equal those of one plain forward pass within 1e-4 in float32. The probes of all calls to `score` that wait
-share one tree of tokens, in which equal beginnings are computed once (`tree.py`, `score.py`).
+Sampled tokens go back into later prompts unchanged: `Completion.ids` are what was sampled (`chat`). Requests of all
+episodes share batches (`local.batching`, `local.engine`). Keys and values of past tokens stay in a cache with a byte
+budget, so a conversation pays for each token once (`local.kv_cache`). Log-probabilities, at the temperature of the
+call, equal those of one plain forward pass within 1e-4 in float32. The probes of all waiting calls of `score` share one
+tree of tokens, in which equal beginnings are computed once (`local.prefix_tree`, `local.scoring`).
 
-Every token is drawn with a random number that depends on `Sampling.seed` and its position alone, so what else is in the
+Every token is sampled with a random number that depends on `Sampling.seed` and its position alone, so the rest of the
 batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself
 deterministic: alone or among seven others, log-probabilities of SmolLM2 differ by up to 1e-5 in float32 and 0.15 in
-bfloat16 (`benchmarks/hf_generate.py`). torch and transformers are imported, and the model is loaded, on the first call,
-in the worker thread.
+bfloat16 (`benchmarks/hf_generate.py`). The first call imports torch and transformers and loads the model, in the worker
+thread.
 
-`HF.around` plays with a model that lives in this process and may be trained between calls; `renew` says that its
-weights have changed, `release` frees what play keeps.
+`HF.around` plays with a model of this process, which may be trained between calls; `renew` tells it that the weights
+have changed, `release` frees the cache.
 
 Departure: models that keep anything but keys and values per token (recurrent or hybrid ones) are refused.
 """
@@ -53,24 +53,23 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 class HF(Model):
     """See the module. `HF(model="smollm2")` needs nothing but a package index.
 
-    `model`: a folder, a name of `models.fetch`, or a hub name; `revision` is for the hub. `weights` is what tells the
-    model from another one at the same path (`models.weights`); found where it is None, and where it is given, loading
-    another model is an error. `dtype` "auto" is the type
-    the weights are stored in. `device` None is CUDA where there is one, else the CPU. `max_batch` rows are decoded
-    at once; `kv_bytes` bounds the slots, not the rows being decoded (0: nothing is kept between calls). `template`
-    holds arguments of the chat template, e.g. `{"enable_thinking": False}`, and under `training` the name of a template
-    of ours that keeps history (`models.templates`). `threads` sets the number of threads of torch for the whole
-    process; None leaves it alone. `steer(hidden, logits)` returns the
-    logits to draw from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode
-    step; recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by
-    `heads` alone.
+    `model`: a folder, a name of `files.fetch`, or a hub name; `revision` is for the hub. `weights` distinguishes the
+    model from another one at the same path (`files.weights`); None computes it, and if it is given, loading another
+    model is an error. `dtype` "auto" is the type in which the weights are stored. `device` None is CUDA if available,
+    else the CPU. `max_batch` rows are decoded at once; `kv_bytes` limits the cache, not the rows being decoded (0:
+    nothing is kept between calls). `template` holds arguments of the chat template, e.g. `{"enable_thinking": False}`,
+    and under `training` the name of a template of ours that keeps history (`chat.templates`). `threads` sets torch's
+    number of threads for the whole process; None leaves it unchanged. `steer(hidden, logits)` returns the logits to
+    sample from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every decode step;
+    recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank` by `heads`
+    alone.
 
-    `heads`: the folder of a model that was trained with values of tokens (`sonde train mc`, `ilql`); what is drawn from
-    is then log pi + `beta` (min Q - V) (`models.heads`), which can be saved as any other configuration. Where that
+    `heads`: the folder of a model that was trained with values of tokens (`sonde train mc`, `ilql`). The model then
+    samples from log pi + `beta` (min Q - V) (`local.heads`), which can be saved like any other configuration. If that
     folder is not `model` itself, the model in it reads along and `model` is the policy, as in LMRL-Gym, where values
-    are added to those of the cloned behaviour. `minus_v`: whether V is taken away, where there is one, as in the paper
-    and not in its code; it changes no probability. `top_k`: only so many of the policy's most likely tokens may be
-    said. `heads_weights` is to `heads` what `weights` is to `model`.
+    are added to those of the cloned behaviour. `minus_v`: whether V is subtracted, if there is one, as in the paper and
+    not in its code; it changes no probability. `top_k`: only so many of the policy's most likely tokens are allowed.
+    `heads_weights` is to `heads` what `weights` is to `model`.
     """
 
     model: str = "smollm2"
@@ -104,7 +103,7 @@ class HF(Model):
         if self.threads is not None and self.threads < 1:
             raise invalid("hf: threads", self.threads, "1 or more, or None")
         if self.steer is not None and not callable(self.steer):
-            raise invalid("hf: steer", self.steer, "a function of hidden states and logits; it is no configuration")
+            raise invalid("hf: steer", self.steer, "a function of hidden states and logits, in Python only")
         object.__setattr__(self, "template", freeze(self.template))
         self._check_values()
         if self.weights is None:
@@ -116,10 +115,10 @@ class HF(Model):
                 name for name in _VALUES[1:] if getattr(self, name) != type(self).__dataclass_fields__[name].default
             ]
             if changed:
-                raise invalid(f"hf: {changed[0]}", getattr(self, changed[0]), "nothing without heads")
+                raise invalid(f"hf: {changed[0]}", getattr(self, changed[0]), "the default, unless heads is given")
             return
         if self.steer is not None:
-            raise invalid("hf: steer", self.steer, "nothing where heads steer")
+            raise invalid("hf: steer", self.steer, "None with heads, which steer themselves")
         if not self.beta >= 0:
             raise invalid("hf: beta", self.beta, "a number >= 0")
         if self.top_k is not None and self.top_k < 1:
@@ -131,19 +130,20 @@ class HF(Model):
     def around(
         cls, module: Any, tokenizer: Any, *, model: str, weights: str = "0", lock_step: bool = False, **options: Any
     ) -> HF:
-        """A backend that plays with `module` itself: no copy is made, nothing is loaded, and it stays where it is.
+        """A backend that plays with `module` itself: nothing is copied, loaded or moved.
 
-        `model` names it in records, `weights` the version of its weights, here and in the configuration. The module has
-        to be in evaluation mode while it plays. `dtype`, `device` and `revision` say nothing here. In `lock_step` the
+        `model` names it in records, `weights` the version of its weights, here and in the configuration. The module
+        must be in evaluation mode while it plays. `dtype`, `device` and `revision` have no effect. With `lock_step` the
         batches do not depend on how fast episodes come back, so equal calls have equal numbers as far as torch's own
-        kernels do: requests wait until no runnable episode remains and until all of the batch before are answered.
+        kernels do: requests wait until no runnable episode remains and the whole previous batch is answered.
         """
         hf = cls(model=model, weights=weights, **options)
         hf._session.held = _Held(module, tokenizer, weights, lock_step)
         return hf
 
     def renew(self, weights: str) -> None:
-        """The module's weights have changed to this version: forget all keys and values. Not while it is generating."""
+        """The module's weights have changed to this version: drop all cached keys and values. Not while it is
+        generating."""
         session = self._session
         if session.held is None:
             raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
@@ -153,16 +153,17 @@ class HF(Model):
             session.loaded = replace(session.loaded, weights=weights)
 
     def release(self) -> None:
-        """Free the memory of all keys and values; what is asked next is computed anew. Not while it is generating."""
+        """Free the memory of all cached keys and values; the next call computes them again. Not while it is
+        generating."""
         feed, loaded = self._session.feed, self._session.loaded
         if feed is not None and loaded is not None:
-            # On the worker: when its answers are here, it may still be keeping what it computed for them.
+            # On the worker, which may still be caching what it computed when its answers are here.
             feed.call_and_wait(loaded.engine.forget)
 
     @property
     def config(self) -> dict[str, Json]:
-        """The constructor arguments, with the version of the weights as it is now; a steer function, which cannot be
-        saved, is named, so that it is not forgotten."""
+        """The constructor arguments, with the current version of the weights. A steer function cannot be saved, so only
+        its name is recorded."""
         config, held = super().config, self._session.held
         if held is not None:
             config["weights"] = held.weights
@@ -200,7 +201,7 @@ class HF(Model):
         return cast("list[list[float]]", await feed.submit(request))
 
     async def score_ids(self, scored: Scored) -> list[float]:
-        """The log-probabilities of the tokens at these places, as `score` has them."""
+        """The log-probabilities of the tokens at these positions, as in `score`."""
         _, feed = await self._ready()
         [found] = cast("list[list[float]]", await feed.submit(Score((scored,))))
         return found
@@ -214,12 +215,12 @@ class HF(Model):
 
     @property
     def stats(self) -> Stats:
-        """Counts of tokens computed and saved since loading; see `requests.Stats`."""
+        """Counts of tokens computed and saved since loading; see `batching.Stats`."""
         loaded = self._session.loaded
         return Stats() if loaded is None else loaded.engine.stats
 
     async def close(self) -> None:
-        """End the worker thread and free model and slots. A later call loads again."""
+        """End the worker thread and free model and cache. A later call loads again."""
         feed, self._session.feed = self._session.feed, None
         if feed is not None:
             feed.close()
@@ -233,7 +234,7 @@ class HF(Model):
 
     @property
     def _loaded(self) -> _Loaded:
-        """The model, once it is loaded."""
+        """The loaded model."""
         loaded = self._session.loaded
         assert loaded is not None
         return loaded
@@ -249,7 +250,7 @@ class HF(Model):
             session.feed = Batcher(self._serve, full=sys.maxsize if patient else self.max_batch)
         feed = session.feed
         if session.loaded is None and held is not None:
-            self._load()  # nothing is read; and no episode is let in front of another
+            self._load()  # reads no files, and keeps the order of episodes
         elif session.loaded is None:
             await feed.call(self._load)
         return self._loaded, feed
@@ -258,7 +259,7 @@ class HF(Model):
         self._loaded.engine.serve(feed)
 
     def _load(self) -> None:
-        """Where a model is read, on the worker thread, which also makes sure that two first calls load once."""
+        """Load the model. On the worker thread if files are read, so that two first calls load once."""
         session = self._session
         if session.loaded is None:
             session.loaded = _load(self) if session.held is None else _hold(self, session.held)
@@ -281,8 +282,8 @@ class _Loaded:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """What there is between calls: the module that is played with, where it is not loaded by name; the loaded model;
-    and the queue in front of it."""
+    """State between calls: the module to play with, if it is not loaded by name; the loaded model; the queue of
+    requests."""
 
     held: _Held | None = None
     loaded: _Loaded | None = None
@@ -296,15 +297,15 @@ def _load(hf: HF) -> _Loaded:
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
     source = locate(hf.model, hf.revision)
-    found = _checked_weights(hf.model, hf.weights)
+    actual = _checked_weights(hf.model, hf.weights)
     tokenizer = load_tokenizer(hf.model, source, revision=hf.revision)
     model = _module(hf, hf.model, hf.revision)
     commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
-    return _engine(hf, model, tokenizer, found or commit)
+    return _engine(hf, model, tokenizer, actual or commit)
 
 
 def _module(hf: HF, name: str, revision: str | None) -> Any:
-    """A model of this name, where it is to compute."""
+    """Load the model of this name to the device."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -318,18 +319,18 @@ def _module(hf: HF, name: str, revision: str | None) -> Any:
 
 
 def _checked_weights(name: str, wanted: str | None) -> str | None:
-    """The weights that are there now, which have to be those of the configuration."""
-    found = weights_of(name)
-    if wanted is not None and found is not None and found != wanted:
+    """The fingerprint of the current weights, which must be the one of the configuration."""
+    actual = weights_of(name)
+    if wanted is not None and actual is not None and actual != wanted:
         raise UserError(
-            f"hf: weights: {name} holds the model {found}, allowed: {wanted}, which it held when this run began; "
-            "another model is another run"
+            f"hf: weights: {name} holds the model {actual}, allowed: {wanted}, which it held at the start of this run; "
+            "start a new run for another model"
         )
-    return found
+    return actual
 
 
 def _valued(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:
-    """How values steer, how they rank whole texts, and the model whose states they are of, where that is another
+    """How values steer sampling, how they rank whole texts, and the model whose states they read, if it is another
     one."""
     from .local import heads
 
@@ -383,8 +384,8 @@ def _ends(ids: int | Sequence[int] | None) -> tuple[int, ...]:
 
 
 def native_dtype() -> str:
-    """Where a processor computes in bfloat16 it reads prompts three times as fast as in float32; where it only pretends
-    to, half as fast."""
+    """The faster dtype on this CPU: with native bfloat16 it reads prompts three times as fast as in float32, with
+    emulated bfloat16 half as fast."""
     import torch
 
     return "bfloat16" if torch.ops.mkldnn._is_mkldnn_bf16_supported() else "float32"

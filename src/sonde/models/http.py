@@ -1,8 +1,8 @@
 """Any endpoint that speaks the OpenAI chat protocol: vLLM, SGLang, llama.cpp, hosted ones.
 
-Keys, retries and whose fault a failure is: `endpoint`. No token ids come back; `models:vllm` and `models:sglang` keep
-them. A field that the endpoint refuses is left out from then on, or sent by its other name (`adapting`); hosts that are
-known by name: `providers`.
+Keys, retries and the classification of errors: `remote.client`. No token ids come back; `models:vllm` and
+`models:sglang` keep them. A field that the endpoint refuses is left out from then on, or sent by its other name
+(`remote.adapting`); hosts with names of their own: `remote.providers`.
 
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
@@ -40,7 +40,7 @@ from .remote.prompt_logprobs import Echo, echo, largest_echo, scores
 T = TypeVar("T")
 
 BLANK = "(empty)"
-"""What a message without content is sent as."""
+"""Replacement for a message without content."""
 _SHRUNK = (
     "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
     "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
@@ -54,10 +54,11 @@ _NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "mode
 class Http(Endpoint):
     """An endpoint that is sent messages; `base_url` is the address up to but not including `/chat/completions`.
 
-    For what is not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
-    `OMITTABLE`) that are never sent, `extra` adds others to the request. What else the endpoint refuses is found out
-    (`adapted`), unless `strict`, which makes it an error. `logprobs` asks for log-probabilities, which come without
-    token ids; `prompt_logprobs` says that the endpoint gives those of a prompt, which `score` needs (vLLM does).
+    For arguments not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
+    `OMITTABLE`) that are never sent, `extra` adds others to the request. Other fields that the endpoint refuses are
+    found by trying (`adapted`), unless `strict`, which makes a refusal an error. `logprobs` asks for log-probabilities,
+    which come without token ids; `prompt_logprobs` says that the endpoint gives those of a prompt, which `score` needs
+    (vLLM does).
 
     >>> Http(base_url="http://localhost:8000/v1", model="qwen").config["concurrency"]
     64
@@ -93,29 +94,30 @@ class Http(Endpoint):
         return await self.stats.counting(self._generate(messages, sampling))
 
     async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        found, sent = await self._ask_adapting(
+        completed, sent = await self._ask_adapting(
             self.body(messages, sampling),
             lambda reply, keys: keys.hide_in(completion(reply, self.model, lambda end: self._unknown(keys.hide(end)))),
             most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
-        if shrunk := self.experience.shrunk(messages, found.usage.prompt):
+        if shrunk := self.experience.shrunk(messages, completed.usage.prompt):
             self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
-        if self.logprobs and found.text and not found.logprobs:
+        if self.logprobs and completed.text and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         unsent = tuple(sorted(set(self._fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
-        return _cut(replace(found, unsent=unsent), sampling.stop) if unsent else found
+        return _cut(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
 
     async def _ask_adapting(
         self, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int], seed: int
     ) -> tuple[T, Mapping[str, Any]]:
-        """What `read` finds in the reply, and the request to which it replied: this one, or if the endpoint refuses
-        that, one in a form that it takes. No form lacks messages, model or the limit of tokens."""
+        """Send this request, or if the endpoint refuses it, the same in a form that it accepts. Returns what `read`
+        parses from the reply, and the request that was sent. Every form has the messages, the model and the token
+        limit."""
         form, first = Form() if self.strict else self.adapted.form, None
         while True:
             sent = form.applied(body)
             try:
-                found = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
+                result = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
             except Refusal as e:
                 first = first or e
                 after = None if self.strict else form.after(e, body, versioned=names_version(self.base_url))
@@ -124,10 +126,10 @@ class Http(Endpoint):
                 form = after
             else:
                 self._keep(form)
-                return found, sent
+                return result, sent
 
     def _keep(self, form: Form) -> None:
-        """From now on requests have this form, which the endpoint took."""
+        """Use this form, which the endpoint accepted, from now on."""
         for note in () if self.strict else form.notes(self.adapted.key):
             self.stats.say_once(note)
         if form != self.adapted.form and not self.strict:
@@ -139,7 +141,7 @@ class Http(Endpoint):
     def _explained(self, refusal: Refusal, body: Mapping[str, Any], form: Form) -> Refusal:
         """A refusal with the settings that might help."""
         if refusal.status in (404, 405):
-            tried = f"; {form.below} behind it was tried, too" if form.below else ""
+            tried = f"; {form.below} was tried, too" if form.below else ""
             return Refusal(refusal.message + tried, refusal.status, refusal.reply, asker=self)
         named, remedies = named_fields(refusal.reply, body), list[tuple[str, str]]()
         if limit := other_limit(refusal, body):
@@ -150,17 +152,17 @@ class Http(Endpoint):
         return Refusal(refusal.message, refusal.status, refusal.reply, remedies, asker=self)
 
     def _unknown(self, reason: str) -> None:
-        """Say a finish reason that nobody knows."""
+        """Warn about an unknown finish reason."""
         shown = repr(reason[:40])
-        self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are taken as they are")
+        self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are used unchanged")
 
     def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """The request as it is configured. Seeds are cut to 31 bits, the most that every endpoint takes."""
+        """The request as configured. Seeds are cut to 31 bits, the most that every endpoint accepts."""
         fields = self._fields(messages, sampling)
         return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
     def _fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """All that was asked for."""
+        """All fields that the call asks for."""
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": _shown(messages),
@@ -191,27 +193,27 @@ class Http(Endpoint):
         return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
 
     async def _score(self, probe: Probe, seed: int) -> list[float]:
-        """Two calls where the end of the message counts too: only without it is known where the message stops."""
+        """Two calls if the end of the message counts too: only without it is known where the message stops."""
         said = await self.stats.counting(self._echo(probe, seed, ends=False))
         ended = await self.stats.counting(self._echo(probe, seed, ends=True)) if probe.ending else None
         return scores(probe, said, ended)
 
     async def _echo(self, probe: Probe, seed: int, *, ends: bool) -> Echo:
         def read(reply: bytes, keys: Keys) -> Echo:
-            found = echo(reply)
-            if found is None:
+            prompt = echo(reply)
+            if prompt is None:
                 raise CapabilityError(
                     f"prompt_logprobs: got True, but {urlsplit(self.url('/chat/completions')).path} returns none; "
                     f"backends that can score: {', '.join(CAPABILITIES['score'])}"
                 )
-            return found
+            return prompt
 
-        found, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
-        return found
+        prompt, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
+        return prompt
 
     def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
-        """The request for the log-probabilities of a prompt that stops where the probe's last message does, or, if it
-        `ends`, after what the template puts there."""
+        """The request for the log-probabilities of a prompt that stops at the end of the probe's last message, or, if
+        it `ends`, after what the template writes there."""
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": [*_shown(probe.messages[:-1]), probe.messages[-1].to_json()],
@@ -230,11 +232,11 @@ class Http(Endpoint):
 
 
 def _shown(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages as they are sent."""
+    """Messages in the form in which they are sent."""
     return [(m if m.content.strip() else m._replace(content=BLANK)).to_json() for m in messages]
 
 
 def _cut(c: Completion, stop: Sequence[str]) -> Completion:
-    """The completion up to the first stop word, where the endpoint was not told of it."""
+    """Cut the completion at the first stop word, if the endpoint did not get it."""
     at = min((at for word in stop if word and "stop" in c.unsent and (at := c.text.find(word)) >= 0), default=-1)
     return c if at < 0 else replace(c, text=c.text[:at], finish="stop")

@@ -1,9 +1,9 @@
-"""A scripted model that does the sub-calls of exploration agents exactly: posterior, sample, plan, regret, information.
+"""A scripted model that answers sub-calls of exploration agents exactly: posterior, sample, plan, regret, information.
 
-It reads the fenced JSON blocks that prompts of `agents:llm_psrl` and `agents:llm_ids` carry (`situation`, `belief`,
-`experience`, `hypothesis`) and answers in the form they ask for. So it stands for the language model that makes no
-mistakes: an agent made of calls must do on it what the classic algorithm does, which tests and recipes check; what a
-real model loses against it is the model's doing. It cannot invent a prior, and does not read prose.
+It reads the fenced JSON blocks in the prompts of `agents:llm_psrl` and `agents:llm_ids` (`situation`, `belief`,
+`experience`, `hypothesis`) and answers in the requested form. So it stands for a language model that makes no mistakes:
+with it, an agent made of calls must behave like the classic algorithm, which tests and recipes check, and whatever a
+real model loses against it is that model's own fault. It cannot invent a prior, and does not read prose.
 
 Beliefs, by their `kind`:
 
@@ -13,11 +13,11 @@ Beliefs, by their `kind`:
                {state: {action: {next: number or null}}}, `pays`: the values a reward may have, `certain`: [[state,
                action, next]]
     code       `symbols`, `length`, `marks`: [[symbol, place, "g" right place, "y" other place or "b" absent]], and
-               `candidates` where not all sequences of different symbols are possible
+               `candidates` if not all sequences of different symbols are possible
 
-Draws come from the seed of the call, whatever its temperature. `malformed` is the share of replies that are noise, so
-that retries and fallbacks can be tried out; a policy that is handed beliefs because no hypothesis could be read acts on
-a world drawn from them.
+Samples depend on the seed of the call, at any temperature. `malformed` is the share of replies that are noise, to try
+out retries and fallbacks; a policy that gets beliefs because no hypothesis was readable acts on a world sampled from
+them.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ def reply(messages: Sequence[Message], rng: Rng) -> str:
 
 
 def read_blocks(messages: Sequence[Message]) -> Blocks:
-    """The JSON objects in all prompts by name; of several with one name the last counts."""
-    found: dict[str, Any] = {}
+    """The JSON objects in all prompts, by name; of several with one name the last counts."""
+    blocks: dict[str, Any] = {}
     for message in messages:
         if message.role != "assistant":
             for text in _BLOCK.findall(message.content):
-                found |= _object(text)
-    return found
+                blocks |= _object(text)
+    return blocks
 
 
 def _object(text: str) -> Blocks:
-    """The JSON object that a text is; empty if it is none."""
+    """The JSON object in a text; empty if it is none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def _likelihood(belief: Mapping[str, Any], world: Mapping[str, Any], action: str
 
 
 def _rescaled(worlds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """With weights that sum to 1, so that they never vanish."""
+    """Scale weights so that they sum to 1 and never vanish."""
     total = sum(w["weight"] for w in worlds)
     return [{**w, "weight": w["weight"] / total} for w in worlds]
 
@@ -164,7 +164,7 @@ def _sample(blocks: Blocks, rng: Rng) -> str:
 
 
 def sampled(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
-    """One world drawn from a belief."""
+    """Sample one world from a belief."""
     match belief["kind"]:
         case "beta":
             return {"means": {arm: rng.betavariate(a, b) for arm, (a, b) in belief["arms"].items()}}
@@ -179,7 +179,7 @@ def sampled(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
 
 
 def _tables(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
-    """Transition probabilities and rewards drawn from Dirichlets and from the values that may be paid."""
+    """Sample transition probabilities from Dirichlets, and rewards from the values that they may have."""
     certain = {(s, a): t for s, a, t in belief.get("certain", ())}
     moves: dict[str, Any] = {}
     for s, rows in belief["transitions"].items():
@@ -190,7 +190,7 @@ def _tables(belief: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
 
 
 def _paid(reward: Any, pays: Sequence[float], rng: Rng) -> Any:
-    """A reward, drawn where it is unknown; by next state where it depends on that."""
+    """A reward, sampled if it is unknown; by next state if it depends on that."""
     if isinstance(reward, Mapping):
         return {t: _paid(r, pays, rng) for t, r in reward.items()}
     return pays[rng.randrange(len(pays))] if reward is None else reward
@@ -241,7 +241,7 @@ def _policy(blocks: Blocks, rng: Rng) -> str:
 
 
 def values(world: Mapping[str, Any], steps: int) -> dict[str, dict[str, float]]:
-    """Optimal action values of a table with this many steps left."""
+    """Optimal action values of a tabular world with this many steps left."""
     moves, paid = world["transitions"], world["rewards"]
     after = dict.fromkeys(moves, 0.0)
     q: dict[str, dict[str, float]] = {}
@@ -255,7 +255,7 @@ def values(world: Mapping[str, Any], steps: int) -> dict[str, dict[str, float]]:
 
 
 def _mean(reward: Any, row: Mapping[str, float]) -> float:
-    """What is paid on average by an action with these chances of the next states."""
+    """The expected reward of an action with these transition probabilities."""
     return sum(p * reward[t] for t, p in row.items()) if isinstance(reward, Mapping) else reward
 
 
@@ -285,7 +285,7 @@ def _value(blocks: Blocks, rng: Rng) -> str:
 
 
 def _gain(blocks: Blocks, rng: Rng) -> str:
-    """I(what is best; what is observed): bits by the joint distribution of the two."""
+    """I(best action; observation) in bits, from the joint distribution of the two."""
     belief, at = blocks["belief"], blocks["situation"]
     joint: dict[tuple[str, Any], float] = {}
     if belief["kind"] == "code":

@@ -1,16 +1,16 @@
-"""An SGLang server, by token ids: completions to train on token for token, scores, adapters and weights anew.
+"""An SGLang server, by token ids: completions to train on token for token, scores, adapters and weight updates.
 
-Its native `/generate` takes ids, and with `return_logprob` says of every sampled token its id and log-probability (at
-the temperature of the draw, before top-p and min-p), and of a prompt's tokens from `logprob_start_len` on likewise. Ids
-are read beside their log-probabilities, so the two cannot part. Every reply names the version of the weights.
+Its native `/generate` takes ids, and with `return_logprob` returns id and log-probability of every sampled token (at
+the temperature of sampling, before top-p and min-p), and of a prompt's tokens from `logprob_start_len` on. Ids are read
+together with their log-probabilities, so the two cannot diverge. Every reply names the version of the weights.
 
-Seeds (`sampling_seed`) count where the server runs with `--enable-deterministic-inference`; elsewhere it leaves them
-aside. A server with `SGLANG_RETURN_ORIGINAL_LOGPROB` in its environment gives log-probabilities at temperature 1: not
-with this. Adapters are loaded by `/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, `--lora-target-modules`),
+Seeds (`sampling_seed`) work if the server runs with `--enable-deterministic-inference`; otherwise it ignores them. A
+server with `SGLANG_RETURN_ORIGINAL_LOGPROB` in its environment gives log-probabilities at temperature 1 and must not be
+used here. Adapters are loaded by `/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, `--lora-target-modules`),
 whole weights by `/update_weights_from_disk`.
 
-Source: the protocol files of SGLang 0.5.23. Departure: its own process has not been run with this (it needs a GPU);
-`benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+Source: the protocol files of SGLang 0.5.23. Departure: it has not been run with a real SGLang, which needs a GPU;
+`benchmarks/engine_check.py` checks within a minute whether a server does what is said here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DISK = "weights are loaded by an SGLang from a folder that it sees under the sam
 
 @dataclass(frozen=True, kw_only=True)
 class Sglang(TokenEndpoint):
-    """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` is what its
-    completions are called here. For the rest see `TokenEndpoint` and `Endpoint`.
+    """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` names it in
+    completions. For the rest see `TokenEndpoint` and `Endpoint`.
 
     >>> Sglang(base_url="http://localhost:30000/v1", model="Qwen/Qwen3-8B").where
     'http://localhost:30000/generate'
@@ -71,26 +71,26 @@ class Sglang(TokenEndpoint):
         return self._asked(ids, {**drawn, **self.extra}, len(ids), adapter)
 
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
-        """From the token before on: nothing is said of the first."""
+        """Start one token earlier: the first token gets no log-probability."""
         return self._asked(ids, {"max_new_tokens": 1, "temperature": 1.0, **self.extra}, first - 1, adapter)
 
     def _asked(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
         named = {"lora_path": adapter} if adapter else {}
-        told = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
-        return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **told, **named}
+        options = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
+        return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **options, **named}
 
     def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
         meta = mapping(reply.get("meta_info"))
         finish = mapping(meta.get("finish_reason")).get("type")
         if finish not in ("stop", "length"):
             raise ValueError(f"finish_reason {finish!r}")
-        said, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
-        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != said:
-            raise ValueError("output_ids that are not those of output_token_logprobs")
+        sampled_ids, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
+        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != sampled_ids:
+            raise ValueError("output_ids differ from those of output_token_logprobs")
         weights = meta.get("weight_version")
         text = reply.get("text")
         return Sampled(
-            ids=said,
+            ids=sampled_ids,
             logprobs=logprobs,
             limit=finish == "length",
             weights=weights if isinstance(weights, str) else "",
@@ -100,10 +100,10 @@ class Sglang(TokenEndpoint):
 
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
         meta = mapping(reply.get("meta_info"))
-        told, logprobs = _pairs(meta, "input_token_logprobs", "score")
-        if told != ids[len(ids) - len(told) :]:
-            raise ValueError("input_token_logprobs of other tokens than were sent")
-        return Echoed([float("nan")] * (len(ids) - len(told)) + list(logprobs), _usage(meta))
+        echoed_ids, logprobs = _pairs(meta, "input_token_logprobs", "score")
+        if echoed_ids != ids[len(ids) - len(echoed_ids) :]:
+            raise ValueError("input_token_logprobs are of other tokens than were sent")
+        return Echoed([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ def _pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[i
         raise lacking(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
     pairs = cast("list[Any]", rows)
     if not all(isinstance(row, list) and len(cast("list[Any]", row)) >= 2 for row in pairs):
-        raise ValueError(f"{name} that are no rows of log-probability and id")
+        raise ValueError(f"{name} are no rows of log-probability and id")
     ids = numbers([row[1] for row in pairs], name)
     return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
 

@@ -1,24 +1,23 @@
-"""A vLLM server, by token ids: completions to train on token for token, scores of prompts, adapters and weights anew.
+"""A vLLM server, by token ids: completions to train on token for token, prompt scores, adapters and weight updates.
 
-Prompts go as ids to `/v1/completions`; with `return_token_ids` the ids of prompt and completion come back, with
+Prompts go as ids to `/v1/completions`. With `return_token_ids` the ids of prompt and completion come back, with
 `logprobs` the log-probability of each sampled token, with `prompt_logprobs` those of a prompt, and with
-`return_weight_versions` the version of the weights. The prompt's ids have to be those that were sent.
+`return_weight_versions` the version of the weights. The returned prompt ids must be those that were sent.
 
-Log-probabilities. vLLM gives those of the model as it is (`--logprobs-mode raw_logprobs`, its default), which are those
-that were drawn from at temperature 1 alone. At another one completions carry none, unless the server was started with
-`--logprobs-mode processed_logprobs` and `logprobs_mode` here says so; those are after top-p and min-p, so there a draw
-that is cut off carries none. Those of greedy draws are at temperature 1 in either mode.
+Log-probabilities: vLLM gives those of the unmodified model (`--logprobs-mode raw_logprobs`, its default), which equal
+the sampling distribution at temperature 1 only. At another temperature, completions carry none, unless the server was
+started with `--logprobs-mode processed_logprobs` and `logprobs_mode` here says so; those are after top-p and min-p, so
+then truncated sampling carries none. Those of greedy completions are at temperature 1 in either mode.
 
 Adapters are loaded by `/v1/load_lora_adapter` (`--enable-lora`, `--max-lora-rank`, in the environment
 `VLLM_ALLOW_RUNTIME_LORA_UPDATING=1`); whole weights by `/collective_rpc` with `reload_weights`, between `/pause` and
-`/resume`, whereupon the prefix cache is emptied (`VLLM_SERVER_DEV_MODE=1`). On a CPU, vLLM 0.32 keeps the old output
-head where a model's embeddings are tied; a training that publishes such weights finds that out
-(`train.online.off_policy`).
+`/resume`, followed by emptying the prefix cache (`VLLM_SERVER_DEV_MODE=1`). On a CPU, vLLM 0.32 keeps the old output
+head if a model's embeddings are tied; a training that publishes such weights detects it (`train.online.off_policy`).
 
-Which weights it holds it says at `/weight_info` (`VLLM_SERVER_DEV_MODE=1`). Replies of 0.32 do not name them.
+`/weight_info` reports which weights the server holds (`VLLM_SERVER_DEV_MODE=1`). Replies of 0.32 do not name them.
 
-Source: the protocol files of vLLM 0.32.0 and 0.33.0. The tests of `tests/engines` run 0.32.0 on a CPU; on a GPU it has
-not been run with this, and `benchmarks/engine_check.py` tells in a minute whether a server does what is said here.
+Source: the protocol files of vLLM 0.32.0 and 0.33.0. The tests of `tests/engines` run 0.32.0 on a CPU. It has not been
+run with vLLM on a GPU; `benchmarks/engine_check.py` checks within a minute whether a server does what is said here.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ ADAPTERS = Adapters(
 )
 DEV = "weights are loaded by a vLLM started with VLLM_SERVER_DEV_MODE=1, from a folder that it sees under the same path"
 PLAIN: Mapping[str, float] = {"top_k": 0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
-"""What is said although it is usual: a model's generation_config.json may say otherwise."""
+"""Default values that are sent anyway, because a model's generation_config.json may have others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vllm(TokenEndpoint):
     """The model called `model` on a vLLM server; `base_url` is its address, with or without `/v1`. `logprobs_mode` is
-    what the server was started with. For the rest see `TokenEndpoint` and `Endpoint`.
+    the server's own setting. For the rest see `TokenEndpoint` and `Endpoint`.
 
     >>> Vllm(base_url="http://localhost:8000/v1", model="Qwen/Qwen3-8B").capabilities.ids
     True
@@ -101,14 +100,14 @@ class Vllm(TokenEndpoint):
         choice = _choice(reply)
         if choice.get("finish_reason") not in ("stop", "length"):
             raise ValueError(f"finish_reason {choice.get('finish_reason')!r}")
-        said = self._ids(choice, ids)
+        sampled_ids = self._ids(choice, ids)
         logprobs = mapping(choice.get("logprobs")).get("token_logprobs")
         if not isinstance(logprobs, list):
             raise lacking("logprobs", "logprobs: the endpoint returns none", "vLLM does unless --max-logprobs forbids")
         spans = choice.get("weight_versions")
         oldest = mapping(spans[0]).get("version") if isinstance(spans, list) and spans else ""
         return Sampled(
-            ids=said,
+            ids=sampled_ids,
             logprobs=array("f", [x if isinstance(x, int | float) else float("nan") for x in logprobs]),
             limit=choice.get("finish_reason") == "length",
             weights=oldest if isinstance(oldest, str) else "",
@@ -117,7 +116,7 @@ class Vllm(TokenEndpoint):
         )
 
     def _ids(self, choice: Mapping[str, Any], ids: array[int]) -> array[int]:
-        """Those that were sampled, if the prompt was understood as it was sent."""
+        """The sampled ids, provided that the server read the prompt as sent."""
         if choice.get("token_ids") is None or choice.get("prompt_token_ids") is None:
             raise lacking(
                 "ids",
@@ -126,8 +125,8 @@ class Vllm(TokenEndpoint):
             )
         if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
             raise UserError(
-                "prompt_token_ids: the endpoint read other ids than it was sent; allowed: a server that leaves prompts "
-                "as they are (no truncate_prompt_tokens, no proxy that encodes them again)"
+                "prompt_token_ids: the endpoint read other ids than were sent; allowed: a server that leaves prompts "
+                "unchanged (no truncate_prompt_tokens, no proxy that encodes them again)"
             )
         return numbers(choice.get("token_ids"), "token_ids")
 
@@ -139,8 +138,8 @@ class Vllm(TokenEndpoint):
             raise lacking("score", "prompt_logprobs: the endpoint returns none", "vLLM does unless a proxy drops them")
         if len(rows) != len(ids):
             raise ValueError(f"{len(rows)} prompt_logprobs for {len(ids)} tokens")
-        found = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
-        logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in found]
+        values = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
+        logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in values]
         return Echoed(logprobs, usage(mapping(reply.get("usage"))))
 
     # --- weights -----------------------------------------------------------------------------------------------------
@@ -156,10 +155,10 @@ class Vllm(TokenEndpoint):
             await self.command("/collective_rpc", load, f"{DEV}: {folder}")
             emptied = await self.command("/reset_prefix_cache", {}, DEV)
             if emptied.get("success") is False:
-                raise UserError("reset_prefix_cache: the server keeps what older weights computed: something holds it")
+                raise UserError("reset_prefix_cache: the server did not empty its cache of older weights")
             await self.command("/update_weight_version", {"new_version": version}, DEV)
         except SondeError:
-            await self.close()  # after an error the server hangs up, and on that connection it would stay paused
+            await self.close()  # the server drops it after an error: /resume needs a new connection
             raise
         finally:
             await self.command("/resume", {}, DEV)

@@ -1,12 +1,12 @@
-"""The public contract of environments: what every one promises, checked by playing it.
+"""The public contract of environments: what every environment guarantees, checked by playing it.
 
     from sonde.testing import check_env
     check_env(sonde.make("their.module:TheirGame"))
 
-`check_env` needs no test framework; it raises one `ContractError` that names every broken rule. `RULES` are the single
-rules, each a function of a `Probe` whose name and docstring say what is promised; `digest` tells whether two processes
-play alike. `check_interop` is the contract of adapters (`interop.py`). Source: the environment contract of
-`docs/design.md`, section 8.
+`check_env` needs no test framework; it raises one `ContractError` that names every violated rule. `RULES` are the
+single rules, each a function of a `Probe` whose name and docstring state the guarantee; `digest` tells whether two
+processes play identically. `check_interop` is the contract of adapters (`interop.py`). Source: the environment contract
+of `docs/design.md`, section 8.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in (*setup.RULES, *pla
 def check_env(
     env: Env[Any], *, episodes: int = 100, seed: int = 0, policies: Mapping[str, ProgramPolicy] = EMPTY
 ) -> None:
-    """Raise `ContractError` naming every rule that `env` breaks, and how.
+    """Raise `ContractError` naming every rule that `env` violates, and how.
 
     `episodes` is how many each rule plays at most; `policies` play the seats for which `env.spec` names no program.
     """

@@ -1,4 +1,4 @@
-"""The part of the contract about what can be known: outcome probabilities, posteriors, questions and gains."""
+"""The part of the contract about beliefs: outcome probabilities, posteriors, questions and information gains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE = 1e-9
 
 
 def outcomes_are_probabilities(p: Probe) -> None:
-    """Listed outcomes have probabilities that sum to 1, and `step` draws from them and from nothing else."""
+    """The probabilities of listed outcomes sum to 1, and `step` samples from these outcomes and no others."""
     if not isinstance(p.env, TabularEnv):
         return
     drawn = 0
@@ -43,7 +43,7 @@ def _check_rows(rows: object, text: str) -> None:
 
 
 def _check_draws(env: TabularEnv, ep: Episode, text: str, rows: object) -> None:
-    """Five standard errors: about one false alarm in a million, and the same verdict in every run."""
+    """Allow five standard errors: about one false alarm in a million, and the same result in every run."""
     assert isinstance(rows, list | tuple)
     drawn: Counter[Step] = Counter(env.step(ep.state, text, Rng(k, "draw")) for k in range(_DRAWS))
     expected: Counter[Step] = Counter()
@@ -56,7 +56,7 @@ def _check_draws(env: TabularEnv, ep: Episode, text: str, rows: object) -> None:
 
 
 def equal_public_parts_have_equal_priors(p: Probe) -> None:
-    """The prior is a function of the public part and the configuration, and holds every task's truth."""
+    """The prior is a function of the public part and the configuration, and contains every task's truth."""
     again = build(p.env.config)
     for i in range(min(p.episodes, 40)):
         ep = p.begin(i)
@@ -72,7 +72,7 @@ def equal_public_parts_have_equal_priors(p: Probe) -> None:
 
 
 def posteriors_are_consistent(p: Probe) -> None:
-    """After every turn the posterior sums to 1, holds the truth, and its entropy and probabilities agree."""
+    """After every turn the posterior sums to 1, contains the truth, and its entropy and probabilities agree."""
     for i in range(min(p.episodes, 20)):
         truth = None
         for ep in p.walk(i, mixed if i % 2 else sensible, "posterior"):
@@ -106,7 +106,7 @@ def _check_entropy(known: Filter, belief: Belief) -> None:
 
 
 def best_question_is_best(p: Probe) -> None:
-    """`best_question` is legal, gains what it says, and no legal answer drawn at random gains more."""
+    """`best_question` is legal, gains what it says, and no randomly drawn legal answer gains more."""
     for i in range(max(1, min(p.episodes // 50, 4))):
         for ep in islice(p.walk(i, sensible, "question"), 8):
             known = ep.filter()
@@ -130,7 +130,8 @@ def _check_question(p: Probe, ep: Episode, known: Filter) -> None:
 
 
 def gains_add_up(p: Probe) -> None:
-    """Realised gains sum to the fall in entropy, truth gains to the rise in the truth's log-probability, in bits."""
+    """Realised gains sum to the decrease of entropy, truth gains to the increase of the truth's log-probability, in
+    bits."""
     for i in range(min(p.episodes, 10)):
         ep = p.play(i, mixed if i % 2 else sensible, "gains")
         prior, known, rows = p.env.filter(ep.task.public), ep.filter(), ep.gains()

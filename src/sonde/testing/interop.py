@@ -1,21 +1,21 @@
-"""The contract of adapters: what sonde promises of an environment that is played through somebody else's protocol.
+"""The contract of adapters: what sonde guarantees about an environment played through another library's protocol.
 
     from sonde.testing import Played, check_interop
 
     async def adapter(env, *, seed, index, reply):            # one episode through the host
         ...
-        text = await reply(what_the_player_was_told)          # and so on, until the host says that it is over
+        text = await reply(what_the_player_was_told)          # and so on, until the host ends the episode
         return Played(told=..., rewards=..., outcome=..., terminated=..., truncated=...)
 
     check_interop(adapter, sonde.make("wordle"))
 
-An adapter is one function that plays one episode of the split `train` through a host, whoever runs the loop: where the
-host does, `reply` is behind its model. What comes back is compared with the same episode in `core`, which is played
-beside it: every reply is drawn for the position there, and whatever the host tells in another way, at another time or
-not at all is found out in the turn in which it happens. `INTEROP_RULES` are the single rules.
+An adapter is a function that plays one episode of the split `train` through a host. It does not matter who runs the
+loop: if the host does, `reply` stands behind its model. The result is compared with the same episode in `core`, which
+is played in parallel: every reply is drawn for the position there, so whatever the host passes on differently, at
+another time or not at all is found in the turn in which it happens. `INTEROP_RULES` are the single rules.
 
-Source: what broke in other libraries' adapters (ours to collect): seeds that wrappers dropped, so that groups were none
-(OpenEnv #1078, #1127); rewards lost on the wire (#616, #1017); time limits told as failures; global random state.
+Source: defects of other libraries' adapters (our collection): wrappers that dropped seeds, so that groups were none
+(OpenEnv #1078, #1127); rewards lost in transport (#616, #1017); time limits reported as failures; global random state.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from sonde.core.types import Json
 from .probe import Probe, mixed, require, sensible
 
 Reply = Callable[[str], Awaitable[str]]
-"""What the player says to what it was told last."""
+"""Answers the latest text that the player was told."""
 
 _SHORT = 4
-"""Letters below which a hidden word may occur anywhere by chance."""
+"""Hidden words with fewer letters may occur anywhere by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """An episode as it came back through a host. `told`: the first message and what followed each turn; `rewards`: the
-    agent's per turn; `outcome`: that of the record, as a mapping; `crossed`: whatever else reached the player's side
-    (infos, rows of a data set, logs), for the search for what should not be there."""
+    """An episode as returned by a host. `told`: the first message and the text after each turn; `rewards`: the agent's,
+    per turn; `outcome`: the recorded one, as a mapping; `crossed`: everything else that reached the player's side
+    (infos, rows of a dataset, logs), to be searched for hidden text."""
 
     told: Sequence[str]
     rewards: Sequence[float]
@@ -80,12 +80,12 @@ class Crossing:
         return tuple(rng.randrange(n) for _ in range(self.episodes))
 
     def within(self, turns: int) -> Crossing:
-        """The same with episodes of so many turns at most."""
+        """The same with episodes of at most so many turns."""
         fewer = min(turns, self.env.spec.max_turns)
         return dataclasses.replace(self, env=dataclasses.replace(self.env, max_turns=fewer))  # type: ignore[type-var]
 
     async def play(self, i: int, say: Callable[[View, Rng], str | Action], *path: str | int) -> tuple[Played, Episode]:
-        """The i-th episode through the host, and beside it; compared."""
+        """Play the i-th episode through the host and in core, and compare them."""
         index = self.indices[i % self.episodes]
         beside = _Beside(self.probe, Episode.begin(self.env, self.env.tasks("train")[index], seed=i), say, path)
         played = await self.adapter(self.env, seed=i, index=index, reply=beside.reply)
@@ -130,19 +130,19 @@ class _Beside:
 
 
 async def a_seed_is_an_episode(c: Crossing) -> None:
-    """What is told, every turn's reward and the outcome are those of core for the same seed, task and replies, hostile
-    ones among them."""
+    """Texts, rewards of every turn and outcome equal those of core for the same seed, task and replies, including
+    hostile ones."""
     for i in range(c.episodes):
         await c.play(i, mixed, "interop")
 
 
 async def hidden_text_never_crosses(c: Crossing) -> None:
-    """Words of the hidden setup, or of what is to be found out, reach the player's side only where core has told them
-    to the player (its `info` follows from that), or it said them."""
+    """Words of the hidden setup, or of the hypothesis, reach the player's side only after core told them to the player
+    (its `info` counts too) or the player said them."""
     for i in range(c.episodes):
         played, ep = await c.play(i, sensible, "hidden")
-        told = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
-        known = "\n".join([*told, repr(ep.task.public), repr(ep.env.config)])
+        heard = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
+        known = "\n".join([*heard, repr(ep.task.public), repr(ep.env.config)])
         crossed = json.dumps(played.crossed, default=repr, ensure_ascii=False)
         for word in _secrets(ep):
             require(_occurs(word, known) or not _occurs(word, crossed), f"{ep}: {word!r} is hidden and crosses")
@@ -150,8 +150,8 @@ async def hidden_text_never_crosses(c: Crossing) -> None:
 
 def _secrets(ep: Episode) -> Iterator[str]:
     hypothesis = ep.env.hypothesis(ep.state)
-    found = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
-    yield from (word for word in found if len(word) >= _SHORT)
+    texts = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
+    yield from (word for word in texts if len(word) >= _SHORT)
 
 
 def _strings(value: Json) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _occurs(word: str, text: str) -> bool:
 
 
 async def truncation_is_truncation(c: Crossing) -> None:
-    """An episode that the limit on turns ends is truncated and not terminated; any other end is the reverse."""
+    """An episode that the turn limit ends is truncated and not terminated; any other end is the reverse."""
     short = c.within(2)
     for i in range(min(c.episodes, 4)):
         await short.play(i, lambda view, rng: "nothing to say", "cut")
@@ -176,8 +176,8 @@ async def truncation_is_truncation(c: Crossing) -> None:
 
 
 async def groups_share_worlds(c: Crossing) -> None:
-    """Episodes of one seed meet one world, whatever is said in them and however many of them run: told the same at
-    first, and the same again after the same words."""
+    """Episodes of one seed have the same world, whatever is said in them and however many of them run: they are told
+    the same at first, and the same again after the same words."""
     for i in range(min(c.episodes, 3)):
         ways = ["a", "a", "b", "b"]
         group = await asyncio.gather(*(c.play(i, mixed, "group", way) for way in ways))
@@ -187,13 +187,13 @@ async def groups_share_worlds(c: Crossing) -> None:
 
 
 async def many_at_once(c: Crossing) -> None:
-    """A thousand episodes between each other's turns come out as each alone."""
+    """A thousand concurrent episodes have the same results as each one alone."""
     short = c.within(3)
     await asyncio.gather(*(short.play(i, mixed, "many") for i in range(c.concurrent)))
 
 
 async def errors_are_readable(c: Crossing) -> None:
-    """A seed or a task that cannot be is refused with an error that names the field and the value got."""
+    """An invalid seed or task is refused with an error that names the field and the value."""
     n = len(c.env.tasks("train"))
     for name, value in (("seed", -1), ("index", n), ("index", -1)):
         try:

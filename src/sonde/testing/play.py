@@ -1,4 +1,4 @@
-"""The part of the contract about play: determinism, hostile text, immutable states, replay, and nothing leaks."""
+"""The part of the contract about play: determinism, hostile text, immutable states, replay, and no leaks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from .hostile import hostile as hostile_reply
 from .probe import Probe, mixed, require, sensible, transcript
 
 _LONGEST = 20_000
-"""Characters that one act may tell a seat, however long the reply was."""
+"""Most characters that one act may tell a seat, however long the reply was."""
 _SLOWEST = 2.0
-"""Seconds of CPU for a megabyte: a hundred times what is needed, a tenth of what quadratic work takes."""
+"""CPU seconds for a reply of a megabyte: a hundred times the need, a tenth of quadratic work."""
 
 
 def episodes_are_deterministic(p: Probe) -> None:
-    """The same replies on another environment of the same configuration give the same episodes."""
+    """The same replies in another environment of the same configuration give the same episodes."""
     again = Probe(env=build(p.env.config), episodes=p.episodes, seed=p.seed, policies=p.policies)
     for i in range(min(p.episodes, 50)):
         first, second = p.play(i, mixed, "same"), again.play(i, mixed, "same")
@@ -47,7 +47,7 @@ def episodes_are_deterministic(p: Probe) -> None:
 
 
 def interleaved_episodes_equal_sequential_ones(p: Probe) -> None:
-    """Episodes played a turn at a time, in any order, come out as one after the other: no state is shared."""
+    """Episodes that take turns in any order equal episodes played one after the other: they share no state."""
     sequential = [content_hash(transcript(p.play(i, mixed, "woven"))) for i in range(p.episodes)]
     rng, running = p.rng("weave"), {i: p.begin(i) for i in range(p.episodes)}
     ended: dict[int, str] = {}
@@ -79,15 +79,15 @@ def _check_messages(seat: str, messages: Sequence[Message], next_is_seat: bool) 
 
 
 def legal_play_keeps_the_bounds(p: Probe) -> None:
-    """Legal answers, drawn at random, end in time, and earn and score what the spec allows."""
+    """Episodes of random legal answers end in time, with rewards and scores that the spec allows."""
     for i in range(p.episodes):
         for before, after in pairwise(p.walk(i, sensible, "legal")):
             _check_turn(p, before, after.turns[-1], after.outcome)
 
 
 def hostile_text_is_harmless(p: Probe) -> None:
-    """No reply raises, stalls the end, earns outside `reward_range`, is told back at length, or wins without naming a
-    legal answer that wins."""
+    """No reply raises, delays the end, earns outside `reward_range`, is repeated at length, or wins without naming a
+    winning legal answer."""
     for n, text in enumerate(EVERY):
         before = p.begin(n % p.episodes)
         after = p.say(before, text)
@@ -98,7 +98,7 @@ def hostile_text_is_harmless(p: Probe) -> None:
 
 
 def huge_text_is_harmless(p: Probe) -> None:
-    """The same for replies of a megabyte; none takes longer to read than a few passes over it."""
+    """The same for replies of a megabyte; processing one takes no longer than a few passes over it."""
     for i in range(min(p.episodes, 25)):
         before, start = p.begin(i), process_time()
         after = p.next(before, huge, "huge", i)
@@ -151,11 +151,11 @@ def _in_order(answer: str, said: str) -> bool:
 
 
 _LONG = 6
-"""Letters of a word that is understood with one of them missing."""
+"""Letters of the shortest word that is understood with one letter missing."""
 
 
 def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
-    """Whether the words of an answer occur in order, one letter of one long word missing at most."""
+    """Whether the words of an answer occur in order, with at most one letter of one long word missing."""
     if _in_order(answer, said):
         return True
     words = re.findall(r"[^\W_]+", answer.casefold())
@@ -173,8 +173,8 @@ def _squeezed(text: str) -> str:
 
 
 def hedging_never_wins(p: Probe) -> None:
-    """Where one legal answer wins, a text that only considers it does not, and of a list of answers at most one counts:
-    the first or the last, whichever the environment takes."""
+    """If one legal answer wins, a text that only considers it does not, and of a list of answers at most one counts:
+    the first or the last, as the environment defines."""
     policy = p.reference
     if policy is None:
         return
@@ -209,7 +209,8 @@ def _check_hedges(p: Probe, before: Episode, winning: str, rng: Rng) -> None:
 
 
 def states_are_values(p: Probe) -> None:
-    """States hash, pickle and compare equal; stepping twice from one gives the same and leaves it as it was."""
+    """States hash, pickle and compare equal; stepping twice from one state gives the same result and leaves it
+    unchanged."""
     for i in range(min(p.episodes, 50)):
         for before, after in pairwise(p.walk(i, mixed, "values")):
             state, text = before.state, after.turns[-1].text
@@ -229,7 +230,7 @@ def _check_step(step: Step) -> None:
 
 
 def episodes_replay(p: Probe) -> None:
-    """The record of an episode, through JSON, plays again on another environment; a fork goes on from where it was."""
+    """The record of an episode, through JSON, replays in another environment; a fork continues from the same state."""
     again = build(p.env.config)
     for i in range(min(p.episodes, 100)):
         ep = p.play(i, mixed, "replay")
@@ -241,7 +242,7 @@ def episodes_replay(p: Probe) -> None:
 
 
 def nothing_leaks(p: Probe) -> None:
-    """Worlds of equal public part, met with the same words and the same answers to them, look the same to the agent."""
+    """Worlds with the same public part that react to the same words with the same texts look the same to the agent."""
     for i in range(min(4, p.episodes)):
         eps, n = list({ep.state: ep for ep in p.worlds(i, p.episodes)}.values()), 0
         while eps:
@@ -254,12 +255,12 @@ def nothing_leaks(p: Probe) -> None:
 
 
 def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
-    """Episodes by what the agent was told last (they agree up to there); whatever else it may see must be equal within
-    a group."""
+    """Group episodes by the latest text that the agent was told (they agree up to there); everything else that it may
+    see must be equal within a group."""
     groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
     for ep in eps:
         groups[tuple(m.content for m in ep.messages[AGENT][-2:])].append(ep)
-    # Where another seat speaks before the agent, its words are part of what the agent hears first.
+    # If another seat acts before the agent, its words are part of the agent's first message.
     spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
     require(len(groups) == 1 or spoken, _INTRO)
     for group in groups.values():
@@ -275,7 +276,7 @@ _INTRO = "the first message depends on what is hidden: it differs between worlds
 
 
 def _seen(ep: Episode) -> dict[str, Any]:
-    """Everything but the messages that an agent may see or compute."""
+    """Everything except the messages that an agent may see or compute."""
     view: View = ep.view()
     seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns[-1:]]}
     if ep.to_act is not None:
@@ -285,22 +286,22 @@ def _seen(ep: Episode) -> dict[str, Any]:
 
 
 def hidden_answer_is_never_told(p: Probe) -> None:
-    """A hypothesis that is a text occurs in what the agent is told only after the agent said it, or by chance: in the
-    first message, which shows the public part, or as it does where it is not the truth."""
-    told: defaultdict[str, str] = defaultdict(str)
+    """If the hypothesis is a text, it occurs in what the agent is told only after the agent said it, or by chance: in
+    the first message, which shows the public part, or as often as in episodes with another truth."""
+    heard: defaultdict[str, str] = defaultdict(str)
     for i in range(p.episodes):
         ep = p.play(i, mixed, "told")
         truth = p.env.hypothesis(ep.state)
         if isinstance(truth, str) and len(truth) > 1 and not _occurs(truth, ep.messages[AGENT][0].content):
-            told[truth] += "\n".join(_unprompted(ep, truth))
-    for truth, text in told.items():
+            heard[truth] += "\n".join(_unprompted(ep, truth))
+    for truth, text in heard.items():
         if _occurs(truth, text):
-            elsewhere = any(_occurs(truth, other) for t, other in told.items() if t != truth)
+            elsewhere = any(_occurs(truth, other) for t, other in heard.items() if t != truth)
             require(elsewhere, f"the agent is told the hidden answer {truth!r}: {text[-300:]!r}")
 
 
 def _unprompted(ep: Episode, truth: str) -> Iterable[str]:
-    """What the agent was told before it said the truth itself."""
+    """The text that the agent was told before it said the truth itself."""
     for message in ep.messages[AGENT]:
         if message.role == "assistant" and _squeezed(truth) in _squeezed(message.content):
             return

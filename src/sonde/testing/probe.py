@@ -1,4 +1,4 @@
-"""How the contract plays: sampled tasks, seeded replies, every seat but the agent's by a program."""
+"""How the contract plays: sampled tasks, seeded replies, and a program in every seat but the agent's."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def require(condition: object, message: str) -> None:
 
 
 def mixed(view: View, rng: Rng) -> str:
-    """Two legal answers for every hostile reply, where legal answers are listed."""
+    """Two legal answers for every hostile reply, if legal answers are listed."""
     return legal(view, rng) if rng.random() < 2 / 3 and view.legal else hostile(view, rng)
 
 
 def sensible(view: View, rng: Rng) -> str:
-    """A legal answer where they are listed, else anything."""
+    """A legal answer if they are listed, else anything."""
     return legal(view, rng) if view.legal else hostile(view, rng)
 
 
@@ -61,7 +61,7 @@ class Probe:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """As many tasks as episodes, the splits taking turns, drawn with replacement."""
+        """As many tasks as episodes, drawn with replacement; the splits take turns."""
         rng, splits = self.rng("tasks"), [self.env.tasks(s) for s in self.env.splits]
         chosen = (splits[i % len(splits)] for i in range(self.episodes))
         return tuple(tasks[rng.randrange(len(tasks))] for tasks in chosen)
@@ -75,7 +75,7 @@ class Probe:
         return self.others(Episode.begin(self.env, self.tasks[i], seed=i))
 
     def others(self, ep: Episode) -> Episode:
-        """`ep` after the other seats have spoken."""
+        """`ep` after the other seats have acted."""
         while ep.to_act not in (AGENT, None):
             policy = self._seats.get(str(ep.to_act))
             require(isinstance(policy, ProgramPolicy), f"seat {ep.to_act!r}: check_env needs a ProgramPolicy for it")
@@ -83,7 +83,7 @@ class Probe:
         return ep
 
     def say(self, ep: Episode, text: str | Action) -> Episode:
-        """`ep` when the agent may act again."""
+        """`ep` at the agent's next act."""
         return self.others(ep.step(text))
 
     def next(self, ep: Episode, reply: Reply, *path: str | int) -> Episode:
@@ -112,7 +112,7 @@ class Probe:
         return policy if isinstance(policy, ProgramPolicy) else None
 
     def worlds(self, i: int, n: int) -> list[Episode]:
-        """Up to n episodes whose tasks have the public part of the i-th task, and hidden setups of their own."""
+        """Up to n episodes whose tasks share the public part of the i-th task, each with a hidden setup of its own."""
         env, task = self.env, self.tasks[i]
         if isinstance(env, TabularEnv):
             setups = _drawn(env, task, n, self.rng("worlds", i))
@@ -136,14 +136,14 @@ def _drawn(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:
 
 
 def transcript(ep: Episode) -> Json:
-    """Everything said, told, paid and noted in an episode, as JSON."""
+    """Everything that happened in an episode, as JSON: texts, rewards, infos, outcome."""
     acts = [[a.seat, a.action.text, dict(a.told), dict(a.rewards), dict(a.info)] for a in ep.acts]
     heard = {seat: [m.to_json() for m in messages] for seat, messages in ep.messages.items()}
     return [ep.task.id, ep.seed, acts, heard, ep.outcome and ep.outcome._asdict()]
 
 
 def digest(env: Env[Any], *, episodes: int = 20, seed: int = 0) -> str:
-    """A content hash of `episodes` episodes and of one by the reference agent: equal in every process and on every
+    """A content hash of `episodes` random episodes and one of the reference agent, equal in every process and on every
     machine."""
     probe = Probe(env=env, episodes=episodes, seed=seed)
     played = [transcript(probe.play(i, mixed, "digest")) for i in range(episodes)]

@@ -1,18 +1,18 @@
-"""A scripted model that goes by the records in its prompt: it reads them without a mistake and adds nothing of its own.
+"""A scripted model that uses nothing but the records in its prompt: it reads them without mistakes and adds nothing.
 
-It does the sub-calls of `agents:icrl`, `agents:icpi` and `agents:reflexion`, which show a model what has happened and
-leave the rest to it. So what these agents come to on it is their own doing: what they show, what they keep, and how
-chance makes them explore. Steps are read off the fenced JSON blocks `experience` and `examples`, by the call that the
-block `situation` names:
+It answers the sub-calls of `agents:icrl`, `agents:icpi` and `agents:reflexion`, which show a model what has happened
+and leave the rest to it. So an agent's result with this model depends on the agent alone: what it shows, what it keeps,
+and how chance makes it explore. The steps come from the fenced JSON blocks `experience` and `examples`; the block
+`situation` names the call:
 
-    transition      what followed the same observation and action, drawn from all that did
-    reward          the mean of what they paid
-    rollout_policy  an action that was taken at the same observation, drawn alike
-    policy          the action that is best in a world that does what it did in the records; among equals one is drawn
+    transition      what followed the same observation and action, sampled from all that did
+    reward          the mean of the rewards there
+    rollout_policy  an action that was taken at the same observation, sampled likewise
+    policy          the best action in a world that behaves like the records; ties are broken at random
     reflection      the records themselves
 
-What no record shows changes nothing and pays nothing, so it is never curious. Draws come from the seed of the call,
-whatever its temperature.
+Where no record exists, nothing changes and no reward is paid, so the model is never curious. Samples depend on the seed
+of the call, at any temperature.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ACTIONS = re.compile(r"^The available actions: (.*?)\.?$", re.MULTILINE)
 _SAME = 1e-9
 
 Step = Mapping[str, Any]
-"""A record: `observation`, `action`, and where the call is told them `next` and `reward`."""
+"""A record: `observation`, `action`, and if the call gets them `next` and `reward`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def reply(prompt: str, rng: Rng) -> str:
 
 
 def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
-    """The situation, and all steps that a prompt shows, in their order; those without an action are left out."""
+    """The situation, and all steps that a prompt shows, in order; steps without an action are left out."""
     situation: dict[str, Any] = {}
     steps: list[Step] = []
     for text in _BLOCK.findall(prompt):
@@ -86,14 +86,14 @@ def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
         situation |= value.get("situation", {})
         before: Any = None
         for row in (*value.get("experience", ()), *value.get("examples", ())):
-            # What was told at length is not repeated as the observation of the next step.
+            # A long text is not repeated as the observation of the next step.
             steps.append({"observation": before, **row})
             before = row.get("next")
     return situation, [step for step in steps if step["action"] is not None]
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The JSON object that a text is; empty if it is none, such as a note that was cut."""
+    """The JSON object in a text; empty if it is none, for example a note that was cut."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 class World:
-    """What would come of actions, were the world to do what it did in the records."""
+    """Predicts what actions lead to, assuming that the world behaves as in the records."""
 
     def __init__(self, steps: Sequence[Step], actions: Sequence[str]) -> None:
         self._actions = actions
@@ -112,12 +112,12 @@ class World:
             self._seen.setdefault((s["observation"], s["action"]), []).append((s["reward"], s["next"]))
 
     def worth(self, observation: Any, action: str, left: int) -> float:
-        """The return of an action, and of the best ones after it, with so many steps left."""
+        """The expected return of an action, followed by the best ones, with so many steps left."""
         seen = self._seen.get((observation, action), [(0.0, observation)])
         return _mean([reward + self.best(after, left - 1) for reward, after in seen])
 
     def best(self, observation: Any, left: int) -> float:
-        """The return of the best actions."""
+        """The expected return of the best actions."""
         if left <= 0:
             return 0.0
         key = (observation, left)

@@ -1,4 +1,4 @@
-"""The part of the contract that needs no play: what an environment says about itself, its configuration and tasks."""
+"""The part of the contract that needs no play: an environment's spec, configuration and tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sonde.core import AGENT, Env, Rng, Task, UserError, build, content_hash
 from .probe import Probe, agent, require
 
 _ALL = 3000
-"""Splits up to this size are checked whole, larger ones by a sample of as many."""
+"""Splits up to this size are checked completely, larger ones by a sample of this size."""
 
 _NO_SETUPS: tuple[Any, ...] = (
     None, True, 3, -1, 0.5, float("nan"), "", " ", "\ud800", "{0}", "9" * 5000, "x" * 5000, [], [[]], [None] * 9, {},
@@ -22,7 +22,7 @@ _NO_SETUPS: tuple[Any, ...] = (
 
 
 def spec_is_complete(p: Probe) -> None:
-    """Every text of the spec says something, its numbers are possible, and the agents it names exist."""
+    """Every text of the spec is non-empty, its numbers are possible, and the agents that it names exist."""
     env, spec = p.env, p.env.spec
     require(spec.name == env.name, f"spec.name is {spec.name!r}, the registry says {env.name!r}")
     for field in ("version", "summary", "preset", "support", "source"):
@@ -39,7 +39,7 @@ def spec_is_complete(p: Probe) -> None:
 
 
 def presets_are_listed(p: Probe) -> None:
-    """`presets` lists what the argument `preset` may be; anything else is a `UserError`."""
+    """`presets` lists the values of the argument `preset`; anything else is a `UserError`."""
     cls = type(p.env)
     require(p.env.spec.preset in cls.presets, f"preset {p.env.spec.preset!r} is not in {cls.__name__}.presets")
     for preset in cls.presets:
@@ -48,7 +48,7 @@ def presets_are_listed(p: Probe) -> None:
 
 
 def max_turns_can_be_set(p: Probe) -> None:
-    """The argument `max_turns` sets `spec.max_turns`, and episodes keep to it; less than 1 is a `UserError`."""
+    """The argument `max_turns` sets `spec.max_turns`, and episodes obey it; less than 1 is a `UserError`."""
     for turns in (2, 3):
         changed: Env[Any] = dataclasses.replace(p.env, max_turns=turns)  # type: ignore[type-var]
         require(changed.spec.max_turns == turns, f"max_turns={turns} gives spec.max_turns = {changed.spec.max_turns}")
@@ -69,7 +69,8 @@ def config_builds_an_equal_environment(p: Probe) -> None:
 
 
 def tasks_are_values(p: Probe) -> None:
-    """Length, indexing, slices and JSON both ways; equal in another environment of the same configuration."""
+    """Length, indexing, slices and JSON round trips work; tasks are equal in another environment of the same
+    configuration."""
     again = build(p.env.config)
     for split in p.env.splits:
         tasks = p.env.tasks(split)
@@ -105,7 +106,7 @@ def _check_custom(env: Env[Any], task: Task, where: str) -> None:
 
 
 def train_and_test_are_disjoint(p: Probe) -> None:
-    """No setup is in two splits; tasks that leave it open have ids of their own, from which their worlds are drawn."""
+    """No setup is in two splits; tasks without a setup have different ids, from which their worlds are drawn."""
     seen: dict[Any, str] = {}
     for split in p.env.splits:
         tasks = p.env.tasks(split)
@@ -117,7 +118,7 @@ def train_and_test_are_disjoint(p: Probe) -> None:
 
 
 def no_setup_is_a_user_error(p: Probe) -> None:
-    """`env.task` answers whatever is not a setup with an error that names the field, never with another exception."""
+    """For an invalid setup `env.task` raises an error that names the field, and no other exception."""
     for setup in _NO_SETUPS:
         try:
             task = p.env.task(setup)
@@ -129,7 +130,7 @@ def no_setup_is_a_user_error(p: Probe) -> None:
 
 
 def open_tasks_differ_by_seed(p: Probe) -> None:
-    """A task that leaves its setup open is drawn from the world seed, from it alone."""
+    """A task without a setup is drawn from the world seed alone."""
     for task in [t for t in p.tasks[:10] if t.hidden is None]:
         states = [p.env.reset(task, Rng(seed, "reset", task.id)) for seed in range(30)]
         require(len(set(states)) > 1, f"30 seeds give one and the same world for {task}")

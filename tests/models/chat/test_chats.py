@@ -301,7 +301,7 @@ def test_a_message_that_the_template_leaves_out_is_refused() -> None:
 
 def test_a_template_that_shows_nothing_of_a_message_is_refused() -> None:
     mute = Kind("{% for m in messages %}{{ m.role }}:<|close|>{% endfor %}", ("<|close|>",))
-    with pytest.raises(UserError, match="the chat template of 'm' shows nothing of what a user or an assistant says"):
+    with pytest.raises(UserError, match="the chat template of 'm' shows no user and assistant messages"):
         Chat(tokenizer(mute), label="m", template={})
 
 

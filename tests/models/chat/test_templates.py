@@ -93,7 +93,7 @@ def test_the_text_of_a_conversation_extends_too(name: str) -> None:
 
 
 def test_a_name_that_does_not_belong_is_refused() -> None:
-    with pytest.raises(UserError, match=r"template: training: got 'mistral', which says one turn of 'tiny' as .*INST"):
+    with pytest.raises(UserError, match=r"training: got 'mistral', which renders one turn of 'tiny' as .*INST"):
         Chat(tokenizer(CHATML), label="tiny", template={"training": "mistral"})
     with pytest.raises(UserError, match=r"template: training: unknown name 'qwen'"):
         Chat(tokenizer(CHATML), label="tiny", template={"training": "qwen"})

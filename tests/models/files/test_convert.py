@@ -125,6 +125,6 @@ def test_a_disk_that_gets_full_leaves_no_half_folder_and_says_so(
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match=r"convert: folder: got .* allowed: one that is empty, or not there"):
+    with pytest.raises(UserError, match=r"convert: folder: got .* allowed: an empty or missing folder"):
         convert(tmp_path / "none.gguf", tmp_path, dtype="float32")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -142,20 +142,20 @@ def test_other_heads_at_the_same_place_are_refused(tmp_path: Path) -> None:
     write_heads(folder, net)
     hf = HF(model=str(folder), heads=str(folder), beta=2.0)
     put_on(net, HeadSpec(v=True, q=1), 0).save(folder)
-    with pytest.raises(UserError, match=r"hf: weights: .* another model is another run"):
+    with pytest.raises(UserError, match=r"hf: weights: .* start a new run for another model"):
         run(hf.generate(CHAT, WARM))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"beta": 2.0}, "hf: beta: got 2.0, allowed: nothing without heads"),
-        ({"top_k": 5}, "hf: top_k: got 5, allowed: nothing without heads"),
+        ({"beta": 2.0}, "hf: beta: got 2.0, allowed: the default, unless heads is given"),
+        ({"top_k": 5}, "hf: top_k: got 5, allowed: the default, unless heads is given"),
         ({"heads": "x", "beta": -1.0}, "hf: beta: got -1.0, allowed: a number >= 0"),
         ({"heads": "x", "top_k": 0}, "hf: top_k: got 0"),
         (
             {"heads": "x", "steer": lambda hidden, logits: logits},
-            "hf: steer: got .* allowed: nothing where heads steer",
+            "hf: steer: got .* allowed: None with heads, which steer themselves",
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_heads_that_cannot_be_used_are_named(policy: Path, tmp_path: Path) -> No
         run(HF(model=str(policy), heads=str(policy)).generate(CHAT, Sampling(max_new_tokens=2)))
     state_only = write(tmp_path / "v")
     put_on(net := model(), HeadSpec(v=True), 0).save(state_only)
-    with pytest.raises(UserError, match="hold no values of tokens; allowed: heads of mc or ilql"):
+    with pytest.raises(UserError, match="got heads without token values, allowed: heads of mc"):
         run(HF(model=str(policy), heads=str(state_only)).generate(CHAT, WARM))
     other = write(tmp_path / "w", vocab_size=330)
     write_heads(other, model(vocab_size=330))

@@ -220,7 +220,7 @@ def test_what_is_no_number_spoils_no_other_request(tiny_folder: Path) -> None:
         return [*await asyncio.gather(hf.score([bad]), hf.score(dialogue(0, 1)), return_exceptions=True)]
 
     error, found = run(beside())
-    assert isinstance(error, WorldError) and "not numbers" in str(error)
+    assert isinstance(error, WorldError) and "not finite" in str(error)
     for row, other in zip(found, healthy, strict=True):
         assert row == pytest.approx(other, abs=1e-4)
     run(hf.close())

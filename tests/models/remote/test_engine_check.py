@@ -84,7 +84,7 @@ def test_weights_that_the_server_does_not_name_are_no_success(
 
     with Silent(MAZE, names=False) as double:
         _, found = checked(double, "vllm", capsys, "--weights", str(changed_model(tmp_path / "changed")))
-    assert found["weights"]["verdict"] == "fails" and "nowhere which weights" in found["weights"]["said"]
+    assert found["weights"]["verdict"] == "fails" and "does not report which weights" in found["weights"]["said"]
 
 
 @pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")

@@ -89,10 +89,10 @@ def test_what_was_learnt_is_kept_and_said_once() -> None:
 
     first, second = on([strict(REASONING)], thrice)
     assert re.fullmatch(
-        r"m at http://127.0.0.1:\d+/v1 does not take min_p, temperature, top_p: left out, and recorded as such; "
+        r"m at http://127.0.0.1:\d+/v1 does not accept min_p, temperature, top_p: left out, and recorded as such; "
         r"strict=true \(--strict\) forbids that", first
     )  # fmt: skip
-    assert second.endswith("takes the limit of tokens as max_completion_tokens only")
+    assert second.endswith("accepts the token limit as max_completion_tokens only")
 
 
 def test_calls_at_once_learn_the_same() -> None:
@@ -286,7 +286,7 @@ def test_a_base_url_without_version_is_mended_once_and_said() -> None:
         bare = Http(base_url=server.url.removesuffix("/v1"), model="m")
         try:
             with pytest.warns(
-                EndpointWarning, match=r"m at http://127.0.0.1:\d+ answers below /v1: base_url lacks that"
+                EndpointWarning, match=r"m at http://127.0.0.1:\d+ answers below /v1, which base_url lacks"
             ):
                 await bare.generate(HELLO, ASKED)
             await bare.generate(HELLO, ASKED)
@@ -310,7 +310,7 @@ def test_a_model_that_is_nowhere_is_told_as_such() -> None:
         return str(caught.value)
 
     assert on([reply("Not Found", 404)], bare) == (
-        "base_url or model: 404 from /chat/completions: Not Found; /v1 behind it was tried, too"
+        "base_url or model: 404 from /chat/completions: Not Found; /v1 was tried, too"
     )
 
 

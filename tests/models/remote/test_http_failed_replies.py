@@ -110,7 +110,7 @@ def test_an_unknown_reason_is_said_once() -> None:
 
     [line] = on([says("x", f"sunset {KEY}")], thrice)
     assert re.fullmatch(
-        r"m at http://127.0.0.1:\d+/v1: finish_reason 'sunset \*\*\*' is unknown; its replies are taken as they are",
+        r"m at http://127.0.0.1:\d+/v1: finish_reason 'sunset \*\*\*' is unknown; its replies are used unchanged",
         line,
     )
 

@@ -92,13 +92,13 @@ def test_a_password_of_a_proxy_is_sent_to_it_and_shown_nowhere(monkeypatch: pyte
     assert text == "by way of a proxy"
     assert f"Proxy-Authorization: Basic {b64encode(b'me:long-password-1').decode()}" in between.heads[0]
     line, _ = ask_through("HTTP_PROXY", monkeypatch, status=407, user="me:long-password-1@")
-    assert line.startswith("proxy: it wants a user and a password") and "long-password" not in line
+    assert line.startswith("proxy: it requires user and password") and "long-password" not in line
 
 
 def test_https_goes_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
     line, between = ask_through("HTTPS_PROXY", monkeypatch, status=403, base_url="https://models.example.invalid/v1")
     assert between.asked == ["CONNECT models.example.invalid:443"]
-    assert line.startswith(f"proxy: {between.url}, which the environment names, answers 403")
+    assert line.startswith(f"proxy: {between.url}, from the environment, answers 403")
     assert KEY not in between.heads[0], "the key is for the endpoint"
 
 
@@ -112,7 +112,7 @@ def test_a_proxy_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(UserError) as caught:
         asyncio.run(ask_and_close(Http(base_url=AWAY, model="m", retries=0)))
     line = str(caught.value)
-    assert line == f"proxy: nothing answers at {address}, which the environment names (Connection refused)"
+    assert line == f"proxy: nothing answers at {address}, from the environment (Connection refused)"
 
 
 def test_this_machine_is_asked_directly_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_which_proxy(
 
 def test_a_proxy_of_another_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://me:secret-secret@p:1080")
-    with pytest.raises(UserError, match="proxy: the environment names one of socks5, allowed: http, https") as caught:
+    with pytest.raises(UserError, match="proxy: got a socks5 proxy from the environment, allowed: http") as caught:
         proxy_for(AWAY, None)
     assert "secret-secret" not in str(caught.value)
 
@@ -205,7 +205,7 @@ def test_a_header_that_is_not_set_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     ("config", "message"),
     [
         ({"headers": {"api-key": "azure-secret-0123"}}, "headers: api-key: not the name of an environment variable"),
-        ({"headers": {"Content-Type": "X"}}, "headers: got 'Content-Type', allowed: names of headers that are not"),
+        ({"headers": {"Content-Type": "X"}}, "headers: got 'Content-Type', allowed: headers that sonde does not send"),
         ({"headers": {"a b": "X"}}, "headers: got 'a b'"),
         ({"headers": {"Authorization": "X"}}, "headers: Authorization comes from api_key_env"),
         ({"query": {"key": "azure-secret-0123"}}, "query: 'key' may be a secret, allowed: `headers`"),

@@ -106,7 +106,7 @@ def test_fields_that_an_endpoint_needs_or_refuses() -> None:
     assert "temperature" not in body and "max_tokens" not in body
     assert body["max_completion_tokens"] == 1 and body["chat_template_kwargs"] == {"enable_thinking": False}
     for name in ("prompt_logprobs", "continue_final_message", "add_generation_prompt"):
-        with pytest.raises(UserError, match=f"extra: '{name}' is not set here"):
+        with pytest.raises(UserError, match=f"extra: '{name}' is set by sonde itself"):
             Http(base_url="http://localhost/v1", model="m", extra={name: 1})
 
 

@@ -65,9 +65,9 @@ def test_trouble_that_passes(trouble: Handler, config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("trouble", "says_so"),
     [
-        (hangs_up, "no whole reply from /v1/chat/completions: ServerDisconnectedError"),
-        (drops_mid_body, "no whole reply from /v1/chat/completions: Client"),
-        (drips, "no whole reply from /v1/chat/completions within 0.5 s"),
+        (hangs_up, "no complete reply from /v1/chat/completions: ServerDisconnectedError"),
+        (drops_mid_body, "no complete reply from /v1/chat/completions: Client"),
+        (drips, "no complete reply from /v1/chat/completions within 0.5 s"),
         (reply(f"overloaded, key {KEY}", 503), "503 from /v1/chat/completions: overloaded, key ***"),
         (reply("{not json"), "200 from /v1/chat/completions: not JSON: {not json"),
         (reply('{"choices": []}'), '200 from /v1/chat/completions: no choices: {"choices": []}'),
@@ -160,7 +160,7 @@ def floods(sent: list[int], status: int = 200, each: int = 65536, total: int = 2
 def test_a_reply_is_bounded_by_what_was_asked_for() -> None:
     sent: list[int] = []
     line, *_ = fails(Outage, floods(sent), retries=0)
-    assert "more than 7" in line and "bytes, the most for what was asked" in line
+    assert "more than 7" in line and "bytes, the limit for this request" in line
     assert sent and max(sent) < 8_000_000, "sockets hold some of it, the client stops reading"
     assert largest(2_000, 50) == ROOM + 8_000 + 12_800 < largest(2_000, 50, logprobs=1) < largest(2_000, 51, logprobs=2)
 
@@ -191,7 +191,7 @@ def test_a_reply_that_was_asked_for_is_read_whole() -> None:
     long = "\u4f60" * 1024  # a thousand tokens of one character each, escaped to six bytes
     assert ask(says(long), sampling=Sampling(max_new_tokens=1024))[0].text == long
     line, *_ = fails(Outage, says("x" * 200_000), retries=0)
-    assert "the most for what was asked" in line, "50 tokens are no 200,000 characters"
+    assert "the limit for this request" in line, "50 tokens are no 200,000 characters"
 
 
 def test_a_packed_reply_is_not_unpacked() -> None:

@@ -77,7 +77,7 @@ def test_imprints_are_compared(kept: Any, now: Any, message: str) -> None:
     if not message:
         check_imprint(kept, now, "m", "the run")
         return
-    with pytest.raises(UserError, match=f"m: the server plays with .*{message}.*the run was begun"):
+    with pytest.raises(UserError, match=f"m: the server holds .*{message}.*at the start of the run"):
         check_imprint(kept, now, "m", "the run")
 
 
@@ -94,7 +94,7 @@ def test_a_run_goes_on_with_the_weights_that_it_was_begun_with(kind: str, tmp_pa
         asked = len(double.requests)
         play(prepare(config(double, kind)), folder)
         assert len(double.requests) == asked, "nothing is missing, so nobody is asked"
-        message = "the server plays with weights 'other-.*', not 'default'"
+        message = "the server holds weights 'other-.*', not 'default'"
         with pytest.raises(UserError, match=message):
             play(prepare(config(double, kind, k=2)), folder)
         assert len(Run.load(folder)) == 2
@@ -105,7 +105,7 @@ def test_a_run_goes_on_with_the_weights_that_it_was_begun_with(kind: str, tmp_pa
 
 def test_a_server_that_scores_no_prompts_is_said_not_to_be_compared(tmp_path: Path) -> None:
     with VllmDouble(MAZE, drop=frozenset({"prompt_logprobs"})) as double:
-        with pytest.warns(TroubleWarning, match="other weights will not be noticed: prompt_logprobs"):
+        with pytest.warns(TroubleWarning, match="a change of its weights will not be noticed: prompt_logprobs"):
             play(prepare(config(double)), tmp_path / "run")
         assert len(Run.load(tmp_path / "run")) == 2
 
@@ -134,7 +134,7 @@ def test_beliefs_are_of_the_weights_that_played_and_of_one_kind(tmp_path: Path) 
         )  # fmt: skip
         assert "ln b" in run(*command)
         weaken(double)
-        assert "the server plays with other weights" in failure(*command, "--fresh")
+        assert "the server holds other weights" in failure(*command, "--fresh")
 
 
 def sonde_tiny(env: str) -> Path:

@@ -101,7 +101,7 @@ def test_fields_that_it_refuses_are_left_out_and_recorded(served: tuple[str, str
         agent = sonde.make("agents:llm", model=http, max_new_tokens=4)
         return collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)), http
 
-    with pytest.warns(EndpointWarning, match="does not take min_p: left out"):
+    with pytest.warns(EndpointWarning, match="does not accept min_p: left out"):
         played, http = play()
     assert not any(t.error for t in played) and http.stats.failures == 0
     assert {c.unsent for t in played for act in t.acts for c in act.action.completions} == {("min_p",)}
@@ -119,7 +119,7 @@ def test_an_address_without_its_version_is_mended(served: tuple[str, str]) -> No
         finally:
             await model.close()
 
-    with pytest.warns(EndpointWarning, match="answers below /v1: base_url lacks that"):
+    with pytest.warns(EndpointWarning, match="answers below /v1, which base_url lacks"):
         assert asyncio.run(once()).usage.completion > 0
 
 
@@ -139,5 +139,5 @@ def test_greedy_games_are_those_of_the_same_weights_here(served: tuple[str, str]
 def test_it_takes_no_token_ids_and_the_error_says_what_does(served: tuple[str, str]) -> None:
     folder, url = served
     model = sonde.make("models:vllm", base_url=url, model=folder, api_key_env="")
-    with pytest.raises(UserError, match=r"422 from /v1/completions.*models:http asks servers that take no token ids"):
+    with pytest.raises(UserError, match=r"422 from /v1/completions.*for a server without token ids use models:http"):
         asyncio.run(model.generate((Message("user", "Hello"),), Sampling(max_new_tokens=4)))

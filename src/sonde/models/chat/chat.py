@@ -128,8 +128,8 @@ class Chat:
         spoken = said[-1][1]
         if (back := self._round_trip(spoken)) != text:
             raise UserError(
-                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} gives back as {shorten(back)}; "
-                "allowed: text that it keeps"
+                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} reproduces as {shorten(back)}; "
+                "allowed: text that it reproduces"
             )
         whole, lead = self._renderer.render(said, speak=False), ""
         spans = self._renderer.locate(said, whole, range(len(said)), speak=False)
@@ -184,8 +184,8 @@ class Chat:
             spans = self._locate(said, text, {last}, speak=False)
         if spans is None or spans[-1].message != last:
             raise UserError(
-                f"probe: messages: the chat template of {self.label!r} does not show the last message as it is, "
-                f"{probe.messages[-1].content!r}; allowed: text that the template leaves as it is"
+                f"probe: messages: the chat template of {self.label!r} does not show the last message unchanged, "
+                f"{probe.messages[-1].content!r}; allowed: text that the template leaves unchanged"
             )
         if last in sampled:
             return self._score_ids(probe, text, spans, sampled)
@@ -211,7 +211,7 @@ class Chat:
     ) -> tuple[array[int], str]:
         """Encode a text up to its last special token; returns the ids and the remaining text."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
-        rest = CUT + rest if ids else rest  # it follows them
+        rest = CUT + rest if ids else rest  # the rest follows these ids
         at = self._encoder.find_last_special(rest)
         return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
@@ -220,7 +220,7 @@ class Chat:
         own = sampled[spans[-1].message].ids
         ids = self._join(text, spans, sampled)
         start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
-        texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # one may end inside a character
+        texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # an id may end inside a character
         before = max(0, texts[-1].find(probe.messages[-1].content))
         a, b = (before + at for at in probe.bounds)
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
@@ -233,12 +233,12 @@ class Chat:
         appended."""
         if self._ends_later and at == len(ids):
             ids.append(self.end)
-        found = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
-        if found is None:
+        end_at = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
+        if end_at is None:
             raise UserError(
-                f"probe: ending: got True, but the chat template of {self.label!r} ends no message by a token"
+                f"probe: ending: got True, but the chat template of {self.label!r} ends no message with a token"
             )
-        return found
+        return end_at
 
     def _cut(self, ids: array[int], places: list[int]) -> Scored:
         """Cut the ids behind the last position, since nothing after it matters. The first token has no probability."""
@@ -256,8 +256,8 @@ class Chat:
 
     def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
         """The completions of messages that this model sampled and whose text equals the message."""
-        found = ((i, m.completion, m.content) for i, m in enumerate(messages))
-        return {i: c for i, c, text in found if c and c.ids and c.model == self.label and c.text == text}
+        completions = ((i, m.completion, m.content) for i, m in enumerate(messages))
+        return {i: c for i, c, text in completions if c and c.ids and c.model == self.label and c.text == text}
 
     def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
         """Where the needed messages stand: found among all messages, or else alone."""
@@ -305,11 +305,11 @@ class Chat:
         content = self._encoder.contents.get(last)
         if content and text.startswith(content, at):
             return ids[:-1], at
-        told = list(self._encoder.find_leading(text, at))
-        same = next((start for start, _, token in told if token == last), None)
+        controls = list(self._encoder.find_leading(text, at))
+        same = next((start for start, _, token in controls if token == last), None)
         if same is not None:
             return ids[:-1], same
-        return (ids[:-1] if told else ids), at
+        return (ids[:-1] if controls else ids), at
 
     def _previous(self, messages: Sequence[Message]) -> array[int]:
         """Prompt and completion of the latest completion, rebuilt along the chain; empty if its start is missing or
@@ -370,7 +370,7 @@ def common(a: array[int], b: array[int]) -> int:
     2
     """
     n = min(len(a), len(b))
-    if a[:n] == b[:n]:  # mostly so, and thirty times faster to see
+    if a[:n] == b[:n]:  # the usual case, and thirty times faster to check
         return n
     same = np.frombuffer(a, np.intc, n) == np.frombuffer(b, np.intc, n)
     return n if same.all() else int(same.argmin())

@@ -79,7 +79,7 @@ class Encoder:
             parts.append(text[at : start + 1] + CUT if length > 1 else text[at:start] + "\ufffd")
             at = start + 1
         text = "".join([*parts, text[at:]])
-        if self._folded and self._holds_special(text):  # of other characters, which the tokenizer takes for these
+        if self._folded and self._holds_special(text):  # spelled with other characters that the tokenizer normalises
             return CUT.join(text.replace(CUT, ""))
         return text
 
@@ -91,16 +91,16 @@ class Encoder:
         """Find the control tokens at the beginning of a template's text from `at` on, ignoring white space: start, end
         and id of each."""
         end = at
-        for found in self._control.finditer(text, at) if self._control else ():
-            if text[end : found.start()].strip():
+        for match in self._control.finditer(text, at) if self._control else ():
+            if text[end : match.start()].strip():
                 return
-            end = found.end()
-            yield found.start(), end, self.ids[found[0]]
+            end = match.end()
+            yield match.start(), end, self.ids[match[0]]
 
     def find_last_special(self, text: str) -> int:
         """Where the last special token of a text begins, 0 if there is none. Tokenizers merge nothing across special
         tokens."""
-        return max((found.start() for found in self._parting.finditer(text)), default=0) if self._parting else 0
+        return max((match.start() for match in self._parting.finditer(text)), default=0) if self._parting else 0
 
     # --- ids ---------------------------------------------------------------------------------------------------------
 
@@ -137,10 +137,10 @@ class Encoder:
         ids, offsets, at = array("i"), list[tuple[int, int]](), 0
         for n, part in enumerate(text.split(CUT)):
             before = self._find_place(part) if n else ""
-            found = self.tokenizer(before + part, add_special_tokens=False, return_offsets_mapping=True)
+            encoded = self.tokenizer(before + part, add_special_tokens=False, return_offsets_mapping=True)
             skip, shift = len(self._encode_plain(before)) if before else 0, at - len(before)
-            ids += array("i", found["input_ids"][skip:])
-            offsets += [(a + shift, b + shift) for a, b in found["offset_mapping"][skip:]]
+            ids += array("i", encoded["input_ids"][skip:])
+            offsets += [(a + shift, b + shift) for a, b in encoded["offset_mapping"][skip:]]
             at += len(part) + 1
         return Encoded(ids, offsets)
 
@@ -170,8 +170,8 @@ class Encoder:
 
 def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
     """A pattern for any of these texts, the longest first."""
-    found = sorted(set(texts), key=lambda text: (-len(text), text))
-    return re.compile("|".join(map(re.escape, found))) if found else None
+    ordered = sorted(set(texts), key=lambda text: (-len(text), text))
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
 
 def _spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int, int]]:

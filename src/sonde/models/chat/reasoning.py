@@ -71,7 +71,7 @@ MARKS: Mapping[str, Mark] = {
         closes=r"(?:<\|end\|>)?" + _ASSISTANT + r"<\|channel\|>final(?:[^<\n]*<\|message\|>)?",
         tokens=("<|start|>", "<|channel|>", "<|message|>", "<|end|>"),
     ),
-    # gpt-oss as servers decode it that drop special tokens
+    # gpt-oss, decoded by servers that drop special tokens
     "harmony_decoded": Mark(opens=r"analysis(?=[^\W_])", closes="assistantfinal", words=True),
     "granite": Mark(  # Granite 3.2
         opens="Here(?:'s| is) my thought process:", closes="Here(?:'s| is) my response:", words=True
@@ -90,7 +90,7 @@ _WORDS = {name: re.compile(rf"\s*{mark.opens}") for name, mark in MARKS.items() 
 _CLOSES = {name: re.compile(mark.closes) for name, mark in MARKS.items()}
 _TOLD_APART = {name: mark for name, mark in MARKS.items() if not mark.words}
 _ANY = re.compile(
-    r"(?=<[/|a-z]|\[[/A-Zu]|◁)(?:"  # quickly past what begins no mark
+    r"(?=<[/|a-z]|\[[/A-Zu]|◁)(?:"  # skip quickly what cannot begin a mark
     + "|".join(f"(?P<close_{name}>{m.closes})|(?P<open_{name}>{m.opens})" for name, m in _TOLD_APART.items())
     + f"|(?P<frame>{_FRAMES}))"
 )
@@ -132,59 +132,59 @@ def find_open_mark(prompt: str) -> str:
     >>> find_open_mark("<|im_start|>assistant\\n<think>\\n"), find_open_mark("assistant\\n<think>\\n\\n</think>\\n\\n")
     ('<think>', '')
     """
-    found = _AT_THE_END.search(prompt[-_TAIL:])
-    return found[0].strip() if found else ""
+    match = _AT_THE_END.search(prompt[-_TAIL:])
+    return match[0].strip() if match else ""
 
 
 def _pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
     """The text between the marks in order, and whether each piece is reasoning."""
-    last = {found.lastgroup: found.start() for found in _ANY.finditer(text)}
+    last = {match.lastgroup: match.start() for match in _ANY.finditer(text)}
     name, at, silent = _beginning(text, open_mark, last, cut), 0, True
     while True:
         if not name and silent:
             name, at = _in_words(text, at)
-        found = _CLOSES[name].search(text, at) if name else _next(text, at, last, cut)
-        piece = text[at : found.start() if found else len(text)]
+        match = _CLOSES[name].search(text, at) if name else _next(text, at, last, cut)
+        piece = text[at : match.start() if match else len(text)]
         yield bool(name), piece
-        if found is None:
+        if match is None:
             return
         silent = silent and (bool(name) or not piece.strip())
-        name, at = "" if name else _opened(found), found.end()
+        name, at = "" if name else _opened(match), match.end()
 
 
 def _in_words(text: str, at: int) -> tuple[str, int]:
     """The mark of ordinary words at this position ("": none), and where it ends."""
-    found = ((name, opens.match(text, at)) for name, opens in _WORDS.items())
-    return next(((name, mark.end()) for name, mark in found if mark), ("", at))
+    matches = ((name, opens.match(text, at)) for name, opens in _WORDS.items())
+    return next(((name, mark.end()) for name, mark in matches if mark), ("", at))
 
 
 def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> str:
     """The name of the mark of the reasoning in which the text begins; "" if it begins in none."""
     if open_mark:
-        found = _ANY.fullmatch(open_mark)
-        return _opened(found) if found else ""
+        match = _ANY.fullmatch(open_mark)
+        return _opened(match) if match else ""
     if _in_words(text, 0)[0]:
         return ""
     at = 0
-    while (found := _next(text, at, last, cut)) and found.lastgroup == "frame":
-        at = found.end()
-    group = (found.lastgroup if found else None) or ""
+    while (match := _next(text, at, last, cut)) and match.lastgroup == "frame":
+        at = match.end()
+    group = (match.lastgroup if match else None) or ""
     return group.removeprefix("close_") if group.startswith("close_") else ""
 
 
 def _next(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.Match[str] | None:
     """The next mark at or after a position outside of reasoning, skipping those that are only mentioned."""
-    for found in _ANY.finditer(text, at):
-        name = _opened(found)
-        closed = last.get(f"close_{name}", -1) >= found.end()
-        if not name or closed or cut or _begins(text, at, found.start()):
-            return found
+    for match in _ANY.finditer(text, at):
+        name = _opened(match)
+        closed = last.get(f"close_{name}", -1) >= match.end()
+        if not name or closed or cut or _begins(text, at, match.start()):
+            return match
     return None
 
 
-def _opened(found: re.Match[str]) -> str:
+def _opened(match: re.Match[str]) -> str:
     """The name of the mark that opens here; "" if nothing opens."""
-    group = found.lastgroup or ""
+    group = match.lastgroup or ""
     return group.removeprefix("open_") if group.startswith("open_") else ""
 
 

@@ -82,7 +82,7 @@ class Renderer:
             if content.strip() and content.strip() not in text:
                 raise UserError(
                     f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten(content)}; "
-                    "allowed: messages that it shows"
+                    "allowed: messages that the template shows"
                 )
         return text
 
@@ -137,7 +137,7 @@ class Renderer:
                 rows, tokenize=False, add_generation_prompt=speak, **self._arguments
             )
             return text + self._opening if speak else text
-        except Exception as error:  # templates are programs of others; whatever they raise is about these messages
+        except Exception as error:  # a template is foreign code: whatever it raises is about these messages
             roles = [row["role"] for row in rows]
             raise UserError(f"messages: the chat template of {self.label!r} refuses roles {roles}: {error}") from error
 
@@ -158,7 +158,7 @@ class Renderer:
             if {"0", "1"} <= set(shown):
                 return
         raise refusal or UserError(
-            f"model: the chat template of {self.label!r} shows nothing of what a user or an assistant says, neither as "
+            f"model: the chat template of {self.label!r} shows no user and assistant messages, neither as "
             "text nor in parts; allowed: one that does"
         )
 
@@ -179,7 +179,7 @@ class Renderer:
         except (TypeError, ValueError) as error:
             raise invalid(f"template: {CLOCK}", given, "a day, such as 2026-11-28") from error
         template = self._arguments.get("chat_template") or getattr(self.tokenizer, "chat_template", "")
-        if isinstance(template, Mapping):  # several, of which transformers takes this one
+        if isinstance(template, Mapping):  # several; transformers uses this one
             template = template.get("default", "")
         if isinstance(template, str) and CLOCK in template:
             self._arguments["chat_template"] = _stop_clock(day) + template
@@ -199,8 +199,8 @@ class Renderer:
             )
             if ours != own:
                 raise UserError(
-                    f"template: training: got {name!r}, which says one turn of {self.label!r} as {ours!r}; allowed: "
-                    f"one that says it as the model's own template does, {own!r}"
+                    f"template: training: got {name!r}, which renders one turn of {self.label!r} as {ours!r}; allowed: "
+                    f"one that renders it like the model's own template, {own!r}"
                 )
         return TRAINING[name]
 
@@ -216,18 +216,18 @@ def shorten(content: str) -> str:
 
 
 _DIRECTIVES = "aAwdbBmyYHIMSpjUWfzZcxX"
-_FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; where it has none, the directive stands for itself
+_FLAGS = ("", "-", "_", "0", "^", "#")  # of the C library; an unsupported directive stands for itself
 
 
 def _stop_clock(day: date) -> str:
     """A macro in place of the template's clock function: midnight of this day, in every format."""
     midnight = datetime(day.year, day.month, day.day)
-    told = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}
+    texts = {flag + letter: midnight.strftime(f"%{flag}{letter}") for flag in _FLAGS for letter in _DIRECTIVES}
     return (
         "{% macro strftime_now(format) %}{% set at = namespace(within=false, flag='') %}{% for c in format %}"
         "{% if not at.within and c == '%' %}{% set at.within = true %}"
         "{% elif not at.within %}{{ c }}"
         "{% elif not at.flag and c in '-_0^#' %}{% set at.flag = c %}"
-        f"{{% else %}}{{{{ {told!r}.get(at.flag ~ c, c) }}}}"
+        f"{{% else %}}{{{{ {texts!r}.get(at.flag ~ c, c) }}}}"
         "{% set at.within = false %}{% set at.flag = '' %}{% endif %}{% endfor %}{% endmacro %}\n"
     )

@@ -72,7 +72,7 @@ try:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 except (ImportError, ValueError, OSError):
-    pass  # a system without them; the time in all holds there too
+    pass  # not supported by this system; the limit on wall time still holds
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -99,7 +99,7 @@ for text in given["templates"]:
             except MemoryError:
                 sys.exit(HUGE)
             except Exception:
-                continue  # a template that refuses a conversation has come to an end
+                continue  # a template that refuses a conversation terminates
             if len(shown) > LONGEST:
                 sys.exit(HUGE)
             seen.append(bool(shown.strip()))
@@ -110,12 +110,14 @@ for text in given["templates"]:
 
 def check_template(model: str, tokenizer: Any) -> None:
     """Raise `UserError` if a chat template of this tokenizer takes too long or too much memory, or shows nothing."""
-    found = getattr(tokenizer, "chat_template", None)
-    templates = tuple(found.values()) if isinstance(found, Mapping) else (found,)
+    template = getattr(tokenizer, "chat_template", None)
+    templates = tuple(template.values()) if isinstance(template, Mapping) else (template,)
     tokens = {name: str(value) for name, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
     texts = tuple(text for text in templates if isinstance(text, str))
     if texts and (why := _why_not(texts, json.dumps(tokens, sort_keys=True))):
-        raise UserError(f"model: {model!r}: its chat template {why}; allowed: one that shows a conversation and ends")
+        raise UserError(
+            f"model: {model!r}: its chat template {why}; allowed: one that shows a conversation and terminates"
+        )
 
 
 @lru_cache(maxsize=64)

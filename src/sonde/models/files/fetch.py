@@ -47,7 +47,7 @@ from .saving import saving
 from .shipped import SHIPPED
 
 MANIFEST = "sonde.json"
-RECIPE = 1  # raise when `convert` writes something else from the same source: cached folders are then rebuilt
+RECIPE = 1  # increase when `convert` changes its output for the same source, so that cached folders are rebuilt
 NEEDED = ("torch", "transformers", "gguf", "accelerate")
 
 Progress = Callable[[str, float | None], None]
@@ -176,7 +176,7 @@ class _Stages:
 def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
     """Build the folder beside its final path, then rename it. The caller holds the lock."""
     partial = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # left by a killed process: we hold the lock, so nobody is using it
+    shutil.rmtree(partial, ignore_errors=True)  # left by a killed process; with the lock held, nobody uses it
     model = partial / "model"
     model.mkdir(parents=True)
     try:
@@ -287,7 +287,7 @@ def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
     The folder must be empty or missing. After a failure, such as a full disk, it is as it was before.
     """
     if folder.is_dir() and any(folder.iterdir()):
-        raise invalid("convert: folder", str(folder), "one that is empty, or not there")
+        raise invalid("convert: folder", str(folder), "an empty or missing folder")
     partial = folder.with_name(f".{folder.name}.partial")
     try:
         with saving(folder):
@@ -300,7 +300,7 @@ def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
 def _write(gguf: Path, folder: Path, dtype: str) -> None:
     import transformers  # noqa: F401 (first, because it keeps the stderr it finds for its log)
 
-    with redirect_stderr(StringIO()):  # progress bars, which would cross the caller's own report; errors still raise
+    with redirect_stderr(StringIO()):  # hide progress bars, which would interfere with the caller's output
         tokenizer = _tokenizer(gguf)
         model = _model(gguf, dtype)
         tokenizer.model_max_length = model.config.max_position_embeddings
@@ -316,7 +316,7 @@ def _model(gguf: Path, dtype: str) -> Any:
         gguf.parent,
         gguf_file=gguf.name,
         quantization_config=GgufConfig(gguf_file=gguf.name, dequantize=True),
-        dtype=torch.float32,  # what the blocks unpack to; the type asked for is rounded to from there
+        dtype=torch.float32,  # the type of unpacked blocks; rounded to `dtype` below
         local_files_only=True,
     )
     return model.to(getattr(torch, dtype))
@@ -336,7 +336,7 @@ def pre_tokenizer(name: str) -> Any:
 
     if name == "smollm":
         return Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
-    raise SondeError(f"tokenizer.ggml.pre is {name!r}; pre-tokenizers known to sonde: 'smollm'")
+    raise SondeError(f"tokenizer.ggml.pre is {name!r}; allowed: 'smollm'")
 
 
 def _pre_tokenizer_name(gguf: Path) -> str:

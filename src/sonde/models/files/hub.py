@@ -86,11 +86,11 @@ def _cached(model: str, revision: str | None, why: str) -> Source:
     """The model in the hub's local cache."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(model, "config.json", revision=revision)
-    if not isinstance(found, str):
+    cached_file = try_to_load_from_cache(model, "config.json", revision=revision)
+    if not isinstance(cached_file, str):
         hint = near(model, fetch.known())
         raise UserError(f"model: {model!r} is not on this machine, and {why}; allowed: {_ALLOWED}{hint}")
-    folder = Path(found).parent
+    folder = Path(cached_file).parent
     return Source(str(folder), True, commit=folder.name)
 
 

@@ -68,8 +68,8 @@ def check_plays(name: str, env: str, preset: str) -> None:
     if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
         presets = ", ".join((model.preset, *model.also))
         raise UserError(
-            f"model: got {name} in {env}, preset {preset}, whose answers it has no words for, allowed: {model.env}, "
-            f"preset {presets}"
+            f"model: got {name} in {env}, preset {preset}, whose answers are not in its vocabulary, "
+            f"allowed: {model.env}, preset {presets}"
         )
 
 

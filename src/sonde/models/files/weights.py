@@ -48,16 +48,16 @@ def weights_of(model: str) -> str | None:
 
 def fingerprint(folder: Path) -> str:
     """Fingerprint of all files of a model folder. Raises `UserError` if one cannot be read."""
-    found = blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     try:
         for file in _files(folder):
             stat = file.stat()
-            found.update(f"{file.relative_to(folder).as_posix()} {stat.st_size} ".encode())
-            found.update(_digest(file.absolute(), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino))
-        found.update((_base(folder) or "").encode())
+            digest.update(f"{file.relative_to(folder).as_posix()} {stat.st_size} ".encode())
+            digest.update(_digest(file.absolute(), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino))
+        digest.update((_base(folder) or "").encode())
     except OSError as e:
         raise UserError(f"model: {folder} cannot be read: {e}") from e
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def short_name(model: str, weights: str | None) -> str:
@@ -73,8 +73,8 @@ def short_name(model: str, weights: str | None) -> str:
 
 def _files(folder: Path) -> list[Path]:
     inner = (folder, folder / "additional_chat_templates")
-    found = (file for place in inner if place.is_dir() for file in place.iterdir() if file.is_file())
-    return sorted(f for f in found if _READ.fullmatch(f.name) and not _OF_TRAINING.fullmatch(f.name))
+    files = (file for place in inner if place.is_dir() for file in place.iterdir() if file.is_file())
+    return sorted(f for f in files if _READ.fullmatch(f.name) and not _OF_TRAINING.fullmatch(f.name))
 
 
 def _base(folder: Path) -> str | None:
@@ -90,12 +90,12 @@ def _base(folder: Path) -> str | None:
 @lru_cache(maxsize=256)
 def _digest(file: Path, size: int, *written: int) -> bytes:
     """Digest of a file in the state `written`; cached while the file does not change."""
-    found = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     with file.open("rb") as data:
         for start, length in _parts(data, file, size):
             data.seek(start)
-            found.update(data.read(length))
-    return found.digest()
+            digest.update(data.read(length))
+    return digest.digest()
 
 
 def _parts(data: BinaryIO, file: Path, size: int) -> Iterator[tuple[int, int]]:

@@ -27,8 +27,8 @@ Windows = Mapping[str, int | None]
 
 def windows(*models: Any) -> Windows | None:
     """The windows of the models' layers; None if they take no explicit masks, or not the same ones."""
-    found = [of_config(model.config) for model in models if model._supports_attention_backend]
-    return found[0][1] if len(found) == len(models) and all(one == found[0] for one in found) else None
+    kinds = [of_config(model.config) for model in models if model._supports_attention_backend]
+    return kinds[0][1] if len(kinds) == len(models) and all(one == kinds[0] for one in kinds) else None
 
 
 def of_config(config: Any) -> tuple[str, Windows | None]:
@@ -46,11 +46,11 @@ def masks(model: Any, windows: Windows, seen_BTS: Tensor, back_BTS: Tensor) -> A
     """Build the masks. `seen`: which columns a token sees in layers that look back to the start; `back`: how many
     positions before the token they are (any shape that broadcasts)."""
     attention, _ = of_config(model.config)
-    found = {
+    by_kind = {
         kind: _mask(seen_BTS if window is None else seen_BTS & (back_BTS < window), attention, model.dtype)
         for kind, window in windows.items()
     }
-    return found if len(found) > 1 else next(iter(found.values()))
+    return by_kind if len(by_kind) > 1 else next(iter(by_kind.values()))
 
 
 def _mask(seen_BTS: Tensor, attention: str, dtype: torch.dtype) -> Tensor:

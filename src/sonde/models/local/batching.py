@@ -133,7 +133,7 @@ class Batcher(Generic[Q, R]):
     async def _flush(self) -> None:
         try:
             await self._settle()
-        finally:  # cancelled too: tickets of other loops may wait
+        finally:  # also when cancelled, because tickets of other loops may wait
             self._worker.submit(self._work)
 
     async def _settle(self) -> None:

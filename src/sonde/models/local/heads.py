@@ -97,13 +97,13 @@ class Heads(nn.Module):
         """What the heads say about the token that follows each position: `v`; `q1` and `q1_logp`, its value and its
         log-probability under the softmax of all values; `q1_target`; and so on."""
         hidden_NH = hidden_NH.float() if self.spec.trunk == "shared" else hidden_NH.detach().float()
-        found: dict[str, Tensor] = {} if self.v is None else {"v": self.value(hidden_NH)}
+        outputs: dict[str, Tensor] = {} if self.v is None else {"v": self.value(hidden_NH)}
         for i, q in enumerate(self.q, 1):
-            found[f"q{i}"], found[f"q{i}_logp"] = _in_blocks(q, hidden_NH, target_N, self.vocab)
+            outputs[f"q{i}"], outputs[f"q{i}_logp"] = _in_blocks(q, hidden_NH, target_N, self.vocab)
         for i, q in enumerate(self.target, 1):
             with torch.no_grad():
-                found[f"q{i}_target"] = _in_blocks(q, hidden_NH.detach(), target_N, self.vocab)[0]
-        return found
+                outputs[f"q{i}_target"] = _in_blocks(q, hidden_NH.detach(), target_N, self.vocab)[0]
+        return outputs
 
     def value(self, hidden_NH: Tensor) -> Tensor:
         """V, shape `(N,)`."""
@@ -130,7 +130,7 @@ class Heads(nn.Module):
     def save(self, folder: Path) -> None:
         """Save to `heads.safetensors` in this folder."""
         facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
-        about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors writes several in any order
+        about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors would not keep an order
         with saving(folder):
             save_file(
                 {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about
@@ -144,10 +144,10 @@ class Heads(nn.Module):
             if set(file.keys()) != set(mine):
                 raise UserError(f"heads: {folder / FILE} holds {sorted(file.keys())}, allowed: {sorted(mine)}")
             for name, p in mine.items():
-                kept = file.get_tensor(name)
-                if kept.shape != p.shape:
-                    raise _misfit(folder, f"{name} of shape {tuple(kept.shape)}", tuple(p.shape))
-                p.copy_(kept)
+                saved = file.get_tensor(name)
+                if saved.shape != p.shape:
+                    raise _misfit(folder, f"{name} of shape {tuple(saved.shape)}", tuple(p.shape))
+                p.copy_(saved)
 
 
 def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
@@ -168,12 +168,12 @@ def read(folder: Path, model: Any) -> Heads:
         about = file.metadata() or {}
     try:
         facts = json.loads(about[_ABOUT]) if _ABOUT in about else {**about, "spec": json.loads(about["spec"])}
-        spec, kept = HeadSpec(**facts["spec"]), (int(facts["hidden"]), int(facts["vocab"]))
+        spec, saved_sizes = HeadSpec(**facts["spec"]), (int(facts["hidden"]), int(facts["vocab"]))
     except (KeyError, TypeError, ValueError) as e:
         raise UserError(f"heads: {folder / FILE} was not written by sonde ({e}); allowed: heads of a training") from e
-    if kept != sizes(model):
-        raise _misfit(folder, "hidden states of {} and {} tokens".format(*kept), sizes(model))
-    heads = Heads(spec, hidden=kept[0], vocab=kept[1])
+    if saved_sizes != sizes(model):
+        raise _misfit(folder, "hidden states of {} and {} tokens".format(*saved_sizes), sizes(model))
+    heads = Heads(spec, hidden=saved_sizes[0], vocab=saved_sizes[1])
     heads.load(folder)
     return heads.to(model.device).eval()
 
@@ -222,7 +222,7 @@ def steering(
     """A function from hidden states and logits to the logits of the policy that prefers valuable tokens (see
     `perturbed`)."""
     if not len(heads.q):
-        raise UserError("heads: these hold no values of tokens; allowed: heads of mc or ilql")
+        raise UserError("heads: got heads without token values, allowed: heads of mc or ilql")
 
     def steer(hidden_BH: Tensor, logits_BV: Tensor) -> Tensor:
         v_B = heads.value(hidden_BH) if minus_v and heads.v is not None else None
@@ -271,14 +271,14 @@ def _opened(folder: Path) -> Iterator[Any]:
     if not file.is_file():
         raise UserError(f"heads: {file} is missing; allowed: the folder of a model trained with heads (mc, ilql)")
     try:
-        with safe_open(file, "pt") as found:
-            yield found
+        with safe_open(file, "pt") as file_handle:
+            yield file_handle
     except SafetensorError as e:
         raise UserError(f"heads: {file}: damaged ({e})") from e
 
 
 def _misfit(folder: Path, got: str, allowed: object) -> UserError:
     return UserError(
-        f"heads: {folder / FILE} has {got}, allowed: {allowed}, as this model has; heads belong to the model that they "
-        "were trained on"
+        f"heads: {folder / FILE} has {got}, allowed: {allowed}, as this model has; use the heads with the model that "
+        "they were trained on"
     )

@@ -206,9 +206,9 @@ class Deck:
         self.lengths: list[int] = []
         self.end = 0
         self._groups = [[plane] for plane in range(2 * n_layers)]  # the planes of each stack
-        self._stacks: KV = [None] * (2 * n_layers)  # (planes, rows, heads, columns, size), made at the first write
+        self._stacks: KV = [None] * (2 * n_layers)  # (planes, rows, heads, columns, size), allocated at the first write
         self._where = [(plane, 0) for plane in range(2 * n_layers)]  # the stack of each plane, and its place there
-        self._settled = False  # whether planes that may have been put together
+        self._settled = False  # whether planes of equal shape were combined
         self._rows = self._columns = 0
         self._window = (0, 0, 0, 0)  # first and last row, first and last column
         self.past = 0
@@ -218,7 +218,7 @@ class Deck:
 
     def fit(self, rows: int, left: int, right: int) -> None:
         """Make space for `rows` rows in total, `left` columns before `end` and `right` after it."""
-        if not self.lengths:  # nothing to move: as much room on both sides as there is
+        if not self.lengths:  # nothing to move: center the window
             self.end = max(left, (left + self._columns - right) // 2)
         if rows <= self._rows and left <= self.end and self.end + right <= self._columns:
             return
@@ -298,7 +298,7 @@ class Deck:
 
     def _stack(self, i: int, like: Tensor) -> Tensor:
         stack = self._stacks[i]
-        if stack is None:  # zeros: a masked column may hold anything finite, never NaN
+        if stack is None:  # zeros, because a masked column must be finite
             heads, size = like.shape[-3], like.shape[-1]
             shape = (len(self._groups[i]), self._rows, heads, self._columns, size)
             stack = self._stacks[i] = like.new_zeros(shape)
@@ -343,7 +343,7 @@ class _Lane(CacheLayerMixin):
         if torch.is_autocast_enabled(device):  # attention casts to this type anyway; rotated keys come in float32
             dtype = torch.get_autocast_dtype(device)
             key_states, value_states = key_states.to(dtype), value_states.to(dtype)
-        if self.keys is None:  # for the first time
+        if self.keys is None:  # first write
             self.keys = self.deck.view(2 * self.layer, key_states)
             self.values = self.deck.view(2 * self.layer + 1, value_states)
         assert self.keys is not None and self.values is not None
@@ -370,7 +370,7 @@ class Beside(torch.nn.Module):
         super().__init__()
         self.first, self.second, self._cut = first, second, layers(first)
         self.device, self.dtype, self.config = first.device, first.dtype, first.config
-        self._supports_attention_backend = windows(first, second) is not None  # as transformers' own models say it
+        self._supports_attention_backend = windows(first, second) is not None  # the flag of transformers' models
 
     def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
         own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]
@@ -382,8 +382,11 @@ def layers(model: Any) -> int:
     """The number of layers of a model's cache. Raises `UserError` for a model that keeps anything but keys and values
     per token."""
     found = DynamicCache(config=model.config).layers
-    strange = {type(layer).__name__ for layer in found} - {DynamicLayer.__name__, DynamicSlidingWindowLayer.__name__}
-    if strange:
+    others = {type(layer).__name__ for layer in found} - {
+        DynamicLayer.__name__,
+        DynamicSlidingWindowLayer.__name__,
+    }
+    if others:
         named = str(getattr(model.config, "name_or_path", "")) or type(model).__name__
-        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(strange))}, allowed: keys and values per token")
+        raise UserError(f"hf: model: {named!r} keeps {', '.join(sorted(others))}, allowed: keys and values per token")
     return len(found)

@@ -44,14 +44,14 @@ class Tree:
     def __init__(self, rows: Sequence[array[int]], *, longest: int) -> None:
         self.longest = longest
         self.roots: list[Run] = []
-        found: dict[int, Run] = {}
+        ends: dict[int, Run] = {}
         path: list[Run] = []
         before = array("i")
-        for r in sorted(range(len(rows)), key=lambda r: rows[r].tobytes()):  # what is shared becomes neighbours
+        for r in sorted(range(len(rows)), key=lambda r: rows[r].tobytes()):  # shared prefixes become neighbours
             self._grow(path, rows[r], common(before, rows[r]))
             before = rows[r]
-            found[r] = path[-1]
-        self.ends = [found[r] for r in range(len(rows))]
+            ends[r] = path[-1]
+        self.ends = [ends[r] for r in range(len(rows))]
 
     def _grow(self, path: list[Run], ids: array[int], shared: int) -> None:
         """Turn `path`, the runs of a sequence that shares so many tokens with `ids`, into the runs of `ids`."""
@@ -166,14 +166,14 @@ class _Cutting:
 
     def _together(self, parts: Sequence[_Part]) -> list[_Part]:
         """Combine parts, the heaviest first, each into the first one with room for it."""
-        found: list[_Part] = []
+        combined: list[_Part] = []
         for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
-            room = next((other for other in found if self._fits(other, part)), None)
+            room = next((other for other in combined if self._fits(other, part)), None)
             if room:
                 room.take(part)
             else:
-                found.append(_Part([*part.runs], part.tokens, part.wanted))
-        return found
+                combined.append(_Part([*part.runs], part.tokens, part.wanted))
+        return combined
 
     def _after(self, base: Run | None) -> list[Block]:
         """The blocks that follow the end of a run, or begin at the start."""
@@ -181,9 +181,9 @@ class _Cutting:
 
     def _all(self, runs: Sequence[Run]) -> list[Run]:
         """These runs and all that they keep, each after the one it follows."""
-        found: list[Run] = []
+        collected: list[Run] = []
         stack = [*reversed(runs)]
         while stack:
-            found.append(stack.pop())
-            stack += reversed(self.kept[found[-1]])
-        return found
+            collected.append(stack.pop())
+            stack += reversed(self.kept[collected[-1]])
+        return collected

@@ -62,8 +62,8 @@ def draw(
         tokens_B = most_B if tokens_B is None else torch.where(put(warm, device, torch.bool), tokens_B, most_B)
     assert tokens_B is not None
     chosen_B = logprobs_BV.gather(-1, tokens_B[:, None])[:, 0]
-    told = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
-    tokens, logprobs, *enough = torch.stack([t.double() for t in told]).tolist()  # exact: ids are below 2^53
+    results = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
+    tokens, logprobs, *enough = torch.stack([t.double() for t in results]).tolist()  # exact: ids are below 2^53
     if enough and not all(enough[0]) and top < logits_BV.shape[-1]:
         return draw(logits_BV, samplings, positions, absent_V=absent_V, top=logits_BV.shape[-1])
     return [int(token) for token in tokens], logprobs
@@ -90,7 +90,7 @@ def _pick(
     keep_BV, enough_B = truncate(probs_BV, min_p_B1.float(), top_p_B1.float() if nucleus else None, top)
     reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
     wanted_B1 = uniform_B1 * reached_BV[:, -1:]
-    last = reached_BV.shape[-1] - 1  # past it only where the probabilities are not numbers
+    last = reached_BV.shape[-1] - 1  # exceeded only if the probabilities are not finite
     return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last), enough_B
 
 

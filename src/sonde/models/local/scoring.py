@@ -79,7 +79,7 @@ class Scorer:
         self.model, self.n_layers, self.stats, self.steer = model, n_layers, stats, steer
         self.most = TOKENS.get(model.device.type, MOST_TOKENS)
         self.windows = windows(model)
-        self._tokens = self.most  # of a pass, less where memory did not suffice
+        self._tokens = self.most  # of a pass; reduced when memory runs out
         self._hidden: Tensor | None = None
         if steer is not None:
             assert valuer is not None
@@ -98,18 +98,18 @@ class Scorer:
                 self._tokens //= 2
 
     def _settle(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        found = self._score([ticket.request for ticket in tickets])
-        for ticket, rows in zip(tickets, found, strict=True):
+        scores = self._score([ticket.request for ticket in tickets])
+        for ticket, rows in zip(tickets, scores, strict=True):
             if not any(math.isnan(x) for row in rows for x in row):
                 self.stats.scored += sum(map(len, rows))
                 ticket.finish(rows)
             elif len(tickets) == 1:
-                ticket.fail(WorldError("the model's probabilities are not numbers"))
-            else:  # one that is no number spoils all of its pass, masked or not
+                ticket.fail(WorldError("the model's probabilities are not finite"))
+            else:  # a non-finite value spoils its whole pass, masked or not
                 self._settle([ticket])
 
     def _score(self, requests: Sequence[Score]) -> list[list[list[float]]]:
-        found = [[[math.nan] * len(row.places) for row in request.rows] for request in requests]
+        scores = [[[math.nan] * len(row.places) for row in request.rows] for request in requests]
         rows = [(t, r, row) for t, request in enumerate(requests) for r, row in enumerate(request.rows) if row.places]
         n_logits = max(1, LOGITS // self.model.config.get_text_config().vocab_size)
         tree = Tree([row.ids[:-1] for _, _, row in rows], longest=min(self._tokens, n_logits))
@@ -122,8 +122,8 @@ class Scorer:
             run.wanted = len(positions)
         first = blocks(tree, tokens=self._tokens, wanted=n_logits, alone=self.windows is None)
         for target, logprob in self._walk(first, targets):
-            found[target.ticket][target.row][target.place] = logprob
-        return found
+            scores[target.ticket][target.row][target.place] = logprob
+        return scores
 
     def _walk(
         self, first: Sequence[Block], targets: dict[Run, dict[int, list[_Target]]]
@@ -229,14 +229,16 @@ def _path(past: _Past, base: Run) -> _Path:
     return _Path(past, torch.cat(columns))
 
 
-def _gathered(told_TV: Tensor, less_T: Tensor, targets: Sequence[Sequence[_Target]]) -> Iterator[tuple[_Target, float]]:
+def _gathered(
+    values_TV: Tensor, offset_T: Tensor, targets: Sequence[Sequence[_Target]]
+) -> Iterator[tuple[_Target, float]]:
     """The numbers of the targets at each row, minus what is to be subtracted there."""
     if not targets:
         return
     pairs = [(i, target) for i, found in enumerate(targets) for target in found]
-    at = torch.tensor([i for i, _ in pairs], device=told_TV.device)
-    tokens = torch.tensor([target.token for _, target in pairs], device=told_TV.device)
-    yield from zip((target for _, target in pairs), (told_TV[at, tokens] - less_T[at]).tolist(), strict=True)
+    at = torch.tensor([i for i, _ in pairs], device=values_TV.device)
+    tokens = torch.tensor([target.token for _, target in pairs], device=values_TV.device)
+    yield from zip((target for _, target in pairs), (values_TV[at, tokens] - offset_T[at]).tolist(), strict=True)
 
 
 def out_of_memory(error: RuntimeError) -> bool:

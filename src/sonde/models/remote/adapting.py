@@ -1,9 +1,13 @@
-"""A request that an endpoint does not take as it is, and which of its fields are to blame.
+"""Adapt requests to endpoints that refuse some of their fields.
 
-Endpoints say that in many ways: `error.param`, pydantic's `loc`, "Unexpected fields: {'min_p'}", "Unrecognized request
-argument supplied: seed", "temperature is deprecated for this model". What they have in common is the name of a field
-that was sent, so that is what is looked for: first where a refusal has a place for it, else in its sentences. Limits
-of a value ("max_tokens must be at most 8192") are no refusal of the field.
+Endpoints report refused fields in many ways: `error.param`, pydantic's `loc`, "Unexpected fields: {'min_p'}",
+"Unrecognized request argument supplied: seed", "temperature is deprecated for this model". What these have in common is
+the name of a field that was sent, so that is what `refused_fields` looks for: first in the places that a refusal has
+for it, else in its sentences. A limit of a value ("max_tokens must be at most 8192") does not refuse the field.
+
+The changed form of requests is kept only after the endpoint accepted such a request: a refusal alone proves nothing.
+Every completion records what was left out (`Completion.unsent`), so a result shows which settings had no effect. The
+form is stored in the run's folder, so a resumed run continues with it.
 
 Sources: the error types of openai-python, pydantic 2's errors, and public reports of refusals by Azure, Groq, Mistral,
 Gemini, xAI, Anthropic and vLLM.
@@ -25,7 +29,7 @@ _PLACES = ("param", "params", "loc", "field", "fields", "parameter", "parameters
 """Where a refusal names fields."""
 _KINDS = ("code", "type")
 _ECHOES = ("input", "ctx", "body", "request", "url")
-"""What repeats the request, in which every field stands."""
+"""What repeats the request, and so contains every field."""
 _OF_FIELD = re.compile("unsupported|not_supported|unknown|unrecogni|unexpected|forbidden|extra", re.IGNORECASE)
 _OF_VALUE = re.compile(
     r"\b(must|should|between|range|at (most|least)|less|greater|larger|smaller|exceed\w*|maximum|minimum|positive"
@@ -35,29 +39,29 @@ _OF_VALUE = re.compile(
 
 
 class Refusal(UserError):
-    """An endpoint refuses a request; `status` and `reply` are what it said. `remedies` are settings of the model that
-    would help, each with what it does; where `path`, the model's place in a configuration, is known, they are said
-    as they are typed."""
+    """An endpoint refuses a request; `status` and `reply` come from it. `remedies` are settings of the model that would
+    help, each with its effect. If `path`, the model's place in the configuration, is known, they are shown as
+    command-line options."""
 
     def __init__(
         self, message: str, status: int = 0, reply: bytes = b"", remedies: Sequence[tuple[str, str]] = (),
         path: str = "", asker: object = None,
     ) -> None:  # fmt: skip
         self.message, self.status, self.reply, self.remedies, self.asker = message, status, reply, remedies, asker
-        told = (f"-o '{path}.{setting}'" if path else setting for setting, _ in remedies)
-        super().__init__("; ".join((message, *(f"{s} {does}" for s, (_, does) in zip(told, remedies, strict=True)))))
+        shown = (f"-o '{path}.{setting}'" if path else setting for setting, _ in remedies)
+        super().__init__("; ".join((message, *(f"{s} {does}" for s, (_, does) in zip(shown, remedies, strict=True)))))
 
     def __reduce__(self) -> tuple[type[Refusal], tuple[str]]:
-        """For another process: the message, whole."""
+        """Pickle the message alone, for another process."""
         return Refusal, (str(self),)
 
     def at(self, path: str) -> Refusal:
-        """The same, of a model at this place of a configuration."""
+        """The same refusal, for a model at this place of the configuration."""
         return Refusal(self.message, self.status, self.reply, self.remedies, path, self.asker)
 
 
 def refused_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
-    """The fields of those sent that a refusal says are not taken.
+    """The sent fields that the endpoint does not accept.
 
     >>> sorted(refused_fields(b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}', ("min_p", "seed")))
     ['seed']
@@ -70,12 +74,13 @@ def refused_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
 
 
 def named_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
-    """The fields of those sent that a refusal names, for whatever reason."""
+    """The sent fields that a refusal names, for any reason."""
     return frozenset(name for _, names in _complaints(reply, sent) for name in names)
 
 
 def _complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, Any], set[str]]]:
-    """The parts of a refusal with the fields that they name: those that have a place for it, if there are any."""
+    """The parts of a refusal with the fields that they name; only parts with a place for field names, if there are
+    any."""
     try:
         data: object = json.loads(reply)
     except (ValueError, RecursionError):
@@ -88,7 +93,7 @@ def _complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, 
 
 
 def _parts(data: object, depth: int = 8) -> Iterator[Mapping[str, Any]]:
-    """The mappings in a refusal; a text alone is one with a message. What repeats the request is left out."""
+    """The mappings in a refusal, without what repeats the request; plain text becomes a mapping with a message."""
     if isinstance(data, str):
         yield {"message": data}
     elif isinstance(data, list) and depth:
@@ -107,7 +112,7 @@ def _placed(part: Mapping[str, Any]) -> set[str]:
 
 
 def _texts(value: object, depth: int = 3) -> Iterator[str]:
-    """A text, or those in a list."""
+    """A text, or the texts in a list."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list) and depth:
@@ -126,7 +131,7 @@ def _words(text: str) -> list[str]:
 
 
 def _of_value(part: Mapping[str, Any]) -> bool:
-    """Whether a complaint is about the value of a field, which might be another one, and not about the field."""
+    """Whether a complaint is about the value of a field, not about the field itself."""
     kinds = " ".join(str(part.get(name)) for name in _KINDS)
     texts = " ".join(text for text in part.values() if isinstance(text, str))
     return not _OF_FIELD.search(kinds) and bool(_OF_VALUE.search(texts))
@@ -136,33 +141,33 @@ def _of_value(part: Mapping[str, Any]) -> bool:
 
 
 LIMITS = ("max_tokens", "max_completion_tokens")
-"""The names that endpoints have for the same limit. One of them is always sent."""
+"""The names that endpoints use for the token limit. One of them is always sent."""
 OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
-"""Fields that may be left out by configuration; `logprobs` by nothing else: they are what the caller wants back."""
+"""Fields that the configuration may leave out. `logprobs` is left out only so, because the caller needs them back."""
 _OF_ITSELF = frozenset(OMITTABLE) - {"logprobs"}
 _VERSION = "/v1"
 
 
 @dataclass(frozen=True)
 class Form:
-    """Fields that are left out, the name of the limit of tokens where it is not the configured one, and what stands
-    between the base URL and the path of a request."""
+    """The form of requests: fields to leave out, another name for the token limit, and what stands between the base URL
+    and the path of a request."""
 
     omitted: frozenset[str] = frozenset()
     limit: str = ""
     below: str = ""
 
     def applied(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request in this form."""
+        """The request in this form."""
         named = {self.limit if self.limit and name in LIMITS else name: value for name, value in body.items()}
         return {name: value for name, value in named.items() if name not in self.omitted}
 
     def joined(self, other: Form) -> Form:
-        """Both, where they were found at the same time."""
+        """Combine two forms that were found at the same time."""
         return Form(self.omitted | other.omitted, other.limit or self.limit, other.below or self.below)
 
     def after(self, refusal: Refusal, body: Mapping[str, Any], *, versioned: bool) -> Form | None:
-        """The form to try next, None where there is none. `versioned`: the base URL names a version already."""
+        """The form to try next, None if there is none. `versioned`: the base URL names a version already."""
         if refusal.status in (404, 405):
             return None if versioned or self.below else Form(self.omitted, self.limit, _VERSION)
         sent = self.applied(body)
@@ -173,33 +178,33 @@ class Form:
         return Form(self.omitted, other, self.below) if other else None
 
     def notes(self, at: str) -> Iterator[str]:
-        """What is said of it, a line each."""
+        """Messages that describe the form, one line each."""
         if self.omitted:
             names = ", ".join(sorted(self.omitted))
-            yield f"{at} does not take {names}: left out, and recorded as such; strict=true (--strict) forbids that"
+            yield f"{at} does not accept {names}: left out, and recorded as such; strict=true (--strict) forbids that"
         if self.limit:
-            yield f"{at} takes the limit of tokens as {self.limit} only"
+            yield f"{at} accepts the token limit as {self.limit} only"
         if self.below:
-            yield f"{at} answers below {self.below}: base_url lacks that"
+            yield f"{at} answers below {self.below}, which base_url lacks"
 
 
 def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:
-    """The other name of the limit of tokens, where the endpoint refuses the one that was sent; "" where it does not."""
+    """The other name of the token limit, if the endpoint refuses the one that was sent; else ""."""
     mine, other = LIMITS if LIMITS[0] in sent else reversed(LIMITS)
     return other if mine in sent and mine in refused_fields(refusal.reply, sent) else ""
 
 
 @dataclass(slots=True, eq=False)
 class Adapted:
-    """What is known of one endpoint and model; `key` names both."""
+    """The known form of one endpoint and model; `key` names both."""
 
     key: str
     form: Form = field(default_factory=Form)
 
 
 def recall(folder: Path, known: Iterable[Adapted]) -> None:
-    """Take what earlier parts of the run in this folder have learnt of its endpoints. A file that does not read says
-    nothing: the endpoint is asked again."""
+    """Load the forms that earlier parts of the run stored in this folder. An unreadable file is ignored: the endpoint
+    is tried again."""
     saved = [_read(file) for file in sorted(folder.glob("endpoints-*.json"))]
     for adapted in known:
         for rows in saved:
@@ -207,7 +212,7 @@ def recall(folder: Path, known: Iterable[Adapted]) -> None:
 
 
 def keep(folder: Path, writer: int, known: Iterable[Adapted]) -> None:
-    """Keep beside a run what is known of its endpoints; each writer of the run has a file of its own."""
+    """Store the known forms in the run's folder; each writer of the run has a file of its own."""
     file = folder / f"endpoints-{writer}.json"
     learnt = {a.key: _to_json(a.form) for a in known if a.form != Form()}
     if any(_read(file).get(key) != row for key, row in learnt.items()):
@@ -216,10 +221,10 @@ def keep(folder: Path, writer: int, known: Iterable[Adapted]) -> None:
 
 def _read(file: Path) -> Mapping[str, Any]:
     try:
-        found: object = json.loads(file.read_text("utf-8"))
+        saved: object = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+    return cast("Mapping[str, Any]", saved) if isinstance(saved, Mapping) else {}
 
 
 def _to_json(form: Form) -> dict[str, Any]:
@@ -227,7 +232,7 @@ def _to_json(form: Form) -> dict[str, Any]:
 
 
 def _form(row: object) -> Form:
-    """A form as a file has it, as far as it can be one."""
+    """Read a form from a file, as far as it is valid."""
     saved = cast("Mapping[str, object]", row) if isinstance(row, Mapping) else {}
     omitted = saved.get("omitted")
     names = cast("list[object]", omitted) if isinstance(omitted, list) else []

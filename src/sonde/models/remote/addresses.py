@@ -1,7 +1,7 @@
-"""Addresses of endpoints: in what forms one may be given, which hosts are near, and through which proxy a host is met.
+"""Addresses of endpoints: accepted forms, which hosts are local, and which proxy to use.
 
-Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either case, as Python's
-own `urllib` reads them). This machine is asked directly whatever they say, unless it is asked for.
+Proxies come from the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either case, as Python's
+`urllib` reads them). This machine is reached directly whatever they say, unless a proxy is requested for it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from urllib.request import getproxies, proxy_bypass
 from sonde.core import UserError, invalid
 
 _PATHS = ("/chat/completions", "/completions")
-"""What people copy with an address although it is added here."""
+"""Paths that users copy with an address although they are added here."""
 _SECRET = re.compile("key|token|secret|passw|sig|auth|cred", re.IGNORECASE)
 
 
 def read_base_url(url: str) -> str:
-    """The address up to but not including the path of a request. Raises `UserError` for what is none.
+    """The address up to but not including the path of a request. Raises `UserError` if it is invalid.
 
     >>> read_base_url("http://localhost:8000/v1/chat/completions/")
     'http://localhost:8000/v1'
@@ -45,7 +45,7 @@ def read_base_url(url: str) -> str:
 
 
 def check_query(query: Mapping[str, str]) -> None:
-    """Raise for a query that may hold a key: it is a part of the configuration, and a key never is."""
+    """Raise for a query that may hold a key: the query is part of the configuration, and keys never are."""
     if secret := next((name for name in query if _SECRET.search(name)), None):
         raise UserError(f"query: {secret!r} may be a secret, allowed: `headers`, which names environment variables")
 
@@ -76,8 +76,8 @@ def is_loopback(host: str) -> bool:
 
 
 def proxy_for(url: str, wanted: bool | None) -> str | None:
-    """The proxy through which the environment wants this address to be asked, None for none. `wanted`: False never
-    takes one, True also for this machine. Raises `UserError` for a proxy that speaks another protocol than HTTP."""
+    """The environment's proxy for this address, None for none. `wanted`: False never uses one, True also for this
+    machine. Raises `UserError` for a proxy that uses another protocol than HTTP."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if wanted is False or (wanted is None and is_loopback(host)):
@@ -86,7 +86,9 @@ def proxy_for(url: str, wanted: bool | None) -> str | None:
     proxy = known.get(parts.scheme) or known.get("all")
     if not proxy or (not is_loopback(host) and proxy_bypass(parts.netloc)):
         return None
-    found = proxy if "://" in proxy else f"http://{proxy}"
-    if urlsplit(found).scheme not in ("http", "https"):  # the value may hold a password, so it is not shown
-        raise UserError(f"proxy: the environment names one of {urlsplit(found).scheme}, allowed: http, https; or false")
-    return found
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(address).scheme not in ("http", "https"):  # the value may hold a password, so it is not shown
+        raise UserError(
+            f"proxy: got a {urlsplit(address).scheme} proxy from the environment, allowed: http, https; or proxy=false"
+        )
+    return address

@@ -1,4 +1,17 @@
-"""Connections to an endpoint: as many calls at once, and as often, as was asked, and no reply beyond its bound."""
+"""Client of an HTTP endpoint: connections, request limits, retries, and errors by who can fix them.
+
+The client is aiohttp, chosen by measured CPU time per request (`benchmarks/http_client.py`): official clients walk
+every message of the conversation on each call, which makes long episodes quadratic.
+
+Failures are classified by who can fix them. A failure that may pass (a connection that breaks, no complete reply in
+time, 408, 409, 425, 429, 5xx, a reply that cannot be parsed or that reports a failure) is retried, reported once
+(`TroubleWarning`), and finally becomes an `Outage`. A conversation that the endpoint does not accept raises
+`ContextFull` or `ContentRefused` at once (`verdicts` decides which). What can only be a wrong configuration (no reply
+has ever come from this address, 401, 404, other 4xx, a redirect) is a `UserError`, so that a run stops instead of
+failing ten thousand episodes.
+
+Keys and other secrets: `keys`. Forms of addresses, and proxies: `addresses`.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +37,17 @@ from .openai_chat import ROOM, Filtered, HostError, is_whole
 from .retry import Backoff, Stats, Transient, retry_after, retrying
 from .verdicts import ABOUT_REQUESTS, Experience, Refused, stated_verdict, tested_verdict, tests_of
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+_MAY_PASS = {408, 409, 425, 429}
+"""Statuses of failures that may pass, besides 5xx."""
+
 
 class Pool:
-    """Connections, slots and pace of one event loop. All requests go through the `proxy`, if there is one, and have the
-    `query` in their addresses."""
+    """Connections, concurrency limit and request rate in one event loop. All requests go through the `proxy`, if any,
+    and add `query` to their addresses."""
 
     def __init__(
         self,
@@ -44,18 +64,18 @@ class Pool:
         self.interval = 60.0 / per_minute if per_minute else 0.0
         self.next = 0.0
         self.answered = False
-        """Whether anything has ever answered at the endpoint's address."""
+        """Whether any reply has come from the endpoint's address."""
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # `slots` is the limit
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # or a few bytes become many
+            auto_decompress=False,  # so that a few bytes cannot expand to many
             timeout=aiohttp.ClientTimeout(total=total, sock_connect=connect),
         )
         self.until_the_end = self._until_the_end()
 
     async def _until_the_end(self) -> AsyncGenerator[None, None]:
-        """Close the connections with the event loop, which ends its generators: a policy that is kept open for the next
-        play may meet another loop there, and sockets can only be closed in their own."""
+        """Close the connections when the event loop ends, which closes its generators. A policy that stays open for
+        later play may be used in another loop, and sockets can only be closed in their own."""
         try:
             yield
         finally:
@@ -72,8 +92,8 @@ class Pool:
     async def post(
         self, url: str, body: bytes | None, headers: Mapping[str, str], most: int
     ) -> tuple[int, float | None, bytes]:
-        """Status, seconds asked for by `Retry-After`, and body of the reply to a POST, or to a GET where there is no
-        `body`: of a completion `most` bytes or fewer, of anything else what `ROOM` holds."""
+        """Send a POST request, or GET without a `body`; returns status, seconds of `Retry-After`, and body. A
+        completion may have at most `most` bytes; any other reply is cut at `ROOM` bytes."""
         method = "GET" if body is None else "POST"
         async with self.session.request(
             method, url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
@@ -84,41 +104,34 @@ class Pool:
             async for chunk in response.content.iter_any():
                 reply += chunk
                 if len(reply) > limit and fine(response.status):
-                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the most for what was asked")
+                    raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the limit for this request")
                 if len(reply) > limit:
                     break
             return response.status, after, bytes(reply[:limit])
 
 
 def fine(status: int) -> bool:
-    """Whether a reply says that all is well."""
+    """Whether the status means success."""
     return 200 <= status < 300
 
 
-# --- x ----------------------------------------------------------------------------------------------------------------
-
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-_MAY_PASS = {408, 409, 425, 429}
+# --- endpoint --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Model):
     """The model called `model` behind `base_url`, which may end with the path of a request.
 
-    `api_key_env` names the environment variable with the key; it may be unset where the endpoint is on this machine or
-    network, and "" sends none. `headers` maps names of headers to the environment variables with their values, `query`
-    is added to every address (Azure's `api-key` and `api-version`). Proxies are those of the environment, but not for
-    this machine: `proxy` True takes them there too, False never.
+    `api_key_env` names the environment variable with the key; it may be unset if the endpoint is on this machine or
+    network, and "" sends no key. `headers` maps header names to the environment variables with their values; `query` is
+    added to every address (Azure's `api-key` and `api-version`). Proxies come from the environment, but are not used
+    for this machine: `proxy` True uses them there too, False never.
 
-    At most `concurrency` calls are in flight in one event loop, a waiting retry included; attempts are spaced evenly
-    where `requests_per_minute` is given. `timeout` bounds one attempt from connecting to the last byte,
-    `connect_timeout` its start (seconds). Up to `retries` further attempts wait `backoff` seconds, then twice that and
-    so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than what was asked for can be
-    (`reply.largest`) is not read to its end.
+    At most `concurrency` calls are in flight in one event loop, including calls that wait for a retry; attempts are
+    spaced evenly if `requests_per_minute` is given. `timeout` limits one attempt from connecting to the last byte,
+    `connect_timeout` its connection (seconds). Up to `retries` further attempts wait `backoff` seconds, then twice that
+    and so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than the request allows
+    (`openai_chat.largest`) is not read to its end.
     """
 
     base_url: str = field(metadata=HOW)
@@ -152,7 +165,7 @@ class Endpoint(Model):
         _check_numbers(self)
 
     def _check_request(self) -> None:
-        """Raise for fields of a request that cannot be; between address and numbers."""
+        """Raise for invalid request fields; called between the checks of address and numbers."""
 
     def url(self, path: str) -> str:
         """The address of a path behind `base_url`."""
@@ -162,9 +175,9 @@ class Endpoint(Model):
         self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
         seed: int = 0,
     ) -> T:  # fmt: skip
-        """What `read` finds in the reply to this request (a GET where `body` is None), given the keys, which the reply
-        may repeat; a `ValueError` of `read` is a reply that cannot be read. `most` bounds its bytes, given those of the
-        request; `seed` is of the call, for the jitter of waits."""
+        """Send this request (GET if `body` is None) and return what `read` parses from the reply, given the keys, which
+        the reply may repeat; a `ValueError` of `read` means an unreadable reply. `most` limits the bytes of the reply,
+        given those of the request; `seed` belongs to the call and seeds the jitter of waits."""
         pool = await self._pool()
 
         async def send(body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], R]) -> R:
@@ -180,33 +193,33 @@ class Endpoint(Model):
 
         async with pool.slots:
             try:
-                found = await send(body, read)
+                result = await send(body, read)
             except Refused as refusal:
                 raise (refusal.error if body is None else await self._judged(refusal, body, takes)) from None
         self.experience.taken = True
-        return found
+        return result
 
     async def _judged(
         self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
     ) -> Exception:
-        """The error for a refused request: the conversation's, where it is to blame. Ids are refused for their number
-        alone: what they say, no server that takes ids looks at."""
-        found = stated_verdict(refusal.status, refusal.reply)
-        if found is None and self._blames_fields(refusal.reply, body):
+        """The error for a refused request: the conversation's, if it is to blame. Token ids are refused for their
+        number alone, since no server that takes ids looks at their meaning."""
+        verdict = stated_verdict(refusal.status, refusal.reply)
+        if verdict is None and self._blames_fields(refusal.reply, body):
             return refusal.error
-        if found is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
-            found = await tested_verdict(tests, takes)
-        if found == "length":
+        if verdict is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+            verdict = await tested_verdict(tests, takes)
+        if verdict == "length":
             self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
             return ContextFull(refusal.line)
-        if found == "content" and "messages" in body:
+        if verdict == "content" and "messages" in body:
             return self._unwanted(refusal.line)
         return refusal.error
 
     async def _attempt(
         self, pool: Pool, url: str, body: bytes | None, most: int, read: Callable[[bytes, Keys], T]
     ) -> T:
-        """One attempt."""
+        """Make one attempt."""
         await pool.pace()
         keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path
         try:
@@ -223,51 +236,50 @@ class Endpoint(Model):
             raise self._unplayable(e, f"{status} from {path}: {e}", reply, keys) from e
 
     def _unanswered(self, error: Exception, keys: Keys, path: str, pool: Pool) -> WorldError | UserError:
-        """The error for an attempt that got no whole reply. An address at which nothing has `answered` yet is taken for
-        a wrong one, or for one where no server runs."""
+        """The error for an attempt without a complete reply. If no reply has ever come from the address, it counts as a
+        wrong one, or one without a running server."""
         said = _clean(str(error), keys)
         if isinstance(error, aiohttp.ClientHttpProxyError) and error.status < 500:
-            return UserError(f"proxy: {_host(pool.proxy)}, which the environment names, answers {error.status}: {said}")
+            return UserError(f"proxy: {_host(pool.proxy)}, from the environment, answers {error.status}: {said}")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return UserError(f"base_url: the endpoint's certificate is not trusted: {said}")
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not pool.answered:
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else said
             if pool.proxy:
-                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, which the environment names ({why})")
+                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, from the environment ({why})")
             return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Transient(f"no connection for {path} within {self.connect_timeout:g} s")
         if isinstance(error, TimeoutError):
-            return Transient(f"no whole reply from {path} within {self.timeout:g} s")
-        return Transient(f"no whole reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
+            return Transient(f"no complete reply from {path} within {self.timeout:g} s")
+        return Transient(f"no complete reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
 
     def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
-        """Whether a refusal of this request is about fields of it that it can do without."""
+        """Whether a refusal of this request is about optional fields."""
         return False
 
     def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> Exception:
-        """The error for a reply of status 200 in which nothing was found that could be played: where it reports a
-        failure of the host's own, what its status or its code says."""
+        """The error for a reply with status 200 but without a usable completion. If it reports a failure of the host,
+        its status or code decides."""
         if isinstance(error, HostError):
-            told = error.reply or reply
-            status = error.status or (400 if stated_verdict(0, told) else 500)
-            return self._failure(status, f"{line}: {_clean(told, keys)}", None, told)
+            reported = error.reply or reply
+            status = error.status or (400 if stated_verdict(0, reported) else 500)
+            return self._failure(status, f"{line}: {_clean(reported, keys)}", None, reported)
         line = f"{line}: {_clean(reply, keys)}"
         return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
 
     def _unwanted(self, line: str) -> ContentRefused:
-        """The error for what the host's filter does not let pass, which is said once."""
-        self.experience.warn("content", f"the host of {self.model} refuses what a conversation says: {line}")
+        """The error for content that the host's filter blocks; reported once."""
+        self.experience.warn("content", f"the host of {self.model} refuses the content of a conversation: {line}")
         return ContentRefused(line)
 
     def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
-        """The error for a reply that does not say that all is well; what may be about the conversation is yet to be
-        judged."""
+        """The error for an unsuccessful reply; if it may be about the conversation, that is yet to be decided."""
         error = self._refusal(status, line, after, reply)
         return Refused(line, error, status, reply) if status in ABOUT_REQUESTS else error
 
     def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
-        """The error for such a reply as far as its status tells."""
+        """The error for an unsuccessful reply, judged by its status."""
         if status == 429 and "insufficient_quota" in line:
             return UserError(f"api_key_env: this account's quota is used up: {line}")
         if status in _MAY_PASS or status >= 500:
@@ -275,20 +287,22 @@ class Endpoint(Model):
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
         if status == 407:
-            return UserError(f"proxy: it wants a user and a password, in the environment's address of it: {line}")
+            return UserError(
+                f"proxy: it requires user and password; put them into its address in the environment: {line}"
+            )
         return Refusal(str(self._wrong(status, line)), status, reply, asker=self)
 
     def _wrong(self, status: int, line: str) -> UserError:
-        """The error for a request that the endpoint does not understand, or has nobody to answer."""
+        """The error for a request that the endpoint does not understand or cannot serve."""
         what = "model or extra: the endpoint refuses the request" if status in (400, 422) else "base_url or model"
         return UserError(f"{what}: {line}")
 
     async def _pool(self) -> Pool:
-        """The connections of the running event loop; those of loops that have ended are let go."""
+        """The connections of the running event loop; those of ended loops are closed."""
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
-        if loop not in self._pools:  # another task may have been here meanwhile
+        if loop not in self._pools:  # another task may have added it meanwhile
             self._pools[loop] = Pool(
                 slots=self.concurrency,
                 per_minute=self.requests_per_minute,
@@ -301,7 +315,7 @@ class Endpoint(Model):
         return self._pools[loop]
 
     async def close(self) -> None:
-        """Close the connections of the running event loop and of those that have ended. A later call opens new ones."""
+        """Close the connections of the running event loop and of ended ones. A later call opens new ones."""
         running = asyncio.get_running_loop()
         for loop in [loop for loop in self._pools if loop is running or loop.is_closed()]:
             if pool := self._pools.pop(loop, None):  # another task may close at the same time
@@ -323,9 +337,9 @@ def _check_numbers(config: Endpoint) -> None:
 
 
 def check_extra(extra: Mapping[str, Any], taken: Collection[str]) -> None:
-    """Raise for fields added to a request that sonde sends itself, or that no JSON can hold."""
+    """Raise for extra request fields that sonde sends itself, or that JSON cannot represent."""
     if wrong := sorted({k for k in extra if k.lower() in taken}):
-        raise UserError(f"extra: {wrong[0]!r} is not set here, allowed: fields that sonde does not send itself")
+        raise UserError(f"extra: {wrong[0]!r} is set by sonde itself, allowed: other fields")
     try:
         json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError) as e:
@@ -333,7 +347,8 @@ def check_extra(extra: Mapping[str, Any], taken: Collection[str]) -> None:
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What these calls return, all at once; where one fails, or the asker is gone, none goes on."""
+    """Run these calls at once and return their results; if one fails, or the caller is cancelled, all others are
+    cancelled."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
         return await asyncio.gather(*tasks)
@@ -343,7 +358,7 @@ async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _host(proxy: str | None) -> str:
-    """A proxy's address without the user and password that may be in it."""
+    """A proxy's address without user and password."""
     parts = urlsplit(proxy or "")
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
@@ -351,12 +366,12 @@ def _host(proxy: str | None) -> str:
 def _dumps(body: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
-    except TypeError:  # a lone surrogate somewhere in the conversation, which only the slower writer escapes
+    except TypeError:  # a lone surrogate in the conversation, which only the slower encoder escapes
         return json.dumps(body).encode()
 
 
 def _clean(text: str | bytes, keys: Keys) -> str:
-    """The first 200 characters of what the endpoint said: one printable line, without what is secret."""
+    """The first 200 characters of the endpoint's text: one printable line, without secrets."""
     shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     line = " ".join("".join(c if c.isprintable() else " " for c in keys.hide(shown)[:2000]).split())
     return line[:200] or "(empty body)"

@@ -1,9 +1,13 @@
-"""A secret hidden in a text, in whatever common form an endpoint repeats it.
+"""API keys and secret headers: read from the environment, and masked in everything that an endpoint sends back.
 
-Forms of a secret of `SECRET` characters or more: as it is, as base64 (both alphabets, wherever it begins in what was
-encoded), as hexadecimal, and with any of its characters escaped as in an address (`%73`), in JSON (`\\u0073`) or in
-HTML (`&#115;`, `&#x73;`). A shorter one, such as the `EMPTY` and `x` that local servers are given, is hidden as it is,
-where it stands as a word of `WORD` characters or more: parts of other words are none of it.
+Keys are read when a request is made. They appear in no configuration, representation, error or completion, even if the
+endpoint repeats them, unchanged or encoded. In completions this holds for secrets of `SECRET` characters or more: a
+shorter one ("EMPTY") is no secret, but may be a word of an answer.
+
+A secret of `SECRET` characters or more is masked unchanged, as base64 (both alphabets, at any offset in the encoded
+text), as hexadecimal, and with any of its characters escaped as in an address (`%73`), in JSON (`\\u0073`) or in HTML
+(`&#115;`, `&#x73;`). A shorter one, such as `EMPTY` and `x` that local servers use, is masked unchanged only, if it
+stands alone as a word of `WORD` characters or more.
 """
 
 from __future__ import annotations
@@ -22,14 +26,14 @@ from .addresses import is_local
 
 MASK = "***"
 SECRET = 8
-"""Characters of the shortest secret."""
+"""Length of the shortest secret, in characters."""
 WORD = 4
-"""Characters of the shortest text that is hidden at all: fewer tell nothing."""
+"""Length of the shortest text that is masked at all; fewer characters reveal nothing."""
 _ESCAPES = ("%", "\\", "&#")
 
 
 def hide(text: str, secret: str) -> str:
-    """The text with every occurrence of the secret replaced.
+    """Replace every occurrence of the secret.
 
     >>> hide("Bearer sk-12345678 is c2stMTIzNDU2Nzg= and sk%2D12345678", "sk-12345678")
     'Bearer *** is ***g= and ***'
@@ -43,7 +47,7 @@ def hide(text: str, secret: str) -> str:
 
 
 def _hide_word(text: str, secret: str) -> str:
-    """The text without a short secret, where that stands alone.
+    """Replace a short secret if it stands alone.
 
     >>> hide("key abcd of abcde", "abcd"), hide("an example", "a")
     ('key *** of abcde', 'an example')
@@ -54,7 +58,7 @@ def _hide_word(text: str, secret: str) -> str:
 
 @lru_cache(maxsize=16)
 def _forms(secret: str) -> tuple[str, ...]:
-    """The secret in the forms that are fixed strings, the longest first."""
+    """The forms of the secret that are fixed strings, the longest first."""
     hexed = secret.encode().hex()
     coded = [_coded(secret, before) for before in range(3)]
     websafe = [form.translate(str.maketrans("+/", "-_")) for form in coded]
@@ -63,7 +67,7 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def _coded(secret: str, before: int) -> str:
-    """The characters of base64 that hold nothing but the secret, where it stands behind `before` bytes (modulo 3)."""
+    """The base64 characters that encode nothing but the secret, behind `before` bytes (modulo 3)."""
     bits = 8 * (before + len(secret.encode()))
     return b64encode(b"\0" * before + secret.encode()).decode()[-(-8 * before // 6) : bits // 6]
 
@@ -74,7 +78,7 @@ def _escaped(secret: str) -> re.Pattern[str]:
 
 
 def _anyhow(c: str) -> str:
-    """A pattern for a character as it is or escaped."""
+    """A pattern for a character, unchanged or escaped."""
     n = ord(c)
     quoted = r"\\{0,4}" if c in '/"\\' else ""  # JSON may escape these, once or in another JSON
     return rf"(?:{quoted}{re.escape(c)}|%(?i:{n:02x})|\\{{1,4}}u(?i:{n:04x})|&#0{{0,4}}{n};|&#(?i:x0{{0,4}}{n:x});)"
@@ -90,7 +94,7 @@ _OURS = {"content-type", "content-length", "accept-encoding", "transfer-encoding
 
 @dataclass(frozen=True)
 class Keys:
-    """The headers of a request, and the values in them that are secret."""
+    """The headers of a request, and the secret values in them."""
 
     headers: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
@@ -102,7 +106,7 @@ class Keys:
         return text
 
     def hide_in(self, c: Completion) -> Completion:
-        """The completion without the secrets, should the endpoint have repeated them."""
+        """The completion without the secrets, in case the endpoint repeated them."""
         long = [secret for secret in self.secrets if len(secret) >= SECRET]
         said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
         hidden = dict(said)
@@ -112,12 +116,12 @@ class Keys:
 
 
 def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:
-    """Raise for what cannot be the name of an environment variable or of a header."""
+    """Raise for an invalid name of an environment variable or header."""
     if api_key_env and not _VARIABLE.fullmatch(api_key_env):
         raise UserError("api_key_env: not the name of an environment variable (the key itself never goes here)")
     for name, variable in headers.items():
         if not _HEADER.fullmatch(name) or name.lower() in _OURS:
-            raise invalid("headers", name, "names of headers that are not sent anyway")
+            raise invalid("headers", name, "headers that sonde does not send itself")
         if name.lower() == "authorization" and api_key_env:
             raise UserError('headers: Authorization comes from api_key_env, allowed: with api_key_env=""')
         if not _VARIABLE.fullmatch(variable):
@@ -125,7 +129,7 @@ def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:
 
 
 def read_keys(api_key_env: str, headers: Mapping[str, str], base_url: str, proxy: str | None) -> Keys:
-    """What the environment holds now. The key may be missing where the endpoint is on this machine or network."""
+    """Read the keys from the environment. The key may be missing if the endpoint is on this machine or network."""
     key = _value(api_key_env, "api_key_env", "[!-~]+", "a key (printable ASCII without spaces)") if api_key_env else ""
     if api_key_env and not key and not is_local(urlsplit(base_url).hostname or ""):
         raise UserError(f'api_key_env: the environment variable {api_key_env} is not set (api_key_env="" sends no key)')
@@ -145,6 +149,6 @@ def _value(variable: str, field: str, pattern: str, what: str) -> str:
 
 
 def _passwords(proxy: str) -> Iterable[str]:
-    """The password in a proxy's address, as it is and as it is written there."""
+    """The password in a proxy's address, decoded and as written."""
     password = urlsplit(proxy).password
     return () if not password else dict.fromkeys((password, unquote(password)))

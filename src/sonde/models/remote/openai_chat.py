@@ -1,11 +1,11 @@
-"""What an endpoint's reply says: a completion, and how large one may be. See `http` for who asks.
+"""Parse replies of the OpenAI chat protocol, and limit their size. `http` sends the requests.
 
-A reply is bounded by what was asked for, so that what many endpoints could send at once stays small: so many bytes per
-token of the limit (the longest tokens of common vocabularies, escaped), more where log-probabilities come with each,
-and some multiple of the request, which some endpoints repeat.
+A reply is limited by what was requested, so that the total of many endpoints' replies stays small: so many bytes per
+token of the limit (the longest tokens of common vocabularies, escaped), more if log-probabilities come with each, and
+some multiple of the request, which some endpoints repeat.
 
-A reply of status 200 may still report a failure: an `error` beside the choices or in the first one, or a finish reason
-that is no end of a message (`HostError`, `Filtered`). What the model had said until then is no answer.
+A reply with status 200 may still report a failure: an `error` beside the choices or in the first one, or a finish
+reason that does not end a message (`HostError`, `Filtered`). What the model said until then is no answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any, Literal, cast
 from sonde.core import Completion, Usage
 
 ROOM = 64 * 1024
-"""Bytes that any reply may have: an error, say."""
+"""Bytes that any reply may have, an error for example."""
 PER_TOKEN = 256
 PER_LOGPROB = 512
 """Bytes of a log-probability with its token, as text and as a list of bytes."""
 PER_REQUEST = 4
-"""How many times the request's own size."""
+"""Multiple of the request's own size."""
 
 End = Literal["stop", "length", "filter", "failed"]
 
@@ -42,12 +42,12 @@ _ENDS: Mapping[End, frozenset[str]] = {
     "stop": frozenset({"stop", "stopped", "end", "eos", "eot", "finish", "finished", "complete", "completed", "done",
                        "tool", "function"}),
 }  # fmt: skip
-"""What the words of a finish reason say, the most telling first: `insufficient_system_resource`, `MAX_TOKENS`,
+"""What the words of a finish reason mean, the most decisive first: `insufficient_system_resource`, `MAX_TOKENS`,
 `content_filter: PROHIBITED_CONTENT`, `model_context_window_exceeded`, `end_turn`."""
 
 
 class HostError(ValueError):
-    """A failure of the host that a reply of status 200 reports: `reply` is what it says of that, and `status` the HTTP
+    """A failure of the host, reported in a reply with status 200: `reply` is its description, and `status` the HTTP
     status that it names, or 0."""
 
     def __init__(self, message: str, status: int = 0, reply: bytes = b"") -> None:
@@ -56,12 +56,11 @@ class HostError(ValueError):
 
 
 class Filtered(ValueError):
-    """The host's filter has ended the reply, or kept it back."""
+    """The host's filter ended or withheld the reply."""
 
 
 def largest(request: int, tokens: int, logprobs: int = 0) -> int:
-    """The most bytes of a reply to a request of so many bytes, at most so many tokens and so many log-probabilities
-    with each.
+    """The most bytes of a reply, given the bytes of the request, the token limit and the log-probabilities per token.
 
     >>> largest(request=2_000, tokens=1_024)
     335680
@@ -70,9 +69,9 @@ def largest(request: int, tokens: int, logprobs: int = 0) -> int:
 
 
 def completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None) -> Completion:
-    """The completion in a reply. `unknown` is told a finish reason of which nobody knows what it means; the text then
-    counts as ended. Raises `HostError` or `Filtered` where the host says that it failed or filtered, other
-    `ValueError`s where there is no completion."""
+    """Parse the completion in a reply. `unknown` is called with a finish reason of unknown meaning; the text then
+    counts as ended. Raises `HostError` or `Filtered` if the host says that it failed or filtered, and other
+    `ValueError`s if there is no completion."""
     if not reply.strip():
         raise ValueError("no content")
     try:
@@ -105,18 +104,18 @@ def completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda
 
 
 def is_whole(reply: bytes) -> bool:
-    """True of a reply of status 200, unless it reports a failure: then `HostError`."""
+    """True for a reply with status 200; `HostError` if it reports a failure."""
     try:
         _check_error(mapping(json.loads(reply)))
     except HostError:
         raise
     except (ValueError, RecursionError):
-        pass  # whatever it is, it was taken
+        pass  # unreadable, but accepted
     return True
 
 
 def _check_error(part: Mapping[str, Any]) -> None:
-    """Raise for an error inside a reply, with the status that its code is, if it is one."""
+    """Raise for an error inside a reply, with the HTTP status that its code gives, if any."""
     if error := part.get("error"):
         details = mapping(error)
         status = next((code for name in ("code", "status") if (code := _status(details.get(name)))), 0)
@@ -124,13 +123,13 @@ def _check_error(part: Mapping[str, Any]) -> None:
 
 
 def _status(code: object) -> int:
-    """A status of HTTP, as a number or as its digits; 0 for what is none."""
+    """An HTTP status, as a number or as digits; 0 for anything else."""
     number = int(code) if isinstance(code, str) and re.fullmatch("[45][0-9]{2}", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else 0
 
 
 def _finish(reason: object, unknown: Callable[[str], None]) -> Literal["stop", "length"]:
-    """Why a message ended. Raises where it has not ended."""
+    """Why a message ended. Raises if it has not ended."""
     text = _text(reason)
     if not text:
         return "stop"
@@ -145,7 +144,7 @@ def _finish(reason: object, unknown: Callable[[str], None]) -> Literal["stop", "
 
 
 def read_end(reason: str) -> End | None:
-    """What a finish reason means, by its words; None where none of them is known.
+    """What a finish reason means, by its words; None if none of them is known.
 
     >>> [read_end(reason) for reason in ("end_turn", "MAX_TOKENS", "network_error", "SAFETY", "sunset")]
     ['stop', 'length', 'failed', 'filter', None]
@@ -155,13 +154,13 @@ def read_end(reason: str) -> End | None:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """The value, or an empty mapping for what is none."""
+    """The value, or an empty mapping if it is none."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _text(value: object) -> str | None:
-    """A string as any file can hold it: lone surrogates, which JSON can carry, become question marks. Content that
-    comes in parts is joined, as far as they are text and no thoughts."""
+    """A string that any file can hold: lone surrogates, which JSON can carry, become question marks. Content in parts
+    is joined, without parts that are reasoning or no text."""
     if isinstance(value, list):
         parts = [mapping(part) for part in cast("list[object]", value)]
         said = [part.get("text") for part in parts if not _is_thought(part)]
@@ -170,7 +169,7 @@ def _text(value: object) -> str | None:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """What the model thought before it spoke, where the host returns that apart: in a field, or in parts."""
+    """The model's reasoning, if the host returns it separately: in a field, or in parts."""
     content = message.get("content")
     parts = [mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
     thoughts = (_text(part.get(str(part["type"]))) or _text(part.get("text")) for part in parts if _is_thought(part))
@@ -184,7 +183,7 @@ def _is_thought(part: Mapping[str, Any]) -> bool:
 
 
 def _logprobs(choice: Mapping[str, Any]) -> array[float]:
-    """The log-probability of each token; none at all unless all are there."""
+    """The log-probability of each token; empty unless all are there."""
     content = mapping(choice.get("logprobs")).get("content")
     rows = cast("list[object]", content) if isinstance(content, list) else []
     values = [mapping(row).get("logprob") for row in rows]
@@ -192,10 +191,10 @@ def _logprobs(choice: Mapping[str, Any]) -> array[float]:
     return array("f", numbers if len(numbers) == len(values) else [])
 
 
-def usage(told: Mapping[str, Any]) -> Usage:
-    """The tokens that a reply says it took; 0 where it does not say."""
-    cached = mapping(told.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_count, (told.get("prompt_tokens"), told.get("completion_tokens"), cached)))
+def usage(reported: Mapping[str, Any]) -> Usage:
+    """The token counts that a reply reports; 0 for missing ones."""
+    cached = mapping(reported.get("prompt_tokens_details")).get("cached_tokens")
+    return Usage(*map(_count, (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)))
 
 
 def _count(value: object) -> int:

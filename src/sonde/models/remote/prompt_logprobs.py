@@ -1,13 +1,14 @@
-"""What an endpoint says of the tokens of a prompt, and which of them are those of a probe.
+"""Parse the log-probabilities of a prompt's tokens, and find the tokens of a probe among them.
 
-The shape is vLLM's `prompt_logprobs` of chat completions: one entry per token, null for the first, else a mapping from
-the token's id to its log-probability and text. Asked for 0 alternatives (vLLM marks no token as the prompt's own, see
-its issue 10607), each holds the prompt's token alone. Log-probabilities are those of the model, before any temperature.
+The format is vLLM's `prompt_logprobs` of chat completions: one entry per token, null for the first, else a mapping from
+the token's id to its log-probability and text. With 0 alternatives requested (vLLM does not mark which token is the
+prompt's own, see its issue 10607), each entry holds the prompt's token alone. Log-probabilities are those of the model,
+before any temperature.
 
-The prompt is asked for without a generation prompt and with the last message left open, so it stops with the last
-character of that message, and tokens are found by counting back from there. Versions of vLLM differ in how they write
-tokens: as text, in the byte-level alphabet (its issue 16838), and with a token that is part of a character as U+FFFD or
-as nothing.
+The prompt is requested without a generation prompt and with the last message left open, so it stops with the last
+character of that message, and its tokens are found by counting back from there. Versions of vLLM differ in how they
+write tokens: as text, in the byte-level alphabet (its issue 16838), and with a token that is part of a character as
+U+FFFD or as nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from .openai_chat import PER_LOGPROB, ROOM, mapping, usage
 
 BROKEN = "\ufffd"
 TEMPLATE = 4096
-"""Tokens that a template may add to what was sent."""
+"""Tokens that a template may add to the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The tokens of a prompt, with their log-probabilities: not a number for the first, of which nothing is said."""
+    """The tokens of a prompt with their log-probabilities; NaN for the first, which has none."""
 
     texts: tuple[str, ...]
     logprobs: tuple[float, ...]
@@ -45,7 +46,7 @@ def largest_echo(request: int) -> int:
 
 
 def echo(reply: bytes) -> Echo | None:
-    """What a reply says of the prompt, None if nothing. Raises `ValueError` where it cannot be read."""
+    """Parse the prompt's tokens in a reply; None if there are none. Raises `ValueError` for an unreadable reply."""
     try:
         data = mapping(json.loads(reply))
     except (ValueError, RecursionError):
@@ -55,8 +56,8 @@ def echo(reply: bytes) -> Echo | None:
         if "choices" not in data:
             raise ValueError("no choices")
         return None
-    found = [_token(row) for row in cast("list[object]", rows)]
-    return Echo(tuple(text for text, _ in found), tuple(p for _, p in found), usage(mapping(data.get("usage"))))
+    tokens = [_token(row) for row in cast("list[object]", rows)]
+    return Echo(tuple(text for text, _ in tokens), tuple(p for _, p in tokens), usage(mapping(data.get("usage"))))
 
 
 def _token(row: object) -> tuple[str, float]:
@@ -71,36 +72,36 @@ def _token(row: object) -> tuple[str, float]:
     return text, float(logprob)
 
 
-def scores(probe: Probe, said: Echo, ended: Echo | None) -> list[float]:
-    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to where the last
-    message stops, and `ended`, for a probe that wants the token there too, the one that goes on."""
+def scores(probe: Probe, prompt: Echo, ended: Echo | None) -> list[float]:
+    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to the end of the last
+    message; `ended`, for a probe that includes the token behind the message, the prompt that continues."""
     content = probe.messages[-1].content
-    ways = (said.texts, unbyted(said.texts))
+    ways = (prompt.texts, unbyted(prompt.texts))
     places = next((p for texts in ways if (p := places_of(texts, content)) is not None), None)
     if places is None:
         raise UserError(
             f"probe: messages: the endpoint's prompt does not end with the last message, {content!r}; allowed: text "
-            "that its chat template leaves as it is"
+            "that its chat template leaves unchanged"
         )
     a, b = probe.bounds
-    found = [p for p, (x, y) in zip(said.logprobs, places, strict=True) if max(x, a) < min(y, b)]
+    selected = [p for p, (x, y) in zip(prompt.logprobs, places, strict=True) if max(x, a) < min(y, b)]
     if ended is not None:
-        length = sum(map(len, said.texts))
+        length = sum(map(len, prompt.texts))
         starts = accumulate(map(len, ended.texts), initial=0)
         after = next((p for p, at in zip(ended.logprobs, starts, strict=False) if at >= length), None)
         if after is None:
-            raise UserError("probe: ending: got True, but the endpoint's chat template ends no message by a token")
-        found.append(after)
-    return found
+            raise UserError("probe: ending: got True, but the endpoint's chat template ends no message with a token")
+        selected.append(after)
+    return selected
 
 
 def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
-    """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for those before it. None
-    if they do not.
+    """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for tokens before it.
+    None if they do not end with it.
 
-    White space of `said` may be missing, since templates trim and some decoders drop the space before a word; a token
-    in parts of characters covers what lies between its neighbours. Some decoders give a character in parts as its last
-    token, and the others as nothing: as many as its bytes may do so.
+    White space of `said` may be missing, because templates trim and some decoders drop the space before a word; a token
+    that is part of a character covers what lies between its neighbours. Some decoders write a character in parts as its
+    last token, and the others as nothing: at most as many as the character has bytes.
 
     >>> places_of(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
     [(0, 0), (0, 3), (3, 6), (6, 8), (6, 8)]
@@ -109,7 +110,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     """
     parts = len(said[:1].encode("utf-8", "surrogatepass")) - 1
     places: list[tuple[int, int]] = []
-    broken: list[str] = []  # tokens after the one at hand that are parts of characters
+    broken: list[str] = []  # tokens behind the current one that are parts of characters
     at = len(said)
     for text in reversed(texts):
         if at and BROKEN in text:
@@ -117,7 +118,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
         elif not text or not at:
             parts = 0 if text else parts - (not at)
             within = at or (not text and parts >= 0)
-            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the character that follows
+            places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the next character
         else:
             end = _end(text, said, at, broken)
             if end is None:
@@ -131,7 +132,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
 
 
 def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
-    """Where in `said` this token ends, given what comes after it begins at `at`, or is broken tokens up to there."""
+    """Where in `said` this token ends, given that what follows it begins at `at`, or is broken tokens up to there."""
     least, most = bool(broken), sum(map(len, broken)) or at - len(said[:at].rstrip())
     for end in range(at - least, max(0, at - most) - 1, -1):
         n = min(len(text), end)
@@ -141,7 +142,7 @@ def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
 
 
 def unbyted(texts: Sequence[str]) -> list[str]:
-    """Tokens in the byte-level alphabet of GPT-2 as text; a character in parts stands in its last token.
+    """Decode tokens in the byte-level alphabet of GPT-2; a character in parts stands in its last token.
 
     >>> unbyted(["is", "Ġit", "Ġs", "Ã", "©"])
     ['is', ' it', ' s', '', 'é']
@@ -153,7 +154,7 @@ def unbyted(texts: Sequence[str]) -> list[str]:
 
 @cache
 def _alphabet() -> Mapping[str, int]:
-    """The byte behind every character: printable ones stand for themselves, the others follow from 256 on."""
+    """The byte behind every character: printable bytes stand for themselves, the others follow from 256 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}

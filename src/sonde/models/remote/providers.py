@@ -1,4 +1,4 @@
-"""Hosts that are known by name: `openai:NAME` is `models:http` with the settings of `providers.toml`."""
+"""Hosts with names of their own: `openai:NAME` is `models:http` with the settings of `providers.toml`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Provider:
 
 @cache
 def providers() -> Mapping[str, Provider]:
-    """All of them, by name, in the order of the file."""
+    """All providers by name, in the order of the file."""
     rows = tomllib.loads(files("sonde.models.remote").joinpath("providers.toml").read_text("utf-8"))
     return {name: Provider(**{**row, "omit": tuple(row.get("omit", ()))}) for name, row in rows.items()}
 
 
 def provider_config(name: str, model: str, base_url: str | None = None, *, strict: bool = False) -> dict[str, Json]:
-    """The configuration of a model of a provider, behind another address if one is given. A `strict` one leaves out
-    nothing, not even what is known to be refused.
+    """The configuration of a provider's model, behind another address if one is given. With `strict` no field is left
+    out, not even fields that the provider is known to refuse.
 
     >>> provider_config("openai", "gpt-5")["max_tokens_field"]
     'max_completion_tokens'

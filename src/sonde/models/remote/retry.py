@@ -1,8 +1,8 @@
-"""Asking the outside world again: how long to wait, how often to try, and what it all took.
+"""Retry with exponential backoff, and call statistics.
 
 Waits double from attempt to attempt and are jittered, so that many episodes refused at once do not return at once. The
-jitter is derived from the call's seed, never from a global generator. A server's own wish, the `Retry-After` header of
-RFC 9110 section 10.2.3 (seconds, or an HTTP date), is honoured on top, up to a cap.
+jitter is derived from the call's seed, never from a global generator. A server's own request, the `Retry-After` header
+of RFC 9110 section 10.2.3 (seconds, or an HTTP date), is added, up to a limit.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ C = TypeVar("C", bound=_Counted)
 
 @dataclass(slots=True)
 class Stats:
-    """What a backend has done so far, for reports; a running count, no part of its configuration.
+    """Running counts of a backend, for reports; not part of its configuration.
 
     `calls` reached the backend, and `failures` of them ended in an error; `retries` are attempts beyond the first of
     each call; `hits` were answered by a cache instead. `prompt`, `completion` and `cached` are tokens, as in `Usage`.
-    `warned`: whether a `TroubleWarning` was given; `said`: what else was said once.
+    `warned`: whether a `TroubleWarning` was given; `said`: other messages that were given once.
     """
 
     calls: int = 0
@@ -50,19 +50,19 @@ class Stats:
     said: set[str] = field(default_factory=set[str])
 
     def say_once(self, text: str) -> None:
-        """Say something about the endpoint, if it has not been said."""
+        """Warn about the endpoint, unless the same was said before."""
         if text not in self.said:
             self.said.add(text)
             warnings.warn(text, EndpointWarning, stacklevel=2)
 
     def warn(self, error: Exception) -> None:
-        """Say the first attempt that failed while it happens; how often that was is counted."""
+        """Warn about the first failed attempt as soon as it happens; further failures are only counted."""
         if not self.warned:
             self.warned = True
             warnings.warn(f"an attempt failed: {error}", TroubleWarning, stacklevel=2)
 
     async def counting(self, call: Awaitable[C]) -> C:
-        """The result of `call`, counted with its tokens, or its error, counted as a failure."""
+        """Await `call` and return its result; counts it with its tokens, or as a failure."""
         self.calls += 1
         try:
             result = await call
@@ -77,15 +77,15 @@ class Stats:
 
 
 class TroubleWarning(UserWarning):
-    """A call to an endpoint failed and may be tried again: said once per model, as soon as it happens."""
+    """A call to an endpoint failed and may be tried again: given once per model, as soon as it happens."""
 
 
 class EndpointWarning(UserWarning):
-    """Something about an endpoint that bears on what its model says: said once per model."""
+    """A property of an endpoint that affects what its model says: given once per model."""
 
 
 class Transient(WorldError):
-    """A failure that may pass. `after` is how many seconds the other side asked us to wait, None if it did not."""
+    """A failure that may pass. `after`: the seconds that the server asked to wait, None if it did not."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -108,7 +108,7 @@ class Backoff:
 
 
 async def retrying(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int, stats: Stats) -> T:
-    """What `call` returns, tried again while it raises `Transient`; the last one becomes an `Outage`."""
+    """Call until it succeeds, retrying after `Transient`; the last one becomes an `Outage`."""
     for attempt in count():
         try:
             return await call()
@@ -123,7 +123,7 @@ async def retrying(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Seconds that a `Retry-After` header asks for at `now` (seconds since 1970); None if it says nothing readable.
+    """Seconds that a `Retry-After` header asks for at `now` (seconds since 1970); None if it is missing or unreadable.
 
     >>> retry_after("2", now=0.0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0), retry_after("soon", now=0.0)
     (2.0, 10.0, None)

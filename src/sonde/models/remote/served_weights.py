@@ -1,10 +1,11 @@
-"""Which weights a server plays with, seen from outside: what it says of a fixed row of tokens.
+"""Identify the weights that a server uses, from outside: by its answers to a fixed probe.
 
-A server keeps its name when its weights change: a training published others, or it was started anew from another
-folder. An imprint holds what tells two states apart: the version that the server calls its weights by, where it says
-one, and the log-probabilities of the tokens of `probe_of`. Equal weights give equal ones up to rounding; those that a
-training has moved do not. Checksums that some servers give of their tensors would be exact, but a server that repacks
-its weights gives those of empty tensors (vLLM 0.32 on a CPU), and quantised ones are nobody else's.
+A server keeps its name when its weights change: a training published new ones, or the server was restarted with another
+folder. An imprint distinguishes two states: it holds the version that the server reports for its weights, if any, and
+the log-probabilities of the tokens of `probe_of`. Equal weights give equal values up to rounding; weights that a
+training has changed do not. The checksums that some servers give of their tensors would be exact, but a server that
+repacks its weights gives those of empty tensors (vLLM 0.32 on a CPU), and checksums of quantised weights match nothing
+else.
 
 Source: ours.
 """
@@ -23,17 +24,17 @@ from sonde.core.types import Json
 from ..chat.chat import Scored
 
 TOKENS = 48
-"""Of the probe: enough that each part of the vocabulary has some, few enough to cost nothing."""
+"""Length of the probe: long enough to cover every part of the vocabulary, short enough to cost nothing."""
 SAME = 0.05
-"""Nats per token: the most by which one model's log-probabilities differ from one start of a server to another, or from
-one GPU to another, in bfloat16. In float32 it is 1e-5."""
+"""Nats per token: the most by which one model's log-probabilities differ between two starts of a server, or between two
+GPUs, in bfloat16. In float32 it is 1e-5."""
 RENAMED = 0.005
-"""The same where the server calls them by another version than before, as it does once a training has published others;
-one that is begun anew with what was published calls them by its own again."""
+"""The same limit if the server reports another version than before, as it does after a training published new weights.
+A server restarted with the published weights reports its own version again."""
 
 
 def probe_of(tokenizer: Any) -> Scored:
-    """A row of tokens spread evenly over the vocabulary, special ones left out; all but the first are scored."""
+    """Token ids spread evenly over the vocabulary, without special ones; all but the first are scored."""
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
     plain = [i for i in range(len(tokenizer)) if i not in special] or list(range(len(tokenizer)))
     ids = array("i", (plain[len(plain) * i // TOKENS] for i in range(TOKENS)))
@@ -51,7 +52,7 @@ def mean_distance(a: Sequence[float], b: Sequence[float]) -> float:
 
 @runtime_checkable
 class ServedModel(Protocol):
-    """A model whose weights its configuration does not tell, since they are a server's."""
+    """A model whose weights belong to a server, so that its configuration does not identify them."""
 
     model: str
     imprint: Mapping[str, Json]
@@ -60,7 +61,7 @@ class ServedModel(Protocol):
 
 
 def served_models(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ServedModel]]:
-    """The models of servers in policies, however deep, each with the names that lead to it in the configuration."""
+    """The served models in policies, at any depth, each with its path in the configuration."""
     if isinstance(part, ServedModel):
         yield path, part
     elif isinstance(part, Mapping):
@@ -72,14 +73,14 @@ def served_models(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 
 def kept_imprint(config: Json, path: Sequence[str]) -> Mapping[str, Json]:
-    """What a saved configuration says of the model at this path; empty where it says nothing."""
+    """The imprint that a saved configuration has for the model at this path; empty if it has none."""
     for name in (*path, "imprint"):
         config = config.get(name, EMPTY) if isinstance(config, Mapping) else EMPTY
     return cast("Mapping[str, Json]", config) if isinstance(config, Mapping) else EMPTY
 
 
 async def tie(model: ServedModel, kept: Mapping[str, Json], work: str, *, ask: bool = True) -> None:
-    """Take the imprint of a model, which has to be of the weights that `kept` is of; without `ask`, take that one."""
+    """Take the imprint of a model and check it against `kept`; without `ask`, adopt `kept` unchecked."""
     if not ask:
         object.__setattr__(model, "imprint", freeze(kept))
         return
@@ -89,8 +90,8 @@ async def tie(model: ServedModel, kept: Mapping[str, Json], work: str, *, ask: b
 
 
 def check_imprint(kept: Mapping[str, Json], now: Mapping[str, Json], server: str, work: str) -> None:
-    """Raise `UserError` where two imprints are of different weights. `server` and `work` name what is asked, and what
-    was begun with the weights that `kept` is of. What either of them does not say is not compared."""
+    """Raise `UserError` if two imprints belong to different weights. `server` names the model, `work` the run that
+    began with the weights of `kept`. Only what both imprints contain is compared."""
     versions = [str(imprint.get("version", "")) for imprint in (kept, now)]
     rows: list[Sequence[float]] = [imprint.get("logprobs", ()) for imprint in (kept, now)]
     comparable = bool(rows[0]) and len(rows[0]) == len(rows[1])
@@ -98,9 +99,9 @@ def check_imprint(kept: Mapping[str, Json], now: Mapping[str, Json], server: str
     bound = SAME if versions[0] == versions[1] else RENAMED
     if apart <= bound and (comparable or bound == SAME):
         return
-    told = f"weights {versions[1]!r}, not {versions[0]!r}" if versions[0] != versions[1] else "other weights"
+    difference = f"weights {versions[1]!r}, not {versions[0]!r}" if versions[0] != versions[1] else "other weights"
     raise UserError(
-        f"{server}: the server plays with {told}: the log-probabilities of a fixed probe are {apart:.3f} nats per "
-        f"token from those with which {work} was begun; allowed: the same weights (start the server anew with its own "
-        "folder after a training), or to begin anew (--fresh, or another folder)"
+        f"{server}: the server holds {difference}: the log-probabilities of a fixed probe differ by {apart:.3f} nats "
+        f"per token from those at the start of {work}; allowed: the same weights (restart the server with its own "
+        "folder after a training), or a new start (--fresh, or another folder)"
     )

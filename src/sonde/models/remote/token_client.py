@@ -1,19 +1,15 @@
-"""What engines share that are behind an endpoint, take token ids and give token ids back: vLLM, SGLang.
+"""Base class for servers that take and return token ids: vLLM, SGLang.
 
-A conversation becomes ids here, by the model's own tokenizer (`chat`): what was sampled is fed back as it was, and what
-comes back is trained on token for token. `score` is of the ids that `models:hf` would score, so beliefs can be elicited
-from a server. What the server draws with is sent whole, penalties included: servers take what is not said from the
-model's own generation settings, and then their log-probabilities are not those of the distribution drawn from.
+The model's own tokenizer encodes the conversation here (`chat`): what was sampled goes back unchanged, and training
+uses the returned ids token for token. `score` scores the same ids as `models:hf`, so beliefs can be elicited from a
+server. Requests contain every sampling setting, penalties included: servers take missing ones from the model's own
+generation settings, and then their log-probabilities are not those of the distribution that was sampled from.
 
-Weights. `publish` gives the server others, from a folder that it sees under the same path: an adapter, or all weights;
-the server calls either by a name that holds their fingerprint, so two trainings never mean different weights by one
-name. Every completion names the version that sampled it: of adapters the one that was asked for, of whole weights the
-one that the server says; where they changed on the way, the oldest. Servers whose replies name none are asked, after
-what was sampled, whether they still hold what was published (`confirm`). `take_imprint` tells the weights of a server
-that nothing was published to (`imprint`).
+Weights: `weights_endpoint` publishes others to the server; `take_imprint` identifies those of a server that nothing was
+published to (`served_weights`).
 
-Text. A reply's own text has to be what its ids say here: by another model's tokenizer it is not, and the prompts would
-be nonsense that nobody sees. Once enough of it was the same it is not compared any more.
+Text: a reply's own text must equal what its ids decode to here. With another model's tokenizer it does not, and the
+prompts would be nonsense that nobody sees. The comparison ends after enough tokens agreed.
 
 Source: ours, from the servers' own protocol files (vLLM 0.33.0, SGLang 0.5.23), run against vLLM 0.32.0.
 """
@@ -65,12 +61,12 @@ SEED_BITS = (1 << 63) - 1
 
 
 AGREED = 64
-"""Sampled tokens whose text has to be the server's before it is not compared any more."""
+"""Number of sampled tokens whose text must equal the server's before the comparison ends."""
 
 
 class Sampled(NamedTuple):
-    """What a server sampled. `limit`: the token limit ended it; `weights`: as the server calls them, "" if it does not
-    say; `text`: as the server decodes it, cut before a stop word, None if it does not say."""
+    """What a server sampled. `limit`: the token limit ended it; `weights`: the server's name for its weights, "" if it
+    gives none; `text`: as the server decodes it, cut before a stop word, None if it gives none."""
 
     ids: array[int]
     logprobs: array[float]
@@ -81,7 +77,7 @@ class Sampled(NamedTuple):
 
 
 class Echoed(NamedTuple):
-    """What a server says of a prompt: one log-probability per id, not a number where it says nothing."""
+    """A server's log-probabilities of a prompt: one per id, NaN if it gives none."""
 
     logprobs: Sequence[float]
     usage: Usage
@@ -90,8 +86,8 @@ class Echoed(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class TokenEndpoint(WeightsEndpoint):
     """`tokenizer`: a folder or a hub name with the model's tokenizer and chat template; "" is `model`. `template` is as
-    in `models:hf`. `extra` adds fields to what is sampled with. `imprint` is what the server's weights were known by
-    when a run was begun (`models.imprint`); nobody gives it. For the rest see `Endpoint`."""
+    in `models:hf`. `extra` adds sampling fields. `imprint` identifies the server's weights at the start of a run
+    (`served_weights`); users never set it. For the rest see `Endpoint`."""
 
     tokenizer: str = ""
     template: Mapping[str, Json] = EMPTY
@@ -100,7 +96,7 @@ class TokenEndpoint(WeightsEndpoint):
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
     taken: ClassVar[frozenset[str]]
-    """Fields of a request that are sent anyway."""
+    """Request fields that are sent anyway."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "template", freeze(self.template))
@@ -113,7 +109,7 @@ class TokenEndpoint(WeightsEndpoint):
 
     @cached_property
     def chat(self) -> Chat:
-        """The tokenizer with its template, read when it is first needed."""
+        """The tokenizer with its template, loaded when it is first needed."""
         need(f"models:{self.name}", "transformers")
         name = self.tokenizer or self.model
         try:
@@ -123,7 +119,7 @@ class TokenEndpoint(WeightsEndpoint):
         return Chat(tokenizer, label=self.model, template=self.template)
 
     def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
-        """The same server, with a tokenizer that is at hand already, and these arguments of its template."""
+        """The same server, with a tokenizer that is already loaded, and these template arguments."""
         made = replace(self, template=template)
         object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
         return made
@@ -132,45 +128,45 @@ class TokenEndpoint(WeightsEndpoint):
         error = super()._wrong(status, line)
         if status not in _NO_SUCH_REQUEST or _NO_MODEL.search(line):
             return error
-        return UserError(f"{error}; models:http asks servers that take no token ids")
+        return UserError(f"{error}; for a server without token ids use models:http")
 
     # --- completions -------------------------------------------------------------------------------------------------
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         chat, adapter, version = self.chat, self.served.adapter, self.served.version
         prompt = chat.prompt(messages)
-        said = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
-        self._check_text(said, sampling.stop)
-        check_known(chat, said.ids)
-        self.served.named = self.served.named or bool(said.weights)
-        text, stopped = _text(chat, said.ids, sampling.stop)
+        reply = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        self._check_text(reply, sampling.stop)
+        check_known(chat, reply.ids)
+        self.served.named = self.served.named or bool(reply.weights)
+        text, stopped = _text(chat, reply.ids, sampling.stop)
         return Completion(
             text=text,
-            ids=said.ids,
-            logprobs=said.logprobs if self.measures(sampling) else array("f"),
+            ids=reply.ids,
+            logprobs=reply.logprobs if self.measures(sampling) else array("f"),
             temperature=sampling.temperature,
             truncated=sampling.truncates,
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
-            finish="length" if said.limit and not stopped else "stop",
+            finish="length" if reply.limit and not stopped else "stop",
             open_mark=prompt.open_mark,
             model=self.model,
-            weights=version if adapter or not said.weights else self.served.ours.get(said.weights, said.weights),
-            usage=said.usage,
+            weights=version if adapter or not reply.weights else self.served.ours.get(reply.weights, reply.weights),
+            usage=reply.usage,
         )
 
-    def _check_text(self, said: Sampled, stop: Sequence[str]) -> None:
-        """Raise `UserError` where the server reads these ids as another text. White space is left out, and what stands
-        for half a character: engines decode token by token and put them at other places."""
-        if said.text is None or self.served.agreed >= AGREED:
+    def _check_text(self, sampled: Sampled, stop: Sequence[str]) -> None:
+        """Raise `UserError` if the server decodes these ids to another text. White space and parts of characters are
+        ignored: engines decode token by token and put them at other places."""
+        if sampled.text is None or self.served.agreed >= AGREED:
             return
-        here, there = _visible(_text(self.chat, said.ids, stop)[0]), _visible(said.text)
+        here, there = _visible(_text(self.chat, sampled.ids, stop)[0]), _visible(sampled.text)
         if not (here == there or (stop and here.startswith(there))):
             raise UserError(
-                f"tokenizer: got {self.tokenizer or self.model!r}, by which the ids that the server sampled say "
-                f"{here[:80]!r}; the server says {there[:80]!r}; allowed: the tokenizer of the model that is served"
+                f"tokenizer: got {self.tokenizer or self.model!r}, which decodes the server's sampled ids to "
+                f"{here[:80]!r}; the server decodes them to {there[:80]!r}; allowed: the tokenizer of the served model"
             )
-        self.served.agreed += len(said.ids)
+        self.served.agreed += len(sampled.ids)
 
     async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
         def read(reply: bytes, keys: Keys) -> Sampled:
@@ -193,39 +189,41 @@ class TokenEndpoint(WeightsEndpoint):
         return await self.score_ids(self.chat.scored(probe), seed=seed)
 
     async def score_ids(self, scored: Scored, *, seed: int = 0) -> list[float]:
-        """The log-probabilities of the tokens at these places, as `score` has them. `seed` is for waits (`ask`)."""
+        """The log-probabilities of the tokens at these positions, as in `score`. `seed` is for waits (`ask`)."""
         if not scored.places:
             return []
 
         def read(reply: bytes, keys: Keys) -> Echoed:
-            found = self.read_echo(parsed(reply), scored.ids)
-            if not all(math.isfinite(found.logprobs[i]) for i in scored.places):
-                raise ValueError("log-probabilities of the prompt that are no numbers")
-            return found
+            echoed = self.read_echo(parsed(reply), scored.ids)
+            if not all(math.isfinite(echoed.logprobs[i]) for i in scored.places):
+                raise ValueError("log-probabilities of the prompt are not finite")
+            return echoed
 
         body = self.echo_body(scored.ids, min(scored.places), self.served.adapter)
-        found = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
-        return [float(found.logprobs[i]) for i in scored.places]
+        echoed = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
+        return [float(echoed.logprobs[i]) for i in scored.places]
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
     async def take_imprint(self) -> Mapping[str, Json]:
-        """What tells the server's weights from others (`models.imprint`), kept in `imprint` as well. A server that
-        scores no prompts says less."""
-        found: dict[str, Json] = {"version": await self.held()}
+        """Take the imprint that identifies the server's weights (`served_weights`), and store it in `imprint`. The
+        imprint of a server that scores no prompts contains less."""
+        imprint: dict[str, Json] = {"version": await self.held()}
         try:
-            found["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
+            imprint["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
         except CapabilityError as e:
-            warnings.warn(f"{self.model}: other weights will not be noticed: {e}", TroubleWarning, stacklevel=2)
-        object.__setattr__(self, "imprint", freeze(found))
+            warnings.warn(
+                f"{self.model}: a change of its weights will not be noticed: {e}", TroubleWarning, stacklevel=2
+            )
+        object.__setattr__(self, "imprint", freeze(imprint))
         return self.imprint
 
     # --- of each server ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def measures(self, sampling: Sampling) -> bool:
-        """Whether the log-probabilities of what is drawn so are those that `Completion` promises: at the temperature of
-        the draw, before anything is cut off."""
+        """Whether the log-probabilities of such sampling are those that `Completion` promises: at the temperature of
+        sampling, before any truncation."""
 
     @abstractmethod
     def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
@@ -233,31 +231,31 @@ class TokenEndpoint(WeightsEndpoint):
 
     @abstractmethod
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
-        """The request for the log-probabilities of these ids from the one at place `first` on."""
+        """The request for the log-probabilities of these ids from position `first` on."""
 
     @abstractmethod
     def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
-        """What a reply says. `ValueError` where it cannot be read, an error that says what to change where something
-        is missing."""
+        """Parse a reply. Raises `ValueError` if it is unreadable, and an error that says what to change if something is
+        missing."""
 
     @abstractmethod
     def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
 
 
-def checked(said: Sampled) -> Sampled:
-    """The same, if there is a finite log-probability for every id, and an id at all."""
-    if not said.ids:
+def checked(reply: Sampled) -> Sampled:
+    """The same, provided that it has at least one id and a finite log-probability for every id."""
+    if not reply.ids:
         raise ValueError("no tokens")
-    if len(said.logprobs) != len(said.ids) or not all(map(math.isfinite, said.logprobs)):
-        raise ValueError(f"{len(said.ids)} token ids with {len(said.logprobs)} log-probabilities, or some not finite")
-    return said
+    if len(reply.logprobs) != len(reply.ids) or not all(map(math.isfinite, reply.logprobs)):
+        raise ValueError(f"{len(reply.ids)} token ids with {len(reply.logprobs)} log-probabilities, or non-finite ones")
+    return reply
 
 
 def numbers(value: object, what: str) -> array[int]:
     """A list of token ids."""
     rows = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
-        raise ValueError(f"{what} that are no token ids")
+        raise ValueError(f"{what} are no token ids")
     return array("i", cast("list[int]", rows))
 
 
@@ -267,11 +265,11 @@ def lacking(capability: str, what: str, how: str) -> CapabilityError:
 
 
 def check_known(chat: Chat, ids: array[int]) -> None:
-    """Raise `WorldError` where a server sampled what the tokenizer has no token for: its vocabulary is padded, and the
+    """Raise `WorldError` if a server sampled ids that the tokenizer does not define: its vocabulary is padded, and the
     next prompt, which would hold these ids, would be refused."""
     if strange := sorted(set(ids) - chat.tokens):
         raise WorldError(
-            f"token_ids: the server sampled {strange[:3]}, which are no tokens of {chat.label!r}'s tokenizer: the "
+            f"token_ids: the server sampled {strange[:3]}, which {chat.label!r}'s tokenizer does not define: the "
             "model's vocabulary is padded; a logit_bias of -100 in extra forbids them"
         )
 
@@ -281,7 +279,7 @@ def _visible(text: str) -> str:
 
 
 def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
-    """The text of sampled ids, as `models:hf` has it, and whether it was ended rather than cut."""
+    """The text of sampled ids, as in `models:hf`, and whether it ended by itself."""
     ended = ids[-1] in chat.ends
     text = chat.decode(ids[:-1] if ended else ids)
     cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)

@@ -1,19 +1,19 @@
-"""Whether a refused request is about its conversation, and if so, whether that is too long or says what is not wanted.
+"""Decide whether a refused request is about its conversation, and whether its length or its content is to blame.
 
-Hosts say so in a hundred sentences, and in as many languages. What decides here is what they do. Some name it by status
-(413) or by a code; any other refusal is put to the test with two requests like the refused one:
+Hosts describe this in countless sentences and many languages, so their behaviour decides. Some hosts name the cause by
+status (413) or by a code. Any other refusal is tested with two requests like the refused one:
 
-1. *Short*: the same roles and fields, of every text one character. Refused as well: the conversation is not to blame,
-   the request's form is, and every other conversation will fare alike.
-2. *Long*: the conversation as it is, but for what is new in it, in whose place stand as many bytes of digits. Refused
-   as well: the conversation is too long. Taken: it is what the new messages say.
+1. *Short*: the same roles and fields, with one character of every text. If it is refused too, the conversation is not
+   to blame but the form of the request, and every other conversation will fail alike.
+2. *Long*: the conversation unchanged, except that its new part is replaced by as many bytes of digits. If it is refused
+   too, the conversation is too long; if it is accepted, the content of the new messages is to blame.
 
-Digits, because no filter minds them, and because they are more tokens than any text of as many bytes: a conversation
-that has just outgrown the limit outgrows it with them, too. Prompts of token ids are tested with one id, alone and
-repeated. It costs at most two calls in a conversation, at its end.
+Digits, because no filter objects to them, and because they are more tokens than any text of as many bytes: a
+conversation that has just outgrown the limit outgrows it with digits too. Prompts of token ids are tested with one id,
+alone and repeated. This costs at most two calls per conversation, at its end.
 
-A host that does not refuse, but drops the beginning of what is too long, is found by its own count: a prompt that holds
-all of an earlier one and more has more tokens (`Experience.shrunk`).
+A host that does not refuse, but drops the beginning of a conversation that is too long, is found by its own count: a
+prompt that contains an earlier one and more must have more tokens (`Experience.shrunk`).
 
 Sources of the codes: the error references of OpenAI, Azure OpenAI, Anthropic, Alibaba's DashScope, and llama.cpp's
 server.
@@ -35,7 +35,7 @@ Verdict = Literal["form", "length", "content"]
 """What a refusal is about: any request of this form, or this conversation's length or content."""
 
 ABOUT_REQUESTS = frozenset({400, 403, 413, 422, 451})
-"""Statuses of refusals that may be about what is asked, not about who asks, where or how often."""
+"""Statuses of refusals that may be about the request itself, not about its sender, address or rate."""
 _TOO_LARGE = 413
 _LENGTH = {"contextlengthexceeded", "exceedcontextsizeerror", "requesttoolarge", "stringabovemaxlength"}
 _CONTENT = {"contentfilter", "contentpolicyviolation", "responsibleaipolicyviolation", "datainspectionfailed"}
@@ -43,15 +43,15 @@ _CONTENT = {"contentfilter", "contentpolicyviolation", "responsibleaipolicyviola
 _NAMES = ("code", "type", "status", "error_type")
 _DIGIT = "9 "
 _FIT = 2_000
-"""Characters of text that every model has room for."""
+"""Characters of text that fit into every model's context."""
 LONGEST = 16
-"""Characters of a token, on average over a prompt, that no tokenizer comes to."""
+"""Mean characters per token of a prompt that no tokenizer reaches."""
 _KEPT = 4096
-"""Conversations whose prompt tokens are remembered, the latest ones."""
+"""Number of latest conversations whose prompt tokens are remembered."""
 
 
 class Refused(Exception):
-    """An endpoint refuses a request: what it said, in one `line` and as it is, and the `error` that this is unless the
+    """An endpoint refuses a request: its reply, in one `line` and unchanged, and the `error` that this is unless the
     conversation is to blame. Never leaves the endpoint."""
 
     def __init__(self, line: str, error: Exception, status: int, reply: bytes) -> None:
@@ -60,28 +60,28 @@ class Refused(Exception):
 
 
 class ConversationWarning(UserWarning):
-    """An endpoint does not take conversations as they grow: said once per model and kind."""
+    """An endpoint does not accept conversations as they grow: given once per model and kind."""
 
 
 @dataclass(slots=True, eq=False)
 class Experience:
-    """What an endpoint has shown of itself so far."""
+    """What is known about an endpoint so far."""
 
     taken: bool = False
-    """Whether it has taken any request."""
+    """Whether it has accepted any request."""
     _warned: set[str] = field(default_factory=set[str])
     _prompts: OrderedDict[int, int] = field(default_factory=OrderedDict[int, int])
-    """The tokens of conversations, by their hash."""
+    """Token counts of conversations, by their hash."""
 
     def warn(self, kind: str, text: str) -> None:
-        """Say this, unless something of the kind was said before."""
+        """Warn, unless a warning of this kind was given before."""
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(text, ConversationWarning, stacklevel=2)
 
     def shrunk(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
-        """The tokens that the prompt before had, and those of this one, where that one is the beginning of this one and
-        has no fewer; None otherwise, or where nothing is known of it, or what is reported is no count at all."""
+        """The token counts of the previous prompt and of this one, if the previous is the beginning of this one and has
+        no fewer tokens. None otherwise, or if the previous count is unknown or implausible."""
         before = self._prompts.get(_key(messages[:-2]))
         if before and LONGEST * before < sum(len(m.content) for m in messages[:-2]):
             before = None
@@ -100,7 +100,7 @@ def _key(messages: Sequence[Message]) -> int:
 
 
 def stated_verdict(status: int, reply: bytes) -> Verdict | None:
-    """What the status or a code of a refusal says; None where they say nothing of the kind.
+    """The verdict that the status or a code of a refusal states; None if they state none.
 
     >>> stated_verdict(400, b'{"error": {"code": "context_length_exceeded", "message": "Zu viel."}}')
     'length'
@@ -138,21 +138,21 @@ Body = dict[str, Any]
 
 
 class Tests(NamedTuple):
-    """The two requests that tell what a refusal is about."""
+    """The two requests that show what a refusal is about."""
 
     short: Body
     long: Body
 
 
 async def tested_verdict(tests: Tests, takes: Callable[[Body], Awaitable[bool]]) -> Verdict:
-    """What an endpoint refuses, by whether it takes these requests."""
+    """The verdict, by whether the endpoint accepts these requests."""
     if not await takes(tests.short):
         return "form"
     return "content" if await takes(tests.long) else "length"
 
 
 def tests_of(body: Mapping[str, Any], *, taken: bool) -> Tests | None:
-    """The tests for a refused request. None where its form is to blame anyway: an endpoint that has not `taken` any
+    """The tests for a refused request. None if its form is to blame in any case: an endpoint that has not accepted any
     request refuses the short beginning of a conversation."""
     for name in ("prompt", "input_ids"):
         if isinstance(ids := body.get(name), list) and ids:
@@ -165,7 +165,7 @@ def tests_of(body: Mapping[str, Any], *, taken: bool) -> Tests | None:
 
 
 def _short(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The beginning of the conversation and what is new in it, as short as can be; what is empty stays so."""
+    """The beginning of the conversation and its new part, as short as possible; empty messages stay empty."""
     systems = [m for m in messages if m["role"] == "system"]
     new, others = _new(messages), [m for m in messages if m["role"] != "system"]
     opening = others[:1] if new[0]["role"] == "assistant" and len(others) > len(new) else []
@@ -173,13 +173,14 @@ def _short(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _long(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The conversation with digits in place of what is new."""
+    """The conversation with digits in place of its new part."""
     new = _new(messages)
     digits = ({**m, "content": (_DIGIT * -(-len(m["content"].encode("utf-8", "replace")) // 2)).strip()} for m in new)
     return [*messages[: len(messages) - len(new)], *digits]
 
 
 def _new(messages: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
-    """What was said since the call before: the last reply and what followed it; of a conversation that begins, all."""
+    """The messages since the previous call: the last reply and what followed it; at the beginning of a conversation,
+    all."""
     said = [m for m in messages if m["role"] != "system"]
     return said[-2:] if len(said) > 2 else said or messages

@@ -28,9 +28,10 @@ from .openai_chat import ROOM, mapping
 
 @dataclass(slots=True, eq=False)
 class Served:
-    """What was published last: the version, and how the server calls it, as the name of an adapter or as the version of
-    all weights. `ours` has the version for every such name; `held` is what the server said of its whole weights right
-    after, `named` whether its replies say it, `agreed` how many sampled tokens had the text that they have here."""
+    """What was published last: the version, and the server's name for it, as an adapter or as the version of all
+    weights. `ours` maps every such name to its version. `held`: the version that the server reported for its whole
+    weights right after; `named`: whether its replies report it; `agreed`: how many sampled tokens decoded to the
+    server's text."""
 
     version: str = ""
     adapter: str = ""
@@ -42,8 +43,8 @@ class Served:
 
 
 class Adapters(NamedTuple):
-    """How a server loads adapters: what stands before the two paths, what its refusal says of an adapter that it has
-    already, and what it has to be started with."""
+    """How a server loads adapters: the prefix of the two paths, how it says that it has an adapter already, and the
+    flags that it must be started with."""
 
     path: str
     known: str
@@ -52,27 +53,27 @@ class Adapters(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsEndpoint(Endpoint):
-    """An endpoint whose server can be given other weights; `served` is what was published to it last."""
+    """An endpoint whose server can load other weights; `served` is what was published to it last."""
 
     served: Served = field(default_factory=Served, init=False, repr=False, compare=False)
 
     adapters: ClassVar[Adapters]
     says_weights: ClassVar[str]
-    """What a server is started with to say which weights it holds."""
+    """The flags with which a server reports which weights it holds."""
 
     @property
     @abstractmethod
     def where(self) -> str:
-        """The address that ids are sent to."""
+        """The address for token ids."""
 
     @property
     def root(self) -> str:
-        """The server's address, without the `/v1` of its OpenAI protocol, which may be left out."""
+        """The server's address without the `/v1` of its OpenAI protocol, which is optional."""
         return self.base_url.removesuffix("/v1")
 
     async def publish(self, folder: Path, version: str, *, adapter: bool) -> None:
-        """Let the server play with the weights of this folder from now on, under this version: an adapter (of peft, for
-        the model that is served), or a whole model. Calls in flight end with what they began with."""
+        """Make the server use the weights of this folder under this version from now on: an adapter (of peft, for the
+        served model), or a whole model. Calls in flight finish with the weights they began with."""
         path, old = _seen(folder), self.served.adapter
         if adapter:
             await self.load_adapter(_called(folder, version), path)
@@ -85,38 +86,38 @@ class WeightsEndpoint(Endpoint):
         await self.confirm()
 
     def follow(self, folder: Path, version: str, *, adapter: bool) -> None:
-        """Ask for what another process has published."""
+        """Request the weights that another process has published."""
         served, name = self.served, _called(folder, version)
         served.version, served.held = version, ""
         served.adapter, served.whole = (name, served.whole) if adapter else ("", name)
         served.ours[name] = version
 
     async def confirm(self, *, played: bool = False) -> None:
-        """Raise `UserError` where the server no longer holds what was published last: another training uses it, or it
-        was started anew. With `played`, after something was sampled, raise `CapabilityError` where it says nowhere what
-        it holds."""
+        """Raise `UserError` if the server no longer holds what was published last: another training uses it, or it was
+        restarted. With `played`, after sampling, raise `CapabilityError` if it does not report anywhere what it
+        holds."""
         served = self.served
         if not served.version:
             return
         now, wanted = await self.held(), served.held if served.adapter else served.whole
         if now and wanted and now != wanted:
             raise UserError(
-                f"{self.model}: the server holds weights {now!r}, allowed: {wanted!r}, which were published to it; "
-                "does another training use this server, or was it started anew?"
+                f"{self.model}: the server holds weights {now!r}, allowed: {wanted!r}, as published; "
+                "does another training use this server, or was it restarted?"
             )
         if played and not (now or served.adapter or served.named):
             raise CapabilityError(
-                f"{self.model}: the server says nowhere which weights it holds, so another training that uses it would "
-                f"not be noticed; {self.says_weights}"
+                f"{self.model}: the server does not report which weights it holds, so another training that uses it "
+                f"would not be noticed; {self.says_weights}"
             )
 
     @abstractmethod
     async def held(self) -> str:
-        """The version of the weights that the server says it holds, adapters apart; "" if it does not say."""
+        """The version of the whole weights that the server reports; "" if it reports none."""
 
     async def load_adapter(self, name: str, folder: Path) -> None:
-        """Make the server have the adapter of this folder under this name. One that it has already is no error: it is
-        what its name says, and a run goes on, or an attempt is made again."""
+        """Make the server load the adapter of this folder under this name. If it has the adapter already, that is no
+        error: the name identifies it, and a run is resumed or an attempt repeated."""
         body = {"lora_name": name, "lora_path": str(folder)}
         try:
             await self.command(f"{self.adapters.path}/load_lora_adapter", body, self.adapters.needs)
@@ -129,27 +130,27 @@ class WeightsEndpoint(Endpoint):
 
     @abstractmethod
     async def load_weights(self, folder: Path, version: str) -> None:
-        """Put the weights of this folder in place of those that are served, once nothing is under way."""
+        """Replace the served weights by those of this folder, once no request is in progress."""
 
     # --- commands ----------------------------------------------------------------------------------------------------
 
     async def command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
-        """What the server answers to a command; `needs` is how it is started so that it takes such commands."""
+        """Send a command and return the server's reply; `needs` says with which flags a server accepts it."""
         try:
             return await self.ask(self.root + path, body, lambda reply, keys: parsed(reply, any_text=True), most=_short)
         except UserError as e:
             raise UserError(f"{e}; {needs}") from e
 
     async def inquire(self, path: str) -> Mapping[str, Any]:
-        """What the server answers to a question; empty where it knows none of that name."""
+        """Ask the server a question; empty if it does not have this path."""
         try:
             return await self.ask(self.root + path, None, lambda reply, key: parsed(reply, any_text=True), most=_short)
         except _NotThere:
             return EMPTY
 
     def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
-        """A command that fails inside the server fails again, and what to change is another thing: a folder, a flag.
-        One that a server does not have is not there."""
+        """A command that fails inside the server will fail again, and the cause is a folder or a flag, not the load. A
+        missing path means a missing command."""
         if status == 500 and not self._is_for_tokens(status, line):
             return UserError(f"server: {line}")
         if status in (404, 405) and not self._is_for_tokens(status, line):
@@ -162,11 +163,11 @@ class WeightsEndpoint(Endpoint):
 
 
 class _NotThere(UserError):
-    """The server has no such command."""
+    """The server does not have this command."""
 
 
 def parsed(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
-    """The JSON object in a reply; what is none is empty with `any_text`, and a `ValueError` without."""
+    """The JSON object in a reply. Anything else is empty with `any_text`, and a `ValueError` without."""
     try:
         data: object = json.loads(reply)
     except (ValueError, RecursionError):
@@ -177,12 +178,12 @@ def parsed(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
 
 
 def _called(folder: Path, version: str) -> str:
-    """How the server calls it: what is in it decides, so that nothing else is taken for it."""
+    """The server's name for these weights; it contains their fingerprint, so that it is unique."""
     return f"{version}-{fingerprint(folder)}"
 
 
 def _seen(folder: Path) -> Path:
-    """Its path as another process finds it."""
+    """The folder's path as another process finds it."""
     return folder.absolute()
 
 
