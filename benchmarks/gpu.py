@@ -1,4 +1,4 @@
-"""What sonde does on this machine's GPU: whether it is right there, and how fast, in at most eight minutes.
+"""Correctness and speed of sonde on this machine's GPU, in at most eight minutes.
 
     python benchmarks/gpu.py                                     a random Llama of half a billion weights, in bfloat16
     python benchmarks/gpu.py --model Qwen/Qwen3-0.6B [--json]    any other
@@ -6,14 +6,14 @@
 
 First checks, with sonde-tiny-maze in float32: scores packed into one tree against separate passes, greedy decoding
 against transformers' `generate`, log-probabilities at sampling against those that training computes; and how often the
-host waits for the GPU per decoded token (`torch.cuda.set_sync_debug_mode`). Then decoding, of prompts of different
-lengths that share their beginning, beside transformers' `generate` and its continuous batching, and on a GPU with its
-steps compiled: tokens per second from nothing kept to the last token, so reading the prompts is in it, and compiling is
-not; end tokens are forbidden, so all do the same work.
-Then one step of GRPO on mazes. Last, in what time is left, the tests (`--tests`; none without a checkout).
+host waits for the GPU per decoded token (`torch.cuda.set_sync_debug_mode`). Then decoding of prompts of different
+lengths with a shared prefix, compared with transformers' `generate` and its continuous batching, on a GPU also with
+compiled steps: tokens per second from an empty cache to the last token, including prompt processing and excluding
+compilation; end tokens are forbidden, so all do the same work. Then one step of GRPO on mazes. Last, in the remaining
+time, the tests (`--tests`; none without a checkout).
 
-Printed is a table for docs/scale.md. Ends with 1 where a check fails or a test does. Needs no network, but for a
-`--model` that is not here.
+Prints a table for docs/scale.md. The exit status is 1 where a check or a test fails. Needs no network, except for a
+`--model` that is not on this machine.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def written(size: str, folder: Path) -> str:
 
 
 def peak(device: str) -> float:
-    """GiB in use at most, on the device since the last call."""
+    """Peak GiB in use on the device since the last call."""
     if device == "cpu":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     import torch
@@ -170,7 +170,7 @@ def arms(device: str) -> list[str]:
 
 
 def measured(o: argparse.Namespace) -> None:
-    """One arm with one number of rows, in a process of its own; said in JSON."""
+    """Measure one arm with one number of rows in a process of its own, which reports in JSON."""
     peak(o.device)
     seconds = ARMS[o.one](o, o.rows[0])
     print(json.dumps({"seconds": seconds, "gib": peak(o.device)}))
@@ -219,7 +219,7 @@ def grpo(o: argparse.Namespace) -> list[Found]:
 
 
 def tests(paths: Sequence[str], until: float) -> Found:
-    """pytest, stopped where time runs out; what it says last."""
+    """Run pytest until the time limit; its last line."""
     what = "tests"
     there = [str(ROOT / path) for path in paths if (ROOT / path).exists()]
     seconds = until - time.monotonic()
@@ -256,7 +256,7 @@ def everything(o: argparse.Namespace) -> list[Found]:
 
 
 def table(o: argparse.Namespace, found: Sequence[Found]) -> str:
-    """For people, and for the page."""
+    """The results as a table, for the terminal and the page."""
     speeds = {(f.what, f.rows): "-" if math.isnan(f.figure) else f"{f.figure:,.0f}" for f in found if f.rows}
     lines = [f"{where(o)}. {o.called}, {o.dtype}, {o.new} tokens after prompts of up to {o.words} words", ""]
     lines += [

@@ -1,4 +1,4 @@
-"""The local backend on one CPU core: tokens per second of prefill and decode, and how often history is computed.
+"""The local backend on one CPU core: tokens per second of prefill and decode, and how often history is recomputed.
 
     python benchmarks/hf_generate.py --model smollm2 --dtype bfloat16
 
