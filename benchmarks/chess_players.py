@@ -1,9 +1,9 @@
-"""How strong the chess players are, against each other and the engine, and what their games look like.
+"""Strength of the chess players against each other and the engine, and statistics of their games.
 
     python benchmarks/chess_players.py [GAMES]
 
 Whole games from the first move, half of them with each side; a draw counts a half. Then the behaviour policy of the
-endgame data: mean length and share of won games, beside LMRL-Gym's (table 1).
+endgame data: mean length and share of won games, compared with LMRL-Gym's (table 1).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What a step, a turn and a posterior update cost: CPU microseconds, best of several rounds.
+"""Cost of a step, a turn and a posterior update: CPU microseconds, best of several rounds.
 
     python benchmarks/core.py [--json]
 
-`step` is `env.step` alone, with a generator of its own, as every step has; `turn` is `view` plus `Episode.step`, of the
-agent alone; `update` is the slowest of 20
-filter updates at the prior (the costliest, because everything is still possible); `turn 400 / 10` compares the cost of
-a turn late and early in one long episode. A budget of 0 means that none was set.
+`step` is `env.step` alone, with its own generator, as every step has; `turn` is `view` plus `Episode.step`, for the
+agent alone; `update` is the slowest of 20 filter updates at the prior (the costliest, because everything is still
+possible); `turn 400 / 10` compares the cost of a turn late and early in one long episode. A budget of 0 means none.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ BUDGET_TURN = {
 
 
 def best(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
-    """CPU microseconds per call, the best round."""
+    """CPU microseconds per call in the best round."""
     fastest = float("inf")
     for _ in range(rounds):
         begun = time.process_time()
@@ -55,7 +54,7 @@ def awaited(ep: sonde.Episode) -> sonde.Episode:
 
 
 def typical(env: Any) -> tuple[sonde.Episode, str]:
-    """An episode at its second turn, and something to say there."""
+    """An episode at its second turn, and a legal text for it."""
     start = awaited(sonde.Episode.begin(env, env.tasks("train")[0]))
     random = sonde.make("agents:random")
     ep = awaited(start.step(random.act_now(start.view())))

@@ -1,11 +1,10 @@
-"""What the largest dataset costs: time per game on one core, bytes on disk, and memory that grows with the games.
+"""Cost of the largest dataset: time per game on one core, bytes on disk, and how memory grows with the games.
 
     python benchmarks/datasets.py [games]
 
-Games of wordle as in `sonde dataset lmrl wordle`, and after every fifth of them the peak of memory. What grows first
-are posteriors, which are kept because games share histories, 20,000 at most (`sonde.envs._shared.words.guessing`):
-all are there after some 9,000 games. What grows then is the run's index, of which 64 MB at most are in memory
-(`sonde.runs.store.index`).
+Games of wordle as in `sonde dataset lmrl wordle`, with the peak memory after each fifth of them. At first the cache of
+posteriors grows, up to 20,000 (`sonde.envs._shared.words.guessing`), which takes some 9,000 games. After that only
+the run's index grows, of which at most 64 MB are in memory (`sonde.runs.store.index`).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def main(games: int) -> None:
 
 
 def _peak() -> int:
-    """Bytes of memory that this process has had at most."""
+    """Peak memory of this process in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

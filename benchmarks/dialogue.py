@@ -1,8 +1,8 @@
-"""What rule users cost: loading their knowledge, a turn with them, and ten thousand conversations at once.
+"""Cost of rule users: loading their knowledge, a turn with them, and ten thousand concurrent conversations.
 
-python benchmarks/dialogue.py load     CPU seconds until the first reply, the least of five fresh processes each
-python benchmarks/dialogue.py turn     CPU microseconds of parse and reply, over messages not seen before
-python benchmarks/dialogue.py free     the same over the messages that people wrote for the tests of truthfulness
+python benchmarks/dialogue.py load     CPU seconds until the first reply, minimum of five fresh processes each
+python benchmarks/dialogue.py turn     CPU microseconds to parse and reply, over messages not seen before
+python benchmarks/dialogue.py free     the same over the hand-written messages of the tests of truthfulness
 python benchmarks/dialogue.py many     10,000 concurrent episodes of each environment, random agent: seconds and MB
 
 Budgets: 0.3 s to load, 200 us for a turn in twenty questions and cities.

@@ -1,4 +1,4 @@
-"""Beliefs of a model before every turn of a dialogue: one forward pass per turn against one packed pass for all.
+"""Reading a model's belief before every turn of a dialogue: one forward pass per turn compared with one packed pass.
 
     OMP_NUM_THREADS=1 python benchmarks/elicit.py --model smollm2
 

@@ -1,13 +1,13 @@
-"""Whether a live vLLM or SGLang does what sonde needs of it, to be played with and trained on: a minute.
+"""Check that a live vLLM or SGLang server does what sonde needs for playing and training; takes a minute.
 
 python benchmarks/engine_check.py vllm Qwen/Qwen3-8B http://localhost:8000/v1 [--adapter FOLDER] [--weights FOLDER]
 python benchmarks/engine_check.py sglang Qwen/Qwen3-8B http://localhost:30000
 
-Every line (or, with `--json`, object) is something that play or training rests on, what was found, and, where that will
-not do, what to change. Ends with 0 if nothing failed. `--tokenizer` names a folder where the model's name is none that
-the hub knows; `--adapter` is a LoRA of peft for this model, `--weights` a folder of the same architecture with other
-weights, both as the server sees them and as this machine does: they are loaded here too, and the server has to say of a
-row of tokens what they say. It holds those weights afterwards. What is not asked for is not checked, and said so.
+Each line (or, with `--json`, object) names a requirement, the result and, after a failure, what to change. The exit
+status is 0 if nothing failed. `--tokenizer` names a folder, for a model name that the hub does not know; `--adapter` is
+a LoRA of peft for this model, `--weights` a folder of the same architecture with other weights, under paths that both
+the server and this machine see: they are loaded here too, and the server must give the same log-probabilities for a row
+of tokens. The server keeps those weights afterwards. Checks that were not requested are listed as such.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What sonde does on this machine's GPU: whether it is right there, and how fast, in at most eight minutes.
+"""Correctness and speed of sonde on this machine's GPU, in at most eight minutes.
 
     python benchmarks/gpu.py                                     a random Llama of half a billion weights, in bfloat16
     python benchmarks/gpu.py --model Qwen/Qwen3-0.6B [--json]    any other
@@ -11,8 +11,8 @@ lengths that share their beginning, beside transformers' `generate` and its cont
 nothing kept to the last token, so reading the prompts is in it; end tokens are forbidden, so all do the same work.
 Then one step of GRPO on mazes. Last, in what time is left, the tests (`--tests`; none without a checkout).
 
-Printed is a table for docs/scale.md. Ends with 1 where a check fails or a test does. Needs no network, but for a
-`--model` that is not here.
+Prints a table for docs/scale.md. The exit status is 1 where a check or a test fails. Needs no network, except for a
+`--model` that is not on this machine.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def written(size: str, folder: Path) -> str:
 
 
 def peak(device: str) -> float:
-    """GiB in use at most, on the device since the last call."""
+    """Peak GiB in use on the device since the last call."""
     if device == "cpu":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     import torch
@@ -162,7 +162,7 @@ ARMS: dict[str, Callable[[argparse.Namespace, int], float]] = {
 
 
 def measured(o: argparse.Namespace) -> None:
-    """One arm with one number of rows, in a process of its own; said in JSON."""
+    """Measure one arm with one number of rows in a process of its own, which reports in JSON."""
     peak(o.device)
     seconds = ARMS[o.one](o, o.rows[0])
     print(json.dumps({"seconds": seconds, "gib": peak(o.device)}))
@@ -211,7 +211,7 @@ def grpo(o: argparse.Namespace) -> list[Found]:
 
 
 def tests(paths: Sequence[str], until: float) -> Found:
-    """pytest, stopped where time runs out; what it says last."""
+    """Run pytest until the time limit; its last line."""
     what = "tests"
     there = [str(ROOT / path) for path in paths if (ROOT / path).exists()]
     seconds = until - time.monotonic()
@@ -245,7 +245,7 @@ def everything(o: argparse.Namespace) -> list[Found]:
 
 
 def table(o: argparse.Namespace, found: Sequence[Found]) -> str:
-    """For people, and for the page."""
+    """The results as a table, for the terminal and the page."""
     speeds = {(f.what, f.rows): "-" if math.isnan(f.figure) else f"{f.figure:,.0f}" for f in found if f.rows}
     lines = [f"{where(o)}. {o.called}, {o.dtype}, {o.new} tokens after prompts of up to {o.words} words", ""]
     lines += [

@@ -1,4 +1,4 @@
-"""The checks of `gpu.py`, and what it measures with: whether sonde computes on a device what it should.
+"""The checks of `gpu.py`, and its measuring tools: whether sonde computes the right numbers on a device.
 
 With sonde-tiny-maze in float32: scores packed into one tree against separate passes, greedy decoding against
 transformers' `generate`, log-probabilities at sampling against those that training computes. And how often the host
@@ -42,7 +42,7 @@ class Found:
 
 
 def loaded(name: str, device: str, dtype: str = "float32", attention: str = "sdpa") -> tuple[Any, Any]:
-    """Model and tokenizer as transformers has them."""
+    """Model and tokenizer, loaded by transformers."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -55,7 +55,7 @@ def on(device: str, tensors: dict[str, Any]) -> dict[str, Any]:
 
 
 def talks(rows: int, words: int, seed: int = 0) -> list[tuple[Message, ...]]:
-    """Prompts of a third of these words that all share, and up to two thirds of their own."""
+    """Prompts that share a third of these words and have up to two thirds of their own."""
     rng = random.Random(seed)
     shared = " ".join(rng.choices(WORDS, k=words // 3))
     own = [" ".join(rng.choices(WORDS, k=rng.randint(1, 2 * words // 3))) for _ in range(rows)]
@@ -68,7 +68,7 @@ async def said(hf: Model, chats: Sequence[Sequence[Message]], sampling: Sampling
 
 
 def clock(device: str) -> float:
-    """Wall time when all that was asked of the device is done; CPU time of this process where it is the device."""
+    """Wall time after synchronising the device; CPU time of this process where the device is the CPU."""
     if device == "cpu":
         return time.process_time()
     import torch

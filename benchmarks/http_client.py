@@ -1,4 +1,4 @@
-"""CPU time of one call of `models:http`, beside an instant local server in a process of its own.
+"""CPU time of one call of `models:http`, against an instant local server in a process of its own.
 
     python benchmarks/http_client.py [--concurrency 256] [--requests 3000] [--repeats 7]
 

@@ -1,8 +1,8 @@
-"""What it costs that an environment of another library is played as one of sonde's: CPU microseconds per turn.
+"""Cost of playing another library's environment as a sonde environment: CPU microseconds per turn.
 
     python benchmarks/interop_in.py [textarena gem ...] [--turns 20000]
 
-`_host` is the same game without sonde. `openenv` is a server in this process, which is most of it.
+`_host` is the same game without sonde. `openenv` has its server in this process, which is most of its cost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sonde.interop.session import Session
 
 
 def _foreign(name: str, reply: str, **config: object) -> Iterator[int]:
-    """A game of another library, played as an environment of sonde."""
+    """Time a game of another library, played as an environment of sonde."""
     seat = Session(name, **config)
     for seed in SEEDS:
         heard = seat.reset(seed)

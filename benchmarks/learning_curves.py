@@ -1,15 +1,14 @@
-"""Learning curves for the pages of the algorithms: what each objective makes of one small model, step by step.
+"""Learning curves for the pages of the algorithms: success of one small model under each objective, step by step.
 
     python benchmarks/learning_curves.py [NAME ...]          # writes docs/algorithms/learning.json
 
 `sonde-tiny-best_arm` plays 400 training tasks of `best_arm`, preset `small`, 4 times each at temperature 1. Objectives
 that learn from recorded episodes learn from these 1,600; `grpo`, `ppo` and `online_filtered_bc` play 64 episodes a
 step. Every ten steps the model is tested: success on 300 test tasks, a game of each, at temperature 1, and the share of
-episodes that did not end because a reply could not be read. What `mc` and `ilql` learned is tested by playing with
-their values. One training seed, and settings that were not searched over (but for the rate of the preference
-objectives: with `dpo`, 60 steps and 150 tasks, 2e-4 came to .73 and 5e-5 to .67), so the curves say how a training
-goes, and not which objective is best. Every curve is kept as it ends; those that the file has are measured again where
-they are named.
+episodes without unreadable replies. `mc` and `ilql` are tested by playing with their values. One training seed, and
+settings that were not tuned (except the rate of the preference objectives: with `dpo`, 60 steps and 150 tasks, 2e-4
+reached .73 and 5e-5 .67), so the curves show how a training proceeds and not which objective is best. Each curve is
+saved when it is finished; existing ones are measured again only where they are named.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ BETA = 16.0
 
 
 class Way(NamedTuple):
-    """A preset, and what is changed in it: of the trainer's settings, and of the objective's options."""
+    """A preset with changes to the trainer's settings and the objective's options."""
 
     preset: str
     settings: Mapping[str, Any] = {}
@@ -67,7 +66,7 @@ WAYS: Mapping[str, Way] = {
 
 
 def training(name: str, folder: Path) -> Training:
-    """Everything that the curve of this name is trained with."""
+    """The complete training settings of the curve of this name."""
     way = WAYS[name]
     settings = {"folder": str(folder), "max_steps": STEPS, "save_steps": EVERY, "keep": STEPS // EVERY, **way.settings}
     known: Training = preset(way.preset, **settings)
@@ -89,7 +88,7 @@ def player(model: str, **values: Any) -> Any:
 
 @cache
 def tested(model: str, valued: bool = False) -> tuple[list[float], float]:
-    """Success on the test tasks with its interval, and the share of episodes that were read to their end."""
+    """Success on the test tasks with its interval, and the share of episodes without unreadable replies."""
     env = game()
     values = {"heads": model, "beta": BETA} if valued else {}
     played = collect(env, {AGENT: player(model, **values)}, env.tasks("test")[:TESTS])
@@ -119,12 +118,12 @@ def curve(name: str, played: Sequence[Trajectory], folder: Path) -> dict[str, Js
 
 
 def known() -> dict[str, Json]:
-    """The curves that were measured."""
+    """The curves measured so far."""
     return json.loads(DATA.read_text("utf-8")) if DATA.is_file() else {}
 
 
 def keep(name: str, measured: Mapping[str, Json]) -> None:
-    """Beside those of the other objectives, one on each line."""
+    """Write the curves, one objective per line."""
     every = {**known(), name: measured}
     lines = (f"{json.dumps(key)}: {json.dumps(every[key])}" for key in sorted(every))
     DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")

@@ -1,12 +1,12 @@
-"""Steps of games that other libraries have too: CPU microseconds of one, ours beside theirs, where they are installed.
+"""CPU microseconds of a step in games that other libraries have too, ours and theirs, where they are installed.
 
     pip install textarena gem-llm
     python benchmarks/peers.py [--json]
 
-Ours is `env.step` in the middle of an episode, from a value to a value, every rule and text included. Theirs change an
-object: so it is set up anew for every two steps, outside the time that is measured. TextArena (0.7.4) is measured
-without its wrappers, GEM (0.1.0) as it comes. The best of several rounds. A game whose data cannot be had (their
-Wordle fetches a list of words) is n/a, with the reason below the table.
+Ours is `env.step` in the middle of an episode, from value to value, every rule and text included. Theirs change an
+object, so it is set up anew for every two steps, outside the measured time. TextArena (0.7.4) is measured
+without its wrappers, GEM (0.1.0) as it comes. The best of several rounds. A game whose data is not available (their
+Wordle downloads a list of words) is n/a, with the reason below the table.
 """
 
 # Types are checked without these libraries too.

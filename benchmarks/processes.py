@@ -1,4 +1,4 @@
-"""Where more processes help: runs of players that compute, or that wait, recorded by 1 to N processes.
+"""Speed-up by processes: runs of CPU-bound and of waiting players, recorded by 1 to N processes.
 
 python benchmarks/processes.py [CASE ...] [--processes 1 2]
 

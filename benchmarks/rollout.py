@@ -24,7 +24,7 @@ LANES = (256, 5_000)
 
 @dataclass(frozen=True, kw_only=True)
 class OneByOne(Policy):
-    """A policy behind one lane: no two episodes end in the same moment, so each is waited for alone."""
+    """A policy that answers one call at a time, so that episodes end one by one and each is awaited alone."""
 
     lane: asyncio.Lock = field(default_factory=asyncio.Lock, metadata={"config": False})
 
@@ -36,7 +36,7 @@ class OneByOne(Policy):
 
 
 def lane(n: int) -> None:
-    """What waiting costs: the same episodes with few and with many beside each."""
+    """Cost of waiting: the same episodes at low and at high concurrency."""
     env = sonde.make("mastermind")
     tasks = env.tasks("train")
     for concurrency in LANES:

@@ -4,8 +4,8 @@ python benchmarks/scoring.py wordle       5,000 Wordle episodes (goal: 10 s on t
 python benchmarks/scoring.py mastermind   2,000 Mastermind episodes (goal: 60 s on two cores, again in less than 2 s)
 python benchmarks/scoring.py ENV -n N     any environment
 
-The agent is `random`, which is the dearest to score: hardly two episodes share their histories. CPU seconds are those
-of all processes together.
+The agent is `random`, the most expensive to score: hardly any two episodes share a history. CPU seconds are summed over
+all processes.
 """
 
 from __future__ import annotations

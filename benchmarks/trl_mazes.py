@@ -1,11 +1,11 @@
-"""Does what TRL's trainer learns on some mazes help on others? sonde-tiny-maze, 20 steps of 64 games, on one core.
+"""Does TRL's trainer generalise from some mazes to others? sonde-tiny-maze, 20 steps of 64 games, on one core.
 
     python benchmarks/trl_mazes.py --mazes 8
     python benchmarks/trl_mazes.py --mazes 2000 [--seed 1]
 
 The preset `pairs` with its 20 turns; `CreditedGRPO` with `Play`, 1 for the goal less .02 per turn, credit per turn, a
-rate of 5e-4. Printed: the share of 200 games won before and after, at temperature 1, on the training mazes and on the
-test split, whose starts lie on no shortest way of a training maze with the same goal.
+rate of 5e-4. Prints the share of 200 games won before and after, at temperature 1, on the training mazes and on the
+test split, whose starts lie on no shortest path of a training maze with the same goal.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`sonde view` at 100,000 six-turn episodes: what pages cost, and memory. Goals: the first page, the application just
-begun, in less than a second, any episode in less than 200 ms, memory bounded.
+"""`sonde view` at 100,000 six-turn episodes: time per page, and memory. Goals: the first page of a fresh application in
+less than a second, any episode in less than 200 ms, bounded memory.
 
     python benchmarks/viewer.py [--n N] [--folder FOLDER]
 
@@ -109,7 +109,7 @@ def ask(address: str, folder: Path, pid: int) -> None:
 
 
 def _cpu(pid: int) -> float:
-    """Seconds of processor time that a process has used; of a shared machine the wall clock tells less."""
+    """CPU seconds of a process, which on a shared machine say more than the wall clock."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

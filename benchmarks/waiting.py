@@ -1,10 +1,10 @@
-"""One process and an endpoint that takes its time: what it does for thousands of episodes in flight.
+"""One process with a slow endpoint: the cost of thousands of episodes in flight.
 
     python benchmarks/waiting.py [--episodes 10000] [--latency 1.0] [--env twenty_questions]
 
 The model is `models:fake`, whose replies take 0 to twice the latency, so nothing here computes but sonde: prompts,
-rules, the rule user, records, the run folder. Printed: CPU per turn, episodes and turns per second of this core, peak
-memory, bytes on disk, and the time that as many turns would take if only the endpoint counted.
+rules, the rule user, records, the run folder. Prints CPU per turn, episodes and turns per second of this core, peak
+memory, bytes on disk, and the time that the endpoint alone would need for as many turns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GRPO in one file, from top to bottom: a language model plays, its episodes are compared, its weights move.
 
-    python recipes/grpo_loop.py                     # 12 steps: a minute and a half on one CPU core
-    python recipes/grpo_loop.py --steps 24 --seed 1
+    python recipes/grpo_loop.py                     # 20 steps: a minute and a half on one CPU core
+    python recipes/grpo_loop.py --steps 40 --seed 1
 
 The task is `best_arm`, preset `small`: three machines pay with chances that stay hidden. The model tries machines ten
 times, then it names the one that pays best, and is rewarded with 1 if it is right. So it has to spend its tries on what
@@ -14,7 +14,16 @@ A training step, with G episodes of each of N tasks:
     credit   A = (R - mean of R over the group) / (standard deviation + 1e-6), the same for every token of an episode
     loss     - min(ratio A, clip(ratio, 1 - 0.2, 1 + 0.28) A), ratio = pi(token) / pi(token) when it was sampled;
              the mean over the model's own tokens in an episode, then the mean over episodes
-    step     AdamW; twice on the same episodes, the second time with a ratio that is no longer 1
+    step     AdamW. With one update per step the ratio stays 1 and the clip idle; set `updates_per_step` for more
+
+What it learned, on 300 test tasks in the same worlds before and after (share of games won, 95 % intervals by task):
+
+    seed   temperature 1: before, after, difference       temperature 0: before, after, difference
+    0      .563   .800   .237 [.176, .297]                .807   .800   -.007 [-.060, .047]
+    1      .563   .790   .227 [.170, .287]                .807   .807    .000 [-.050, .054]
+    2      .563   .773   .210 [.150, .274]                .807   .790   -.017 [-.070, .037]
+
+So it learns to play reliably, at the temperature that it is trained at, as well as its greedy play did before.
 
 Source: GRPO (Shao et al. 2024, arXiv 2402.03300, equation 3, without its KL term), the clip range of DAPO (Yu et al.
 2025). The ids and the log-probabilities are the sampler's own, so no text is tokenised again.

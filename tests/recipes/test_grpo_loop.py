@@ -80,8 +80,8 @@ def test_loss_and_gradient_are_those_of_the_library(played: Any) -> None:
 
 @pytest.mark.thorough
 def test_it_learns(capsys: pytest.CaptureFixture[str]) -> None:
-    """A quarter of the steps, small and real: more test tasks are won, by more than chance."""
-    found = recipe.train(recipe.Config(steps=6, learning_rate=5e-4, test_tasks=150))
+    """Fewer steps, small and real: more test tasks are won, by more than chance."""
+    found = recipe.train(recipe.Config(steps=8, learning_rate=5e-4, test_tasks=150))
     assert found["gains"][1.0].low > 0 and found["gains"][1.0].mean > 0.05
-    assert len(capsys.readouterr().out.splitlines()) == 6 + 2
+    assert len(capsys.readouterr().out.splitlines()) == 8 + 2
     assert count_lines("grpo_loop") <= 250
