@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
-from types import ModuleType
 
 import sonde
 from tests.cases import Checks
@@ -16,17 +15,15 @@ NEEDS_WEIGHTS = ("sonde.models.", "sonde.train.", "sonde.beliefs.elicitation", "
 
 def test_examples() -> None:
     checks, examples = Checks(), 0
-    finder = doctest.DocTestFinder(exclude_empty=True)
     for module in pkgutil.walk_packages(sonde.__path__, "sonde."):
-        name = module.name
-        if name.startswith(NEEDS_WEIGHTS) or name.endswith("__main__"):
+        if module.name.startswith(NEEDS_WEIGHTS) or module.name.endswith("__main__"):
             continue
-        loaded = importlib.import_module(name)
-        examples += sum(bool(found.examples) for found in finder.find(loaded))
-        checks.run(name, lambda loaded=loaded: run_examples(loaded))
+        found = doctest.testmod(importlib.import_module(module.name))
+        examples += found.attempted
+        checks.run(module.name, lambda found=found: check_results(found))
     checks.report()
     assert examples >= 20
 
 
-def run_examples(module: ModuleType) -> None:
-    assert doctest.testmod(module).failed == 0
+def check_results(found: doctest.TestResults) -> None:
+    assert found.failed == 0

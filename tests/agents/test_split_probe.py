@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy
@@ -41,13 +40,6 @@ def test_never_probes_twice_and_ends_with_tables() -> None:
         probes = [(t.info["circuit"], t.info["input"]) for t in ep.turns[:-1]]
         assert len(set(probes)) == len(probes) == 18
         assert "correct" in ep.turns[-1].info
-
-
-@pytest.mark.thorough
-def test_nearly_always_right_where_random_play_rarely_is() -> None:
-    """Accuracy on the test split is 0.997, random play's 0.316 with a standard error of 0.02 on 300 episodes."""
-    assert np.mean(scores(play(CircuitDecodingSolver(), 100))) >= 0.98
-    assert 0.2 < np.mean(scores(play(Random(), 300))) < 0.42
 
 
 def test_few_probes_still_beat_random_play() -> None:

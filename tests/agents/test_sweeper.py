@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.minesweeper.env import Minesweeper
@@ -39,19 +38,6 @@ def play(policy: ProgramPolicy, n: int) -> list[Episode]:
             ep = ep.step(policy.act_now(ep.view()))
         played.append(ep)
     return played
-
-
-def wins(played: list[Episode]) -> int:
-    return sum(ep.outcome is not None and ep.outcome.success for ep in played)
-
-
-@pytest.mark.thorough
-def test_wins_nearly_always_where_random_play_rarely_does() -> None:
-    """Over 10,000 training games 97.0 %: fewer than 92 in 100 is three standard errors below."""
-    games = play(MinesweeperSolver(), 100)
-    assert wins(games) >= 92
-    assert wins(play(Random(), 100)) <= 35
-    assert {turn.info["result"] for ep in games for turn in ep.turns} <= {"safe", "win", "mine"}
 
 
 @pytest.mark.thorough

@@ -52,12 +52,6 @@ def test_results_and_ships() -> None:
     assert ep.outcome is None and ep.state.turn == 9
 
 
-def test_a_hit_names_the_ship_and_its_length_and_sinking_names_the_ship() -> None:
-    ep = play(["D3", "D4"])
-    assert "destroyer" in ep.turns[0].told and "2 cells" in ep.turns[0].told
-    assert "sunk the destroyer" in ep.turns[1].told
-
-
 def test_the_last_ship_wins() -> None:
     ships = [cell for ship in SHIPS for cell in PAPER[ship]]
     ep = play(ships)

@@ -280,13 +280,3 @@ def test_small_shows_tallies_and_tries_left() -> None:
     decide = ep.step("<Answer>a machine</Answer>")
     assert decide.view().rendered == f"{rules}\n{tallies.rsplit(chr(10), 1)[0]}\nTries left: 0. Decide."
     assert decide.step("<Answer>coral</Answer>").outcome == sonde.Outcome("win", 1.0)
-
-
-def test_only_small_renders() -> None:
-    assert Episode.begin(ENV, ENV.tasks("test")[0]).view().rendered is None
-
-
-def test_small_takes_any_arms() -> None:
-    ep = play(SMALL, {"means": {"blue": 1.0, "red": 0.0}}, "red")
-    assert ep.task.public == {"scenario": "small", "arms": ("blue", "red")}
-    assert "blue: tries 0, wins 0\nred: tries 1, wins 0\nTries left: 9." in ep.turns[-1].told

@@ -105,21 +105,6 @@ def test_legal_answers_are_new_probes_then_fitting_tables() -> None:
     assert list(play(*every, env=long).view().legal or ()) == [RIGHT]
 
 
-def test_the_rules_told_fit_the_configuration() -> None:
-    intro = play(env=TWO).messages["agent"][0].content
-    assert "3 AND, 3 OR and 2 NOT gates" in intro
-    assert "18 probes" in intro
-    assert "every circuit has 2 AND or OR gates" in intro
-    env = CircuitDecoding(circuits=1, inputs=2, ands=0, nots=1)
-    small = Episode.begin(env, env.tasks("test")[0]).messages["agent"][0].content
-    assert "1 circuit," in small
-    assert "0 AND, 1 OR and 1 NOT gates" in small
-    assert "00, 01, 10, 11, in this order" in small
-    assert "1 only for 11 is 0001" in small
-    assert "probe 1 10" in small
-    assert rules.read_probe("probe 1 10", env.shape) == (0, 2)
-
-
 # --- tasks and configurations ----------------------------------------------------------------------------------------
 
 

@@ -111,17 +111,6 @@ def test_an_opponent_that_cannot_open_passes(text: str) -> None:
     assert list(ep.view().legal or ()) == sorted(WORDS)
 
 
-def test_both_seats_see_the_list_and_what_was_said() -> None:
-    ep = play("east")
-    for seat in SEATS:
-        assert all(word in ep.messages[seat][0].content for word in WORDS)
-        assert ep.view(seat).private["played"] == ("east",)
-        assert ep.view(seat).public["lexicon"] == tuple(sorted(WORDS))
-    assert "You start" in ep.messages[AGENT][0].content
-    assert "The other player starts" in ep.messages[OPPONENT][0].content
-    assert "The other player said east" in ep.messages[OPPONENT][0].content
-
-
 def test_nothing_is_hidden() -> None:
     ep = play("east", "tea", words=(*WORDS, "acorn"))
     assert ep.posterior() is None and ep.gains() is None
