@@ -144,10 +144,10 @@ def whiten(values: Any, *, eps: float = 1e-8) -> Any:
     >>> whiten(np.array([1.0, 3.0]), eps=0.0).tolist()
     [-1.0, 1.0]
     """
-    found = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
-    if 0 in found.shape:
-        return found
-    centred = found - found.mean()
+    array = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
+    if 0 in array.shape:
+        return array
+    centred = array - array.mean()
     return centred / ((centred**2).mean() + eps) ** 0.5
 
 
@@ -184,9 +184,9 @@ def group_advantages(
     """
     _among("scale", scale, ("std", "none"))
     _among("baseline", baseline, ("mean", "leave_one_out"))
-    found = {group: _scores(s) for group, s in scores_by_group.items()}
+    arrays = {group: _scores(s) for group, s in scores_by_group.items()}
     return {
-        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in found.items()
+        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in arrays.items()
     }
 
 
@@ -213,18 +213,6 @@ def _relative(scores: Values, scale: Scale, baseline: Baseline, eps: float, roun
 def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
     if got not in allowed:
         raise invalid(name, got, " or ".join(allowed))
-
-
-def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether the scores of a group differ: two of them are further apart than rounding can make equal ones
-    (`rounding_of_scores`; estimators have the rewards and use `rounding_of_returns`). Whether a group teaches anything
-    depends on its advantages, which need not come from one score per member (`online.groups`).
-
-    >>> has_signal([0.1 + 0.2, 0.3]), has_signal([0.3, 0.3 + 1e-9])
-    (False, True)
-    """
-    values = np.asarray(scores, np.float64)
-    return _apart(values, rounding_of_scores(values))
 
 
 def _apart(scores: Values, rounding: float) -> bool:
@@ -367,27 +355,6 @@ class Progress(Checked):
         return {group: [_scores(row).copy() for row in rows] for group, rows in rewards.items()}
 
 
-def belief_rewards(
-    rewards: Sequence[float] | Values, gains: Sequence[float] | Values, *, end: float, won: bool, weight: float = 0.1
-) -> Values:
-    """ΔBelief-RL, equation 3, for one game: rewards[t] + end + weight max(gains[t], 0). `rewards` are the turns' own
-    (penalties), `end` that of the whole game, added to every turn. The last gain is 0 in a won game: no belief is asked
-    after it, so it may be NaN.
-
-    >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
-    [1.7, 0.5, 1.5]
-    """
-    for name, value in (("end", end), ("weight", weight)):
-        if not np.isfinite(value):
-            raise invalid(f"belief_rewards: {name}", value, "a finite number")
-    r, g = _scores(rewards), np.array(gains, np.float64)
-    if r.shape != g.shape:
-        raise invalid("belief_rewards: gains", len(g), f"one per turn: {len(r)}")
-    if won:
-        g[-1:] = 0.0
-    return r + end + weight * np.maximum(_scores(g), 0.0)
-
-
 # --- to tokens -------------------------------------------------------------------------------------------------------
 
 
@@ -487,11 +454,11 @@ class GAE(Checked):
         """Advantages, not whitened, and returns. All arrays have one entry per agent token in order."""
         if self.level == "turn":
             begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
-            found = gae(
+            per_turn = gae(
                 np.add.reduceat(rewards, begins), values[begins], discount=self.discount, lam=self.lam, bootstrap=final
             )
             lengths = np.diff(np.append(begins, len(rewards)))
-            return Credit(np.repeat(found, lengths), np.repeat(found + values[begins], lengths))
+            return Credit(np.repeat(per_turn, lengths), np.repeat(per_turn + values[begins], lengths))
         step = np.full(len(rewards), self.discount)
         if self.per == "turn":
             step[:-1][turns[1:] == turns[:-1]] = 1.0
