@@ -149,8 +149,8 @@ def _by_hand(name: str) -> bool:
 def overview() -> str:
     """All objectives, each with its page and the first line of it."""
     parts = [
-        f"# Algorithms\n\n{NOTE}\n\nWhat a training makes better, one file of `sonde/train/objectives` each; the formula of "
-        "every one is worked out by hand in the tests. What rewards, credit and data they get is said in "
+        f"# Algorithms\n\n{NOTE}\n\nTraining objectives, one file of `sonde/train/objectives` each; the tests check "
+        "every formula against values computed by hand. For rewards, credit and data see "
         "[Training](../training.md) and [Learning with values](../offline-rl.md).\n\n"
     ]
     where = {name: title for title, page in PAGES.items() for name in page.names}

@@ -46,11 +46,11 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "training": (
         "Training",
         (
-            *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.credit"),
-            *("sonde.train.online.groups", "sonde.train.credit", "sonde.train.rewarders", "sonde.train.rewarders"),
-            *("sonde.train.online.episode_log", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.presets"),
-            *("sonde.train.learn", "sonde.train.online", "sonde.train.trainer", "sonde.train.types"),
-            *("sonde.train.paprika", "sonde.datasets.tasks"),
+            *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.rewarders"),
+            *("sonde.train.credit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.training"),
+            *("sonde.train.presets", "sonde.train.learn", "sonde.train.trainer", "sonde.train.types"),
+            *("sonde.train.online.settings", "sonde.train.online.groups", "sonde.train.online.trainer"),
+            *("sonde.train.online.episode_log", "sonde.train.paprika", "sonde.datasets.tasks"),
         ),
     ),
     "losses": ("Losses", tuple(f"sonde.train.objectives.{name}" for name in LOSSES)),

@@ -241,6 +241,7 @@ def test_groups_train_on_their_maps_and_are_tested_on_each(recipe: SimpleNamespa
     } == {"ladder"}
 
 
+@pytest.mark.thorough
 def test_a_pipeline_and_a_teacher_run_and_resume(recipe: SimpleNamespace, tmp_path: Path) -> None:
     """Fine-tuning alone, on the model's own wins and on the teacher's; the second call finds both done."""
     size = recipe.common.Budget(tasks=8, k=3, tests=4, test_k=1, seeds=1)

@@ -111,7 +111,7 @@ def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika
     return Paprika(**{**given, **changes})
 
 
-def run_pipeline(config: Paprika, folder: Path) -> Outcome:
+def resume_pipeline(config: Paprika, folder: Path) -> Outcome:
     """All stages, or those that an interrupted run left."""
     with no_bars():
         return run(config, folder)

@@ -34,7 +34,7 @@ from common import (
     map_seeds,
     play_greedily,
     publish,
-    run_pipeline,
+    resume_pipeline,
 )
 
 from sonde.evaluate import Evaluation
@@ -58,7 +58,7 @@ def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, maps: Sequenc
 
     def train(kind: str, name: str, learned: Sequence[str], tested: Sequence[str]) -> None:
         envs, held_out = (tuple(choose_map(subject, m) for m in part) for part in (learned, set(tested) - set(learned)))
-        outcome = run_pipeline(configure(subject, b, seed, envs=envs, held_out=held_out), here / name)
+        outcome = resume_pipeline(configure(subject, b, seed, envs=envs, held_out=held_out), here / name)
         for place, map_name in enumerate([*learned, *(m for m in tested if m not in learned)]):
             if map_name not in tested:
                 continue

@@ -37,7 +37,7 @@ from common import (
     play_greedily,
     play_test,
     publish,
-    run_pipeline,
+    resume_pipeline,
     share_legal,
     success_if_legal,
 )
@@ -68,7 +68,7 @@ def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, methods: Sequ
     sampled: dict[str, Evaluation] = {}
     models = {"base": subject.model}
     if stages:
-        outcome = run_pipeline(configure(subject, b, seed, stages=stages), here / "pipeline")
+        outcome = resume_pipeline(configure(subject, b, seed, stages=stages), here / "pipeline")
         models = name_models(outcome)
         sampled = {name: stage.evaluations[0] for name, stage in zip(models, outcome.stages, strict=True)}
     if "GRPO" in methods:

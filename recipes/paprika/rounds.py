@@ -35,7 +35,7 @@ from common import (
     map_seeds,
     play_greedily,
     publish,
-    run_pipeline,
+    resume_pipeline,
 )
 
 from sonde.evaluate import Evaluation
@@ -62,7 +62,7 @@ def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int
 
 def run_rounds(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int, picker: str) -> Rounds:
     here = folder / "rounds" / f"seed-{seed}" / picker
-    outcome = run_pipeline(configure(subject, b, seed, rounds=n_rounds, curriculum=PICKERS[picker]), here)
+    outcome = resume_pipeline(configure(subject, b, seed, rounds=n_rounds, curriculum=PICKERS[picker]), here)
     ends = [outcome.stages[0], *outcome.stages[2::2]]
     sampled = [stage.evaluations[0] for stage in ends]
     greedy = [play_greedily(subject, stage.model, subject.make_env(), b.tests, stage.name) for stage in ends]

@@ -77,8 +77,11 @@ def make_agent(model: str, *, examples: int, temperature: float) -> Any:
 
 def test_model(model: str, tasks: Sequence[Task], label: str) -> dict[float, Result]:
     """One game of each task at each temperature, without an example."""
-    return {at: summarise(collect(BEST_ARM.make_env(), {AGENT: make_agent(model, examples=0, temperature=at)}, tasks, Plan()),
-                      f"{label}, T={at:g}") for at in AT}  # fmt: skip
+    env, results = BEST_ARM.make_env(), dict[float, Result]()
+    for at in AT:
+        agent = make_agent(model, examples=0, temperature=at)
+        results[at] = summarise(collect(env, {AGENT: agent}, tasks, Plan()), f"{label}, T={at:g}")
+    return results
 
 
 def summarise(played: Sequence[Trajectory], label: str) -> Result:

@@ -14,7 +14,7 @@ import pytest
 from sonde import Completion, Message, UserError
 from sonde.core import Probe
 from sonde.models.chat import Chat, Prompt
-from sonde.train.data import chained, end_of_message, spoken
+from sonde.train.data import chained, spoken
 
 pytest.importorskip("transformers")
 
@@ -58,7 +58,7 @@ def sampled(chat: Chat, prompt: Prompt, ids: Sequence[int], finish: Any = "stop"
 @every_kind
 def test_what_is_taught_is_what_the_template_renders(name: str, scheme: str) -> None:
     kind, tok, chat = made(name, scheme)
-    assert tok.convert_ids_to_tokens(end_of_message(chat)) == kind.end and end_of_message(chat) in chat.ends
+    assert tok.convert_ids_to_tokens(chat.end) == kind.end and chat.end in chat.ends
     for said in ("Yes.", "No, it is not. Your turn", "é 0427", "green\nthing", "  Yes.", "4  2 "):
         history = opening(kind)
         taught = spoken(chat, history, said)
@@ -70,7 +70,7 @@ def test_what_is_taught_is_what_the_template_renders(name: str, scheme: str) -> 
             assert whole == encoded(tok, text)[: len(whole)]
             assert list(taught.prompt_ids) == encoded(tok, chat.render(history))
         assert squeezed(tok.decode(taught.ids)).startswith(squeezed(kind.lead + said))
-        assert (taught.text, taught.ids[-1]) == (said, end_of_message(chat))
+        assert (taught.text, taught.ids[-1]) == (said, chat.end)
 
 
 @every_scheme
@@ -94,7 +94,7 @@ def test_later_prompts_hold_what_the_template_says(name: str, scheme: str) -> No
 def test_a_reply_that_was_cut_has_no_end_of_its_own(name: str) -> None:
     kind, tok, chat = made(name)
     whole, cut = (spoken(chat, opening(kind), "Yes, it", finish) for finish in ("stop", "length"))
-    assert end_of_message(chat) not in cut.ids and list(whole.ids[: len(cut.ids)]) == list(cut.ids)
+    assert chat.end not in cut.ids and list(whole.ids[: len(cut.ids)]) == list(cut.ids)
     history = (*opening(kind), Message("assistant", "Yes, it", cut), SO)
     assert list(chat.prompt(history).ids) == encoded(tok, chat.render(history))
 
@@ -133,7 +133,7 @@ def test_a_prompt_begins_with_all_that_was_sampled_or_parts_from_it_and_is_count
     history, calls = opening(kind), list[Completion]()
     for n in range(3):
         prompt = chat.prompt(history)
-        end = [] if n == 1 else [end_of_message(chat)]
+        end = [] if n == 1 else [chat.end]
         calls.append(sampled(chat, prompt, [*lead, *odd, *end], "stop" if end else "length"))
         history = (*history, Message("assistant", calls[-1].text, calls[-1]), SO)
         after = chat.prompt(history)
@@ -142,8 +142,8 @@ def test_a_prompt_begins_with_all_that_was_sampled_or_parts_from_it_and_is_count
         assert list(after.ids[:kept]) == last[:kept] and after.shared == kept
         if not kind.keeps and end:
             assert after.shared < len(last)
-        ends = list(after.ids).count(end_of_message(chat))
-        assert ends == encoded(tok, chat.render(history)).count(end_of_message(chat))
+        ends = list(after.ids).count(chat.end)
+        assert ends == encoded(tok, chat.render(history)).count(chat.end)
         if name != "thought_is_opened":
             assert " ".join(map(str, odd)) in " ".join(map(str, after.ids))
     rows = chained(enumerate(calls))
@@ -281,7 +281,7 @@ def test_scores_are_of_the_tokens_that_are_taught(name: str) -> None:
         scored = chat.scored(Probe((*history, Message("assistant", "Yes.")), ending=True))
         assert list(scored.ids) == list(c.prompt_ids + c.ids)
     own = chat.scored(Probe((*history, Message("assistant", "Yes.", c)), ending=True))
-    assert own.ids[own.places[-1]] == end_of_message(chat)
+    assert own.ids[own.places[-1]] == chat.end
     assert set(chat.decode([own.ids[i] for i in own.places[:-1]])) >= set("Yes.")
 
 

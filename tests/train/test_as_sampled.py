@@ -20,7 +20,7 @@ from sonde.core import AGENT, Action, Episode, Message, ReplayError, Trajectory,
 from sonde.models import fake
 from sonde.models.chat import Chat
 from sonde.rollout import Plan, collect
-from sonde.train.data import as_sampled, end_of_message, samples, spoken
+from sonde.train.data import as_sampled, samples, spoken
 
 MARKS = {chr(0xF000 + i): i for i in (*fake.ROLES.values(), fake.END)}
 """The marks of the fake model's template, as characters."""
@@ -218,7 +218,7 @@ def test_a_record_that_does_not_replay_is_refused() -> None:
 
 
 def test_the_end_is_the_templates_or_else_the_tokenizers() -> None:
-    assert end_of_message(chat()) == fake.END
+    assert chat().end == fake.END
 
     class Endless(FakeTokenizer):
         eos_token_id = 7  # type: ignore[assignment]

@@ -17,7 +17,7 @@ import torch
 from sonde import StoreError, UnknownName
 from sonde.models.saving import saving
 from sonde.store import StoreWarning
-from sonde.train.model_io import save
+from sonde.train.model_io import save_folder
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
 from sonde.train.training_folder import damaged, last_checkpoint
@@ -78,7 +78,9 @@ def test_objects_of_others_in_a_checkpoint_are_one_line(
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "checkpoint-3")
     torch.save({"x": Foreign()}, tmp_path / "checkpoint-2" / file)
-    with pytest.raises(StoreError, match=r"^train: resume: .*checkpoint-2 holds what no checkpoint does.*$"):
+    with pytest.raises(
+        StoreError, match=r"^train: resume: .*checkpoint-2 contains foreign objects and is not loaded.*$"
+    ):
         train_offline(tiny_model(), SFT(), mixed(12), settings(tmp_path), resume=True)
     assert "this ran" not in capfd.readouterr().out
 
@@ -93,7 +95,7 @@ def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> Non
 
 def test_a_full_disk_while_a_model_is_saved_names_the_folder(tmp_path: Path) -> None:
     with files_of_at_most(20_000), pytest.raises(StoreError, match=rf"{tmp_path}: cannot be written; is the disk full"):
-        save(tiny_model(), None, tmp_path)
+        save_folder(tiny_model(), None, tmp_path)
 
 
 WORDS = ("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0", "basic_ios::clear: iostream error")

@@ -122,7 +122,7 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
 
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
-    with pytest.raises(UserError, match="train sft: nothing to learn from among what was played: tasks "):
+    with pytest.raises(UserError, match="train sft: no training items in the episodes: tasks "):
         prepare("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
@@ -216,7 +216,7 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run(pipeline(model, stages=("sft",), k=12), tmp_path / "p")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
-    with pytest.raises(UserError, match="was not begun by this command"):
+    with pytest.raises(UserError, match="contains files of something else"):
         run(pipeline(model), tmp_path / "other")
 
 

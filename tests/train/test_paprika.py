@@ -90,7 +90,7 @@ def test_users_judges_and_an_endpoint_play_what_is_learned_from(model: str, tmp_
 
 def test_a_pipeline_belongs_to_the_model_that_it_began_with(model: str, tmp_path: Path) -> None:
     changes: dict[str, Any] = {"envs": (MAZE,), "seats": {}, "player": {"name": "models:fake", "pattern": ["up"]}}
-    with pytest.raises(UserError, match="nothing to learn from"):
+    with pytest.raises(UserError, match="no training items"):
         run(pipeline(model, "", **changes), tmp_path / "p")
     write(Path(model), kind="llama", max_position_embeddings=4096)
     with pytest.raises(UserError, match=r"another configuration: paprika\.weights"):

@@ -258,7 +258,7 @@ def test_what_is_too_long_is_left_out_before_the_choice(model: str) -> None:
         assert len(found.items) == 1, "the only short loss is chosen, whatever the seed draws among the long ones"
         assert found.counts["too_long"] == 9 and found.counts["trajectories"] == 11
     rule = Learning(pairs=PairRule(max_tokens=5))
-    with pytest.raises(UserError, match="nothing to learn from"):
+    with pytest.raises(UserError, match="no training items"):
         prepare("rpo", with_losses, chat, rule, max_tokens=100)
 
 

@@ -94,7 +94,7 @@ def test_gains_among_candidates_by_hand() -> None:
     assert among.tolist() == pytest.approx([0.0, rises, -rises, 0.0])
     raw = BeliefGain(shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
     assert raw.tolist() == pytest.approx([1.0, math.log(4), 1.0 - math.log(4), 0.0])
-    with pytest.raises(UserError, match="among: got 'all', but the beliefs were kept without candidates"):
+    with pytest.raises(UserError, match="among: got 'all', but the beliefs were stored without candidates"):
         BeliefGain(among="all").rewards({"g": [game]}, Measured({game.id: beliefs(-3.0, -2.5, -2.5, -4.0)}))
 
 
@@ -265,7 +265,7 @@ def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     for t in run:
         assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
-    with pytest.raises(UserError, match="asking keeps no beliefs of 1 of 1 episodes"):
+    with pytest.raises(UserError, match="asking has no beliefs for 1 of 1 episodes"):
         BeliefGain().again(folder, ENV, [played("ask")])
 
 
@@ -333,7 +333,7 @@ def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
     other.load(tmp_path)
     with other.under("average"):
         assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
-    with pytest.raises(UserError, match="the average of weights cannot be had again"):
+    with pytest.raises(UserError, match="the moving average of weights cannot be recomputed"):
         other.load(tmp_path / "nowhere")
 
 

@@ -335,7 +335,7 @@ def mute() -> Item:
         (SFT(), samples(4, turns=4), {"max_tokens": 10}, r"4 of 4 items have rows beyond max_tokens \(10 tokens"),
         (SFT(), [sample(0, turns=400)], {}, "beyond the model's context"),
         (SFT(), [foreign()], {}, "token id 99 is not in the model's vocabulary of 59"),
-        (SFT(), [sample(1), mute()], {}, "1 samples hold no token of the agent"),
+        (SFT(), [sample(1), mute()], {}, "1 samples contain no agent token"),
         (GRPO(), [sample(0), bare(sample(1))], {}, "needs `advantages`, which 1 rows do not carry"),
         (GRPO(), [spoiled("advantages", float("nan"))], {}, "advantages: .* no finite number"),
         (GRPO(), [spoiled("logprobs", float("nan"))], {}, "at sampling: .* no finite number"),

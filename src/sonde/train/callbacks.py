@@ -18,7 +18,7 @@ class LogLastStep(TrainerCallback):
 
 
 class FollowTargets(TrainerCallback):
-    """Slow copies of heads follow them after every so many steps."""
+    """Updates target heads after every so many steps."""
 
     def __init__(self, heads: Heads) -> None:
         self._heads = heads
@@ -29,11 +29,11 @@ class FollowTargets(TrainerCallback):
 
 
 Show = Callable[[int, int, Mapping[str, float]], None]
-"""Called with the optimizer steps done, those in all, and the newest entry of the history."""
+"""Called with the optimizer steps done, their total, and the newest entry of the history."""
 
 
 class Watch(TrainerCallback):
-    """Calls `show` with every entry, in the first process only; give it as one of `callbacks`."""
+    """Calls `show` with every log entry, in the first process only; pass it in `callbacks`."""
 
     def __init__(self, show: Show) -> None:
         self._show = show

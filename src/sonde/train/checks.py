@@ -18,11 +18,11 @@ _ATTACHED = (
     ("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures"), ("return", "returns"),
     ("old_value", "values"),
 )  # fmt: skip
-"""What is looked for on rows where it is needed."""
+"""Row fields checked where an objective needs them."""
 
 
 def check_items(items: Sequence[Item], objective: Objective, settings: TrainSettings, model: Any) -> list[Item]:
-    """The items, if this objective can learn from them and this model can read them."""
+    """Return the items if this objective can learn from them and this model can read them."""
     if not items:
         raise UserError(f"train: items: got none, allowed: at least one {_wanted(objective)}")
     _check_kinds(items, objective)
@@ -33,14 +33,14 @@ def check_items(items: Sequence[Item], objective: Objective, settings: TrainSett
 
 
 def check_packing(settings: TrainSettings, model: Any) -> None:
-    """Packed rows stay apart only with kernels that are known to look at where rows begin."""
+    """Packed rows are kept apart only by kernels that are known to use row boundaries."""
     kernel = str(model.config.get_text_config()._attn_implementation)
     if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
         raise UserError(f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention")
 
 
 def check_reports(names: Sequence[str]) -> None:
-    """Whether transformers knows these loggers, and their packages are installed."""
+    """Check that transformers knows these loggers and that their packages are installed."""
     if not names:
         return
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
@@ -55,7 +55,7 @@ def check_reports(names: Sequence[str]) -> None:
 
 
 def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
-    """A resumed run has the settings that it started with, apart from `FREE`."""
+    """A resumed run must have its original settings, except those in `FREE`."""
     if not (resumed and file.exists()):
         return
     before, now = read_settings(file).to_json(), settings.to_json()
@@ -102,7 +102,7 @@ def _check_tokens(items: Sequence[Item], model: Any) -> None:
         )
     empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in members(item))
     if empty:
-        raise UserError(f"train: {empty} samples hold no token of the agent; allowed: at least one in each")
+        raise UserError(f"train: {empty} samples contain no agent token; allowed: at least one in each")
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:

@@ -33,7 +33,8 @@ from .token_rewards import in_order, token_rewards
 from .types import Batch, Item, Need, Row, Sample, longest, members, rows_of
 
 Tensors = dict[str, Any]
-"""What one forward pass and its objective need, by name: tensors, and `n_samples`. Trainer moves it between devices."""
+"""The inputs of one forward pass and its objective, by name: tensors, and `n_samples`. Trainer moves it between
+devices."""
 
 _FIELDS = ("agent_RT", "turn_RT", "owner_R", "n_samples", "score_S", "success_S")
 _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
@@ -46,17 +47,17 @@ _STREAMS: dict[Need, tuple[str, Callable[[Row], array[float] | None], str]] = {
 }
 _ATTACHED = tuple(name for name, _, _ in _STREAMS.values())
 _SOME = ("reward_RT", "nth_RT", "cut_S", "shown_S")
-"""What is there where it is asked for, or where there is such a sample."""
+"""Present on request, or where a batch contains such samples."""
 
 
 def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
-    """The tensors of these items in one forward pass.
+    """The tensors of these items for one forward pass.
 
     `input_ids` with `attention_mask`, or with `position_ids`, `cu_seq_lens` (where rows begin in all lines end to end,
-    and where the last ends) and `max_length` (of the longest row). `keep`, of the same shape, marks the tokens that are
-    followed by one of the agent's; `target` holds the ids of those that follow, in that order, `place` where they are
-    in (R, T), counted line by line, and `temperature` what they were drawn at, where "sampled" is needed and it is not
-    1 for all. The rest are the fields of `Batch`.
+    and where the last one ends) and `max_length` (of the longest row). `keep`, of the same shape, marks tokens that are
+    followed by an agent token; `target` holds the ids of these next tokens, in order, `place` their positions in (R,
+    T), counted line by line, and `temperature` those of their draws, where "sampled" is needed and not all are 1. The
+    rest are the fields of `Batch`.
     """
     samples = [sample for item in items for sample in members(item)]
     rows = [row for sample in samples for row in sample.rows]
@@ -96,7 +97,7 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
 
 
 def _earned(samples: Sequence[Sample], real_RT: np.ndarray) -> Tensors:
-    """Rewards and places of the agent's tokens in their sample, and which episodes a limit ended."""
+    """Rewards and indices of the agent's tokens within their sample, and which episodes a limit ended."""
     reward_N, nth_N = np.zeros(real_RT.sum(), np.float32), np.full(real_RT.sum(), -1)
     start = 0
     for sample in samples:
@@ -124,7 +125,7 @@ def silent(pad_id: int) -> Tensors:
 
 
 def batch_of(tensors: Tensors) -> Batch:
-    """What the objective sees of collated tensors."""
+    """The objective's view of collated tensors."""
     streams = {name: tensors[name] for name in (*_ATTACHED, *_SOME) if name in tensors}
     return Batch(**{name: tensors[name] for name in _FIELDS}, **streams)
 
@@ -156,7 +157,7 @@ def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray, pad_id:
 
 
 def lines(length_R: np.ndarray) -> list[list[int]]:
-    """Which rows share a line as long as the longest: each, from the longest on, goes to the first with room for it."""
+    """Which rows share a line of the longest row's length: first-fit, from the longest row on."""
     packs: list[list[int]] = []
     room: list[int] = []
     for row in np.argsort(-length_R, kind="stable").tolist():
@@ -170,7 +171,7 @@ def lines(length_R: np.ndarray) -> list[list[int]]:
 
 
 def _in_order(rows: Sequence[int], length_R: np.ndarray) -> np.ndarray:
-    """Numbers of the tokens of these rows, row by row, where all rows lie end to end in their own order."""
+    """Indices of the tokens of these rows, row by row, where all rows lie end to end in their original order."""
     first_R = np.cumsum(length_R) - length_R
     return np.concatenate([np.arange(first_R[row], first_R[row] + length_R[row]) for row in rows])
 
@@ -180,14 +181,15 @@ def _joined(parts: Iterable[array[Any]], dtype: type[np.generic]) -> np.ndarray:
 
 
 def _spread(values_N: np.ndarray, real_RT: np.ndarray, rest: int) -> np.ndarray:
-    """Values of the rows' tokens end to end, laid out by row; `rest` where a row has ended."""
+    """Lay out values of the rows' tokens, end to end, by row; `rest` fills the ends."""
     out_RT = np.full(real_RT.shape, rest, values_N.dtype)
     out_RT[real_RT] = values_N
     return out_RT
 
 
 def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
-    """What each token was drawn at, 1 off agent tokens; an error where that does not say what it was drawn from."""
+    """The temperature of each token's draw, 1 off agent tokens; an error where it does not describe the sampling
+    distribution."""
     given = [row.temperatures for row in rows if row.temperatures is not None]
     if len(given) < len(rows):
         raise UserError(
@@ -197,14 +199,14 @@ def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
     if bad := int((~np.isfinite(values_N)).sum()):
         raise UserError(
             f"collate: temperatures: {bad} of {int(agent_N.sum())} agent tokens were chosen greedily, cut by top-p or "
-            "min-p, or drawn at a temperature that is not known; allowed, where the objective compares with the "
-            "probabilities at sampling: plain draws (top_p 1, min_p 0) at a known temperature above 0"
+            "min-p, or drawn at an unknown temperature; allowed, for objectives that use the probabilities at "
+            "sampling: plain draws (top_p 1, min_p 0) at a known temperature above 0"
         )
     return values_N
 
 
 def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.ndarray) -> Tensor:
-    """One number per token, zero off agent tokens; an error where it is missing or no number."""
+    """One number per token, zero off agent tokens; an error where it is missing or not finite."""
     _, get, what = _STREAMS[need]
     given = [values for row in rows if (values := get(row)) is not None]
     if len(given) < len(rows):
@@ -220,7 +222,7 @@ def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.nd
 
 
 def cost(items: Sequence[Item], *, packed: bool) -> int:
-    """Tokens that a forward pass over these items computes, padding included."""
+    """The number of tokens, padding included, that a forward pass over these items computes."""
     length_R = np.array([len(row) for row in rows_of(items)])
     return int(length_R.max()) * len(lines(length_R) if packed else length_R)
 
@@ -228,7 +230,7 @@ def cost(items: Sequence[Item], *, packed: bool) -> int:
 def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, packed: bool) -> list[list[Item]]:
     """Cut a mini-batch into forward passes of at most `most_items` items and `most_tokens` tokens.
 
-    An item is never cut: one that is larger than `most_tokens` has a pass of its own.
+    Items are never cut: one that is larger than `most_tokens` gets a pass of its own.
     """
     passes: list[list[Item]] = []
     for item in sorted(items, key=longest, reverse=True):
@@ -242,7 +244,7 @@ def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, p
 
 
 class Order:
-    """Which items make each optimizer step of an epoch: a seeded shuffle in mini-batches, the last maybe small."""
+    """The items of each optimizer step of an epoch: a seeded shuffle in mini-batches, the last possibly smaller."""
 
     def __init__(self, n: int, batch_size: int, seed: int, *, shuffle: bool = True) -> None:
         self.n, self.batch_size, self.seed, self.shuffle, self.epoch = n, batch_size, seed, shuffle, 0
@@ -262,7 +264,7 @@ class Order:
 
 
 class Loader(DataLoader[Any]):
-    """Yields lists of numbers of items; Trainer tells it the epoch."""
+    """Yields lists of item indices; Trainer sets the epoch."""
 
     def set_epoch(self, epoch: int) -> None:
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]

@@ -26,7 +26,7 @@ Seats = Mapping[str, AnyPolicy]
 
 @dataclass(frozen=True)
 class Game(Checked):
-    """An environment, the tasks in it that may be played, and the name of its run folder."""
+    """An environment, the tasks that may be played in it, and the name of its run folder."""
 
     called = "game"
 
@@ -37,8 +37,8 @@ class Game(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Picks(Checked):
-    """How a curriculum picks tasks: `n` in all, `at_once` before it looks at how they went; groups are the values of
-    the tag `by` (or `env`, `preset`)."""
+    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results; groups are the values of the tag `by`
+    (or `env`, `preset`)."""
 
     called = "curriculum"
 
@@ -76,7 +76,7 @@ def gather(
 
 
 def groups_of(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
-    """The tasks of all games by the value of a tag."""
+    """The tasks of all games, grouped by the value of a tag."""
     pool = [(game, task) for game in games for task in game.tasks]
     found = grouped([task for _, task in pool], by)
     return {name: [pool[i] for i in rows] for name, rows in found.items()}
@@ -112,7 +112,7 @@ def of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
 
 
 def _play(game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None) -> None:
-    """Record into the game's folder, which is tied to no world seed, and leave the policies open."""
+    """Record into the game's folder, which is tied to no world seed; policies stay open."""
     filled = seated(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
     seats = {seat: policy.config for seat, policy in filled.items()}
     config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats}
@@ -126,7 +126,7 @@ def _close(policies: Seats) -> None:
 
 
 def trajectories(runs: Sequence[Run]) -> list[Trajectory]:
-    """All episodes of some runs, in the order of tasks and samples. Raises `UserError` where there are none."""
+    """All episodes of the runs, in the order of tasks and samples. Raises `UserError` if there are none."""
     found = [t for run in runs for t in sorted(run, key=lambda t: (t.task.index, t.task.id, t.seed, t.sample))]
     if not found:
         raise UserError(f"runs: no episodes in {', '.join(str(run.folder) for run in runs) or 'no folders'}")

@@ -172,10 +172,10 @@ def group_advantages(
     baseline: Baseline = "mean",
     eps: float = EPS,
 ) -> dict[K, Values]:
-    """What each score is above the others of its group.
+    """How far each score lies above the others of its group.
 
     The `mean` baseline is over the whole group, `leave_one_out` over the others; `std` divides by the standard
-    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, one in which all scores are equal.
+    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, one whose scores are all equal.
     Departure: ΔBelief-RL's code takes baseline 0 and deviation 1 for a group of one, so that its raw score is used.
 
     >>> group_advantages({"g": [1.0, 0.0, 0.0]}, scale="none", baseline="leave_one_out")["g"].tolist()
@@ -215,9 +215,9 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
 
 
 def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether scores tell the members of a group apart: two of them differ by more than rounding may have made of equal
-    ones (`rounding_of_scores`; estimators have the rewards, and go by `rounding_of_returns`). What a group teaches is
-    decided by its advantages, which need not come from one score per member (`groups.moves`).
+    """Whether the scores of a group differ: two of them are further apart than rounding can make equal ones
+    (`rounding_of_scores`; estimators have the rewards and use `rounding_of_returns`). Whether a group teaches anything
+    depends on its advantages, which need not come from one score per member (`online.groups`).
 
     >>> has_signal([0.1 + 0.2, 0.3]), has_signal([0.3, 0.3 + 1e-9])
     (False, True)
@@ -236,7 +236,7 @@ Grouped = Mapping[str, Sequence[Values]]
 
 @runtime_checkable
 class Estimator(Protocol):
-    """A way of giving credit: from rewards per turn to advantages per turn, in the same arrangement."""
+    """Credit assignment: from rewards per turn to advantages per turn, in the same arrangement."""
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]: ...
 
@@ -279,11 +279,11 @@ def turnwise(
     as_published: bool = False,
     eps: float = EPS,
 ) -> dict[K, list[Values]]:
-    """ΔBelief-RL, equation 4: what each turn's own reward is above those that the group earned on the same turn.
+    """ΔBelief-RL, equation 4: how far each turn's own reward lies above the rewards of the group on the same turn.
 
-    Only trajectories that reach a turn count there; where one is alone, or all are equal but for rounding, it gets 0.
-    `as_published`, as in the paper's code: all of the group count on every turn, those that have ended as 0, and the
-    reward of a group of one stays as it is (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
+    Only trajectories that reach a turn count there; where one is alone, or all are equal up to rounding, it gets 0.
+    `as_published`, as in the paper's code: the whole group counts on every turn, ended trajectories as 0, and the
+    reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
     `eps`.
 
     >>> [a.tolist() for a in turnwise({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
@@ -312,7 +312,7 @@ def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list
 @dataclass(frozen=True, kw_only=True)
 class TurnWise(Checked):
     """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise`. A turn answers for its own reward and no later one, so
-    what a turn makes possible has to be in its reward: the paper adds the whole outcome to every turn (equation 3)."""
+    its reward must contain what it makes possible: the paper adds the whole outcome to every turn (equation 3)."""
 
     called = "credit"
 
@@ -330,10 +330,10 @@ class TurnWise(Checked):
 
 @dataclass(frozen=True)
 class ReturnToGo(Checked):
-    """What a trajectory earned from a turn on, above what the others of its group earned from that turn on; one that
-    had ended by then stands with its last reward. The choice for credit per turn: the baseline is made of other
-    trajectories alone, so the expected estimate is the policy gradient itself, whatever stops them and when; see the
-    module. A group of one gives 0.
+    """The return from a turn on, above the others' returns from that turn on; a trajectory that has ended counts with
+    its last reward. The default choice for credit per turn: the baseline is made only of other trajectories, so the
+    expected estimate is the policy gradient itself, whatever stops them and when; see the module. A group of one gives
+    0.
 
     >>> [a.tolist() for a in ReturnToGo()({"g": [np.array([1.0, 5.0]), np.array([3.0])]})["g"]]
     [[3.0, 2.0], [-3.0]]
@@ -358,7 +358,7 @@ def _to_go(rewards: list[Values]) -> list[Values]:
 class Progress(Checked):
     """Every turn gets its own reward and nothing else. Where rewards are differences of a potential (`truth_gain`, raw
     `belief`), advantages sum to its last value less its first. Unbiased where the potential is the value of the policy
-    itself; with any other, turns answer for nothing that comes later."""
+    itself; with any other potential, turns answer for nothing that comes later."""
 
     called = "credit"
 
@@ -370,8 +370,8 @@ def belief_rewards(
     rewards: Sequence[float] | Values, gains: Sequence[float] | Values, *, end: float, won: bool, weight: float = 0.1
 ) -> Values:
     """ΔBelief-RL, equation 3, for one game: rewards[t] + end + weight max(gains[t], 0). `rewards` are the turns' own
-    (penalties), `end` that of the whole game, on every turn. The last gain is 0 where the game was won: nobody is asked
-    for a belief after that, so it may be NaN.
+    (penalties), `end` that of the whole game, added to every turn. The last gain is 0 in a won game: no belief is asked
+    after it, so it may be NaN.
 
     >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
     [1.7, 0.5, 1.5]
@@ -391,8 +391,8 @@ def belief_rewards(
 
 
 def broadcast(sample: Sample, values: float | Sequence[float] | Values) -> tuple[Floats, ...]:
-    """One array per row of `sample`: on the agent's tokens the value of their turn, elsewhere 0. A single number is
-    the value of every turn."""
+    """One array per row of `sample`: the value of the turn on agent tokens, 0 elsewhere. A single number is the value
+    of every turn."""
     per_turn = np.full(sample.turns, values) if isinstance(values, float | int) else np.asarray(values, np.float64)
     if per_turn.shape != (sample.turns,):
         raise invalid("credit: values", per_turn.shape, f"one number per turn of the sample: ({sample.turns},)")
@@ -410,9 +410,9 @@ def with_advantages(sample: Sample, values: float | Sequence[float] | Values) ->
 
 
 TERMS = 1024
-"""So many rewards a score is taken for the sum of, where only the score is known."""
+"""The number of rewards that a score is assumed to sum, where only the score is known."""
 PARTS = 16
-"""So many weighted rewards the reward of one turn is taken for the sum of."""
+"""The number of weighted rewards that the reward of one turn is assumed to sum."""
 _UNIT = 2.0**-53
 
 
@@ -427,13 +427,13 @@ def rounding_of_scores(scores: NDArray[np.float64]) -> float:
 
 def rounding_of_returns(rewards: Sequence[NDArray[np.float64]]) -> float:
     """For the returns of trajectories with these rewards per turn, discounted or not, from any turn on. Rewards may
-    cancel each other; what made the reward of a single turn (`PARTS` numbers) may not."""
+    cancel each other; the `PARTS` numbers that make up the reward of a single turn may not."""
     turns = max(map(len, rewards), default=0)
     return 2 * (turns + PARTS) * _UNIT * max((float(np.abs(row).sum()) for row in rewards), default=0.0)
 
 
 class Credit(NamedTuple):
-    """Of the agent's tokens of one episode, in the order in which they were said."""
+    """Advantages and returns of one episode's agent tokens, in order."""
 
     advantages: Values
     returns: Values
@@ -441,10 +441,11 @@ class Credit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GAE(Checked):
-    """See the module. `discount` is `per` token of the agent's, as published, or per turn (1 within one).
+    """Generalised advantage estimation with a critic; see the module. `discount` is `per` agent token, as published, or
+    per turn (1 within one).
 
-    `whiten`: advantages of a rollout get mean 0 and variance 1. `kl`: weight of the penalty, that at the start where
-    there is a `kl_target`. `limit`: what follows where a limit on turns ended an episode, the value of its last state
+    `whiten`: advantages of a rollout get mean 0 and variance 1. `kl`: weight of the penalty, its initial value with a
+    `kl_target`. `limit`: what follows where a limit on turns ended an episode, the value of its last state
     ("bootstrap") or nothing ("end").
     """
 
@@ -472,11 +473,11 @@ class GAE(Checked):
             raise invalid("credit: kl_horizon", self.kl_horizon, "1 or more")
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        """The rewards as they are: a critic makes advantages of them, once it has seen the episodes."""
+        """The rewards unchanged: a critic turns them into advantages once it has seen the episodes."""
         return {group: [np.asarray(row, np.float64) for row in rows] for group, rows in rewards.items()}
 
     def of(self, rewards: Values, values: Values, turns: NDArray[np.int64], final: float) -> Credit:
-        """Advantages, not whitened, and returns. All arrays have one entry per token of the agent's in order."""
+        """Advantages, not whitened, and returns. All arrays have one entry per agent token in order."""
         if self.level == "turn":
             begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
             found = gae(
@@ -508,4 +509,4 @@ ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
     "progress": Progress,
     "gae": GAE,
 }
-"""What settings can name."""
+"""Names for settings."""

@@ -1,4 +1,4 @@
-"""Which tasks to play next: groups of tasks as arms of a bandit whose reward is how much can be learned there.
+"""Curriculum: groups of tasks as arms of a bandit whose reward is their learning potential.
 
     groups = grouped(tasks, by="difficulty")
     curriculum = Curriculum(groups={name: len(rows) for name, rows in groups.items()})
@@ -9,22 +9,22 @@
         state = curriculum.update(state, choice.group, potential(trajectories, max_turns=20))
 
 Source: PAPRIKA, section 3.4, algorithm 1 and appendix H. The learning potential of a task is the coefficient of
-variation of the number of turns, failures counted with the environment's maximum; a group's potential is the mean over
-the tasks played so far; the group comes from UCB, the task within it uniformly. A curriculum is a value: `choose` and
-`update` return the next `State`, which is JSON both ways, so a run that was interrupted goes on with the same choices.
+variation of the number of turns, where failures count with the environment's maximum; a group's potential is the mean
+over the tasks played so far; UCB chooses the group, and the task within it is uniform. A curriculum is a value:
+`choose` and `update` return the next `State`, which converts to JSON and back, so an interrupted run continues with the
+same choices.
 
-Algorithm 1 starts each round of training with nothing known (`start`), because the model has changed since. Its bonus
-is large beside potentials below 1: of 250 tasks with four groups of potential .05, .1, .2 and .5, the best group gets
-64 % with `alpha` 1, 94 % with .25, 95 % with Thompson's defaults, 25 % with uniform choice (`test_curriculum.py`).
+Algorithm 1 starts each round of training without knowledge (`start`), because the model has changed since. Its bonus is
+large beside potentials below 1: of 250 tasks with four groups of potential .05, .1, .2 and .5, the best group gets 64 %
+with `alpha` 1, 94 % with .25, 95 % with Thompson's defaults, 25 % with uniform choice (`test_curriculum.py`).
 
-Ours: the guards of `variation`; Thompson sampling; choosing several tasks at once (the paper leaves that open). Of n
-choices made together, each counts as one more task of its group for the choices after it, while the group's mean stays
-what it was: UCB's bonus shrinks as if the results were in and as expected ("hallucinated" updates, Desautels et al.
-2014). Groups that were never played are taken first, in order, each once before any is chosen a second time; one that
-is chosen but has no result yet is expected to be as good as the mean of the others. With n = 1 this is algorithm 1.
-Departures from the published code (a notebook): ties go to the first group, not the last; every failure counts as the
-maximum of turns, also where no judge saw it; tasks without replacement work (there, a variable is undefined).
-"""
+Ours: the edge cases of `variation`; Thompson sampling; choosing several tasks at once (the paper leaves that open). Of
+n choices made together, each counts as one more task of its group for the choices after it, while the group's mean
+stays unchanged: UCB's bonus shrinks as if the results were in and as expected ("hallucinated" updates, Desautels et al.
+2014). Groups that were never played come first, in order, each once before any is chosen again; a group that is chosen
+but has no result yet is assumed to be as good as the mean of the others. With n = 1 this is algorithm 1. Departures
+from the published code (a notebook): ties go to the first group, not the last; every failure counts as the maximum of
+turns, even where no judge saw it; tasks without replacement work (there, a variable is undefined)."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from sonde.core.frozen import frozen
 
 
 def variation(values: Sequence[float]) -> float:
-    """The coefficient of variation with its correction for small samples: (1 + 1 / (4 n)) s / |mean|, s with n - 1.
+    """The coefficient of variation with its small-sample correction: (1 + 1 / (4 n)) s / |mean|, s with n - 1.
 
-    Fewer than two values, or values that are all equal (all zero too), give 0: nothing tells them apart. Where values
-    have both signs, the mean of their sizes takes the place of |mean|, which could be near zero and would make any
-    spread look large; where they have one sign the two are equal.
+    Fewer than two values, or all equal ones (including all zero), give 0. Where values have both signs, the mean of
+    their absolute values takes the place of |mean|, which could be near zero and would inflate any spread; for values
+    of one sign the two are equal.
 
     >>> round(variation([2.0, 4.0]), 4)  # s = sqrt(2), mean 3, 1 + 1/8
     0.5303
@@ -63,13 +63,13 @@ def variation(values: Sequence[float]) -> float:
 
 
 def turns_needed(trajectories: Sequence[Trajectory], max_turns: int) -> list[float]:
-    """Turns to success, `max_turns` for every failure; episodes that the outside world failed are left out."""
+    """Turns to success, `max_turns` for every failure; episodes that failed for outside reasons are left out."""
     played = [t for t in trajectories if not t.error and not (t.outcome and t.outcome.kind == "error")]
     return [float(len(t.turns) if t.outcome is not None and t.outcome.success else max_turns) for t in played]
 
 
 def potential(trajectories: Sequence[Trajectory], max_turns: int) -> float:
-    """The learning potential of the task that all of `trajectories` played, on turns."""
+    """The learning potential of a task, from the turns of all its `trajectories`."""
     return variation(turns_needed(trajectories, max_turns))
 
 
@@ -90,7 +90,7 @@ def grouped(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]]:
 
 
 class Arm(NamedTuple):
-    """What is known of a group: tasks played, and the sum of their potentials."""
+    """Statistics of a group: tasks played, and the sum of their potentials."""
 
     n: int = 0
     total: float = 0.0
@@ -105,15 +105,15 @@ class Bandit(Protocol):
     """A rule for choosing a group."""
 
     def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
-        """The group to play, given what is known of all, how often each was chosen without a result so far, and how
-        many of its tasks are left to choose from."""
+        """The group to play, given the statistics of all, how often each was chosen without a result so far, and how
+        many of its tasks are left."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Checked):
-    """Every task with the same probability, whatever was seen: the paper's baseline (section 4.3). A group comes as
-    often as it has tasks."""
+    """Every task with the same probability: the paper's baseline (section 4.3). A group comes as often as it has
+    tasks."""
 
     called = "curriculum: uniform"
 
@@ -124,7 +124,8 @@ class Uniform(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class UCB(Checked):
-    """The largest mean + alpha sqrt(2 ln N / n), N tasks in all, n of the group; never played ones first, in order."""
+    """The largest mean + alpha sqrt(2 ln N / n), N tasks in all, n of the group; groups never played first, in
+    order."""
 
     called = "curriculum: ucb"
 
@@ -153,8 +154,8 @@ class UCB(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Thompson(Checked):
-    """The largest of one draw per group from what its mean may be: normal, prior N(`mean`, `sd`^2), each task's
-    potential N(group's mean, `noise`^2). Choices made together differ by their draws alone."""
+    """The largest of one posterior draw per group for its mean: normal, prior N(`mean`, `sd`^2), each task's potential
+    N(group's mean, `noise`^2). Choices made together differ only by their draws."""
 
     called = "curriculum: thompson"
 
@@ -168,7 +169,7 @@ class Thompson(Checked):
                 raise invalid(f"curriculum: thompson: {name}", getattr(self, name), "above 0")
 
     def posterior(self, arm: Arm) -> tuple[float, float]:
-        """Mean and standard deviation of what the group's mean may be."""
+        """Posterior mean and standard deviation of the group's mean."""
         precision = 1 / self.sd**2 + arm.n / self.noise**2
         return (self.mean / self.sd**2 + arm.total / self.noise**2) / precision, precision**-0.5
 
@@ -193,7 +194,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 class Choice(NamedTuple):
-    """A task to play: its group, and its number within the group."""
+    """A task to play: its group and its index within the group."""
 
     group: str
     task: int
@@ -201,8 +202,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """All that a curriculum knows. `chosen` counts choices and names the next random numbers; `pending` those without
-    a result; `used` holds, per group, the tasks played in the current pass (without replacement only)."""
+    """The state of a curriculum. `chosen` counts choices and derives the next random numbers; `pending` counts those
+    without a result; `used` holds, per group, the tasks played in the current pass (without replacement only)."""
 
     arms: Mapping[str, Arm]
     chosen: int = 0
@@ -227,8 +228,8 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Curriculum(Checked):
-    """Chooses among `groups`, which maps a name to its number of tasks. `replacement` False plays every task of a group
-    once before any of them a second time."""
+    """Chooses among `groups`, which maps names to numbers of tasks. `replacement` False plays every task of a group
+    once before any of them again."""
 
     called = "curriculum"
 
@@ -245,7 +246,7 @@ class Curriculum(Checked):
                 raise invalid(f"curriculum: groups: {name}", size, "1 task or more")
 
     def start(self) -> State:
-        """Nothing known: where each round of training begins."""
+        """The state without any knowledge, where each round of training begins."""
         return State(arms={name: Arm() for name in self.groups})
 
     def choose(self, state: State, seed: int, n: int = 1) -> tuple[list[Choice], State]:
@@ -275,7 +276,7 @@ class Curriculum(Checked):
         return Choice(group, index), replace(state, chosen=state.chosen + 1, pending=pending, used=used)
 
     def update(self, state: State, group: str, value: float | None) -> State:
-        """The state after one task of `group` turned out to have this potential; None if it could not be played."""
+        """The state after a task of `group` turned out to have this potential; None if it could not be played."""
         waiting = state.pending.get(group, 0)
         if not waiting:
             raise invalid("curriculum: update: group", group, "a group that was chosen and waits for a result")

@@ -48,17 +48,17 @@ from .types import Floats, Pair, Row, Sample
 
 SFT_TOKENS = 12_000
 RPO_TOKENS = 8_192
-"""PAPRIKA's limits on the length of a trajectory."""
+"""PAPRIKA's length limits of trajectories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowReport:
-    """What became of some trajectories. Reports add up.
+    """Counts of how trajectories became rows. Reports can be added.
 
-    `errors` failed or never ended, and are left out; so are the `too_long`, with all their rows (or turns, where each
-    is a sample), and the `silent`, in which the seat said nothing that is trained. `without_ids` counts acts (a
-    program's, say) among others that have ids. `forked` rows began because a prompt did not extend the one before.
-    `tokens` counts those of all rows, `agent_tokens` those that the agent chose.
+    Left out: `errors` (failed or never ended), `too_long` (with all their rows, or turns, where each is a sample) and
+    `silent` (the seat said nothing that is trained). `without_ids` counts acts without ids (a program's, say) among
+    others with ids. `forked` rows began because a prompt did not extend the previous one. `tokens` counts all tokens,
+    `agent_tokens` those of the agent.
     """
 
     trajectories: int = 0
@@ -86,14 +86,13 @@ def samples(
     by_turn: bool = False,
     names: Collection[str] | None = None,
 ) -> tuple[list[Sample], RowReport]:
-    """One sample per trajectory, in order, and what was left out.
+    """One sample per trajectory, in order, and a report of what was left out.
 
-    A sample's score is the sum of the seat's rewards; a win that a judge took back is a loss. A trajectory with a row
-    of more than `max_tokens` is left out whole. With `by_turn` every completion is a sample with a row of its own, in
-    which all that came before is context, and is left out alone where it is too long. Agents of several sub-calls:
-    every completion of the seat is trained, replies that could not be read included; `names` keeps those of these names
-    that could be read (`Completion.name`; `""` is that of agents with one call), the others remain context.
-    """
+    A sample's score is the sum of the seat's rewards; a win that a judge revoked is a loss. A trajectory with a row of
+    more than `max_tokens` is left out entirely. With `by_turn` every completion is a sample with its own row, in which
+    everything earlier is context; only completions that are too long are then left out. For agents with several
+    sub-calls every completion of the seat is trained, unreadable replies included; `names` keeps only readable ones
+    with these names (`Completion.name`; `""` for agents with one call), and the others remain context."""
     maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
     found = [sample for t in trajectories for sample in maker.make(t)]
     if names and not found and maker.report.silent:
@@ -108,8 +107,8 @@ def pair_samples(
     max_tokens: int | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[list[Pair], RowReport]:
-    """The same for pairs of a chosen and a rejected trajectory; a pair of which one is left out is left out. Every
-    trajectory is made, and counted, once."""
+    """One pair of samples per pair of a chosen and a rejected trajectory, where neither is left out. Every trajectory
+    is converted, and counted, once."""
     maker = _Maker(seat, max_tokens, False, None if names is None else frozenset(names))
     made: dict[int, list[Sample]] = {}
     found: list[Pair] = []
@@ -123,17 +122,17 @@ def pair_samples(
 
 
 def rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
-    """The rows of one trajectory, however it ended."""
+    """The rows of one trajectory, whatever its outcome."""
     return tuple(draft.row() for draft in _drafts_of(trajectory, seat, False, None))
 
 
 def chained(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
-    """The rows of completions that follow each other, each with the index of its turn."""
+    """The rows of consecutive completions, each given with the index of its turn."""
     return tuple(draft.row() for draft in _drafts(((turn, (c,)) for turn, c in calls), False, None))
 
 
 def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
-    """Whether any act of the seat carries the ids that were sampled."""
+    """Whether any act of the seat carries sampled token ids."""
     return any(c.ids for _, act in _acts(trajectory, seat) for c in act.action.completions)
 
 
@@ -141,7 +140,7 @@ def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
 
 
 class _Maker:
-    """Makes samples one by one and keeps the count."""
+    """Converts trajectories one by one and counts."""
 
     def __init__(self, seat: str, max_tokens: int | None, split: bool, names: frozenset[str] | None) -> None:
         if max_tokens is not None and max_tokens < 1:
@@ -149,7 +148,7 @@ class _Maker:
         self._seat, self._max_tokens, self._split, self._names = seat, max_tokens, split, names
         self.report = RowReport()
         self.seen: set[str] = set()
-        """Names of completions met."""
+        """Names of the completions seen."""
 
     def make(self, trajectory: Trajectory) -> list[Sample]:
         made, report = self._made(trajectory)
@@ -165,7 +164,7 @@ class _Maker:
         if acts and bare == len(acts):
             raise UserError(
                 f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
-                "that records them, or what sonde.train.data.as_sampled makes of others"
+                "that records them, or trajectories converted by sonde.train.data.as_sampled"
             )
         drafts = _drafts_of(t, self._seat, self._split, self._names)
         report = RowReport(trajectories=1, without_ids=bare)
@@ -200,13 +199,13 @@ class _Maker:
 
 
 def _kind(t: Trajectory) -> str:
-    """How it ended. A win that a judge took back is a loss."""
+    """The kind of the outcome. A win that a judge revoked is a loss."""
     assert t.outcome is not None
     return "loss" if t.outcome.kind == "win" and not t.outcome.success else t.outcome.kind
 
 
 def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
-    """The seat's reward per turn. What other seats' acts before the first turn earned counts for the first."""
+    """The seat's reward per turn. Rewards from acts before the first turn count for the first."""
     rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
     early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
     if rewards and early:
@@ -218,7 +217,7 @@ def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
 
 
 def _acts(t: Trajectory, seat: str) -> Iterator[tuple[int, Act]]:
-    """The acts of a seat with the index of their turn; what is said before the first turn belongs to it."""
+    """The acts of a seat with the index of their turn; acts before the first turn belong to it."""
     yield from ((0, act) for act in t.opening if act.seat == seat)
     for turn in t.turns:
         yield from ((turn.index, act) for act in turn.acts if act.seat == seat)
@@ -234,7 +233,7 @@ def _drafts_of(t: Trajectory, seat: str, split: bool, names: frozenset[str] | No
 def _drafts(
     acts: Iterable[tuple[int, Sequence[Completion]]], split: bool, names: frozenset[str] | None
 ) -> list[_Draft]:
-    """The rows that hold tokens to train on."""
+    """The rows that hold trained tokens."""
     chain, drafts, models = Chain(), list[_Draft](), set[str]()
     for turn, completions in acts:
         for n, c in enumerate(completions):
@@ -256,7 +255,7 @@ def _drafts(
 
 
 class Chain:
-    """The tokens of a seat's latest call, prompt and completion, rebuilt along its completions."""
+    """The tokens of a seat's latest call, prompt and completion, rebuilt from its completions."""
 
     def __init__(self) -> None:
         self.ids = array("i")
@@ -264,7 +263,7 @@ class Chain:
         self._name = ""
 
     def follow(self, c: Completion, *, first: bool = True) -> bool:
-        """Take in the next call, `first` of its act or not; whether its prompt extends the call before, all of it."""
+        """Add the next call, `first` of its act or not. Returns whether its prompt extends the entire previous call."""
         self._check(c, first)
         extends = 0 < c.shared == len(self.ids)
         del self.ids[c.shared :]
@@ -289,7 +288,7 @@ class Chain:
 
 
 class _Draft:
-    """A row that grows."""
+    """A row under construction."""
 
     def __init__(self, context: array[int], *, forked: bool) -> None:
         self.forked = forked
@@ -307,7 +306,7 @@ class _Draft:
         return len(self.ids)
 
     def hear(self, ids: array[int]) -> None:
-        """Tokens that the agent did not choose, or not in this row."""
+        """Add context: tokens that the agent did not choose, or not in this row."""
         n = len(ids)
         self.ids += ids
         self.agent += bytes(n)
@@ -317,7 +316,7 @@ class _Draft:
         self._weights += array("i", [-1]) * n
 
     def say(self, c: Completion, turn: int, trained: bool) -> None:
-        """The tokens of a completion."""
+        """Add the tokens of a completion."""
         if not trained:
             self.hear(c.ids)
             return
@@ -343,7 +342,7 @@ class _Draft:
 
 
 def _temperature(c: Completion) -> float:
-    """What to divide logits by for the distribution that its tokens were drawn from, if that is all there is to it."""
+    """The temperature of the draws; NaN where it does not fully describe the sampling distribution."""
     return math.nan if c.truncated or not c.temperature else c.temperature
 
 
@@ -352,13 +351,12 @@ def _unknown(n: int) -> Floats:
 
 
 def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
-    """The same trajectory, with the completions that `policy` would have recorded had its model said these texts.
+    """The trajectory with the completions that `policy` would have recorded, had its model said these texts.
 
-    `chat` is the tokenizer and template of the model to be trained. Where an act has one completion that led to its
-    text (an endpoint's, say), the model said all of it, reasoning included, and was cut where that was cut; otherwise
-    it said the act's text. Reasoning that an endpoint returned apart from its text is not part of what is said. A text
-    that the tokenizer does not give back is an error.
-    """
+    `chat` is the tokenizer and template of the model to train. Where an act has a single completion that led to its
+    text (an endpoint's, say), its full text is encoded, reasoning included, cut where it was cut; otherwise the act's
+    text. Reasoning that an endpoint returned separately is dropped. A text that the tokenizer does not reproduce is an
+    error."""
     env = build_recorded(trajectory.env)
     Episode.replay(env, trajectory)
     ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
@@ -377,8 +375,8 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
 
 
 def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
-    """The completion that a model would have recorded, had it said `text` to these messages: the ids that the template
-    has there (`Chat.encode_reply`)."""
+    """The completion that a model would have recorded, had it replied `text` to these messages: the ids that the
+    template puts there (`Chat.encode_reply`)."""
     prompt = chat.prompt(messages)
     reply = chat.encode_reply(messages, text, cut=finish == "length")
     return Completion(
@@ -392,13 +390,8 @@ def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "st
     )
 
 
-def end_of_message(chat: Chat) -> int:
-    """The id that ends an assistant message: what the template puts there, else the tokenizer's end of text."""
-    return chat.end
-
-
 def _said(action: Action) -> Completion:
-    """What the model said in this act, without what an endpoint told apart from it."""
+    """The model's output in this act, without reasoning that an endpoint returned separately."""
     if len(action.completions) == 1:
         (c,) = action.completions
         if split_completion(c)[1] == action.text:

@@ -1,23 +1,22 @@
-"""Training sets in the forms that others read: rows for TRL's trainers, `datasets`, conversations; and back.
+"""Exchange formats for training sets: rows for TRL's trainers, `datasets`, conversations; and back.
 
 | rows (TRL 1.16) | columns | who masks |
 |---|---|---|
-| `sft_rows` | `input_ids`, `labels` (-100 off agent tokens) | we: TRL keeps labels that are there |
+| `sft_rows` | `input_ids`, `labels` (-100 off agent tokens) | sonde: TRL keeps existing labels |
 | `sft_rows(mask="completion_mask")` | `input_ids`, `completion_mask` | TRL, where `completion_only_loss` is on |
 | `preference_ids` | `prompt_ids`, `chosen_ids`, `rejected_ids`, two masks | nobody: its collator drops our masks |
 | `message_rows` | `messages` | TRL, where `assistant_only_loss` is on and it knows the template |
 | `preference_rows` | `prompt`, `chosen`, `rejected`, as messages | nobody |
 
-*Nobody* means that TRL's DPOTrainer counts everything after the first prompt as the completion, what the environment
-said included; ours counts what the agent said. Rows of messages hold text only: what was sampled, and how, is lost.
-`read_demonstrations` and `read_preferences` make samples of such rows: their tokens are those that this tokenizer gives
-the text, in the prompts that this template makes. An assistant message with `"weight": 0` (OpenAI's form) or
-`"train": false` (axolotl's) is context for what follows and is not trained on, like those in a `prompt`. The rows hold
-no rewards either: what is shown or chosen counts as a win of score 1, what is rejected as a loss of score 0.
+*Nobody* means that TRL's DPOTrainer counts everything after the first prompt as the completion, including what the
+environment said; ours counts only agent tokens. Rows of messages hold text only: the sampled ids and their
+probabilities are lost. `read_demonstrations` and `read_preferences` convert such rows to samples, with this tokenizer's
+tokens for the text in this template's prompts. An assistant message with `"weight": 0` (OpenAI's form) or `"train":
+false` (axolotl's) is context and is not trained on, like those in a `prompt`. The rows hold no rewards either:
+demonstrations and chosen conversations count as wins of score 1, rejected ones as losses of score 0.
 
-Source: the dataset formats of TRL's SFTTrainer and DPOTrainer, whose collators the tests run on our rows; `weight` as
-in OpenAI's fine-tuning format.
-"""
+Source: the dataset formats of TRL's SFTTrainer and DPOTrainer, whose collators the tests run on these rows; `weight` as
+in OpenAI's fine-tuning format."""
 
 from __future__ import annotations
 
@@ -45,15 +44,15 @@ from .types import Pair, Row, Sample
 Columns = dict[str, Any]
 Mask = Literal["labels", "completion_mask"]
 IGNORED = -100
-"""The label of tokens that no loss counts, in torch and transformers."""
+"""The label of ignored tokens in torch and transformers."""
 
 _ROLES = ("system", "user", "assistant")
 _MARKS = {"weight": "0 or 1", "train": "true or false"}
-"""Fields of a message that say whether it is trained on."""
+"""Message fields that mark whether it is trained on."""
 
 
 def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """These rows as a `datasets.Dataset`."""
+    """Convert rows to a `datasets.Dataset`."""
     try:
         datasets = import_module("datasets")
     except ModuleNotFoundError as e:
@@ -68,7 +67,7 @@ def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def sft_rows(samples: Iterable[Sample], *, mask: Mask = "labels") -> Iterator[Columns]:
-    """Every row of every sample, for TRL's SFTTrainer. Token ids and mask are ours, and exactly ours."""
+    """Every row of every sample, for TRL's SFTTrainer, with exactly our token ids and mask."""
     masked: Mapping[str, Callable[[Row], list[int]]] = {"labels": _labels, "completion_mask": _mask}
     if mask not in masked:
         raise invalid("mask", mask, ", ".join(masked))
@@ -78,8 +77,8 @@ def sft_rows(samples: Iterable[Sample], *, mask: Mask = "labels") -> Iterator[Co
 
 
 def preference_ids(pairs: Iterable[Pair]) -> Iterator[Columns]:
-    """Pairs for TRL's DPOTrainer after its own tokenisation. `chosen_mask` and `rejected_mask` say which tokens are the
-    agent's; its collator (1.16) ignores them. Both samples must be one row, and begin with the same prompt."""
+    """Pairs for TRL's DPOTrainer, in its tokenised form. `chosen_mask` and `rejected_mask` mark agent tokens; its
+    collator (1.16) ignores them. Both samples must consist of one row and begin with the same prompt."""
     for chosen, rejected in pairs:
         a, b = (_only_row(sample) for sample in (chosen, rejected))
         n = a.agent.index(1)
@@ -112,8 +111,7 @@ def _only_row(sample: Sample) -> Row:
 
 
 def message_rows(trajectories: Iterable[Trajectory], *, seat: str = AGENT, system: str = "") -> Iterator[Columns]:
-    """`messages`: each game as a conversation, as the seat heard and said it, from a system prompt (if any) to the last
-    thing it said."""
+    """`messages`: each game as the seat's conversation, from a system prompt (if any) to its last message."""
     for t in trajectories:
         yield {"messages": [m.to_json() for m in _conversation(t, seat, system)]}
 
@@ -121,8 +119,8 @@ def message_rows(trajectories: Iterable[Trajectory], *, seat: str = AGENT, syste
 def preference_rows(
     preferences: Iterable[tuple[Trajectory, Trajectory]], *, seat: str = AGENT, system: str = ""
 ) -> Iterator[Columns]:
-    """`prompt`, `chosen` and `rejected`: what came before the seat's first word, and all that follows in either game.
-    TRL masks nothing of what follows: it also trains on what the environment said."""
+    """`prompt`, `chosen` and `rejected`: the messages before the seat's first one, and all later ones of either game.
+    TRL masks none of the latter: it also trains on what the environment said."""
     for preference in preferences:
         (prompt, chosen), (same, rejected) = (_parted(_conversation(t, seat, system)) for t in preference)
         if prompt != same:
@@ -132,7 +130,7 @@ def preference_rows(
 
 
 def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
-    """All that the seat heard and said, up to the last thing it said."""
+    """The seat's conversation up to its last message."""
     heard = Episode.replay(build_recorded(t.env), t).messages.get(seat, ())
     last = max((i for i, m in enumerate(heard) if m.role == "assistant"), default=-1)
     if last < 0:
@@ -141,7 +139,7 @@ def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
 
 
 def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """What comes before the first assistant message, and the rest."""
+    """Split the messages before the first assistant message."""
     first = next(i for i, m in enumerate(messages) if m.role == "assistant")
     plain = [m.to_json() for m in messages]
     return plain[:first], plain[first:]
@@ -151,8 +149,8 @@ def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dic
 
 
 def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Sample]:
-    """Samples of rows with `messages`, or with `prompt` and `completion`. All assistant messages are trained, but those
-    in a `prompt`, and those that are marked with `weight` 0 or `train` false."""
+    """Convert rows with `messages`, or with `prompt` and `completion`, to samples. All assistant messages are trained
+    except those in a `prompt` and those marked with `weight` 0 or `train` false."""
     found: list[Sample] = []
     for n, row in enumerate(rows):
         before = _prompt(n, row)
@@ -162,8 +160,8 @@ def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[S
 
 
 def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair]:
-    """Pairs of rows with `chosen`, `rejected` and `prompt`. Without a `prompt`, it is what the two begin with alike, up
-    to the first assistant message."""
+    """Convert rows with `chosen`, `rejected` and `prompt` to pairs. Without a `prompt`, it is the common beginning of
+    both up to the first assistant message."""
     found: list[Pair] = []
     for n, row in enumerate(rows):
         before = _prompt(n, row)
@@ -173,19 +171,19 @@ def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair
 
 
 class _Said(NamedTuple):
-    """A message, and whether what the assistant says in it is trained on."""
+    """A message, and whether it is trained on."""
 
     message: Message
     trained: bool
 
 
 def _prompt(n: int, row: Mapping[str, Any]) -> list[_Said]:
-    """What comes before, of which nothing is trained on."""
+    """The prompt; none of it is trained on."""
     return [said._replace(trained=False) for said in _messages(n, row, "prompt")] if "prompt" in row else []
 
 
 def _messages(n: int, row: Mapping[str, Any], column: str) -> list[_Said]:
-    """A column of messages; anything else (text, images, tool calls) is refused."""
+    """Read a column of messages; anything else (text, images, tool calls) is refused."""
     given: object = row.get(column)
     if not isinstance(given, list | tuple):
         raise invalid(f"row {n}: {column}", given, "a list of messages")
@@ -202,14 +200,12 @@ def _message(field: str, given: object) -> _Said:
         if mark not in (0, 1):
             raise invalid(f"{field}: {name}", mark, _MARKS[name])
         if mark and role != "assistant":
-            raise invalid(
-                f"{field}: {name}", mark, f"{_MARKS[name]} on assistant messages, from which alone is learned"
-            )
+            raise invalid(f"{field}: {name}", mark, f"{_MARKS[name]} on assistant messages, the only ones trained on")
     return _Said(Message(role, content), role == "assistant" and all(marks.values()))
 
 
 def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *, won: bool) -> Sample:
-    """One conversation as a sample."""
+    """Convert one conversation to a sample."""
     try:
         calls = list(_calls(chat, [*before, *after]))
     except UserError as e:
@@ -233,7 +229,7 @@ def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *
 
 
 def _calls(chat: Chat, conversation: Sequence[_Said]) -> Iterator[Completion]:
-    """What a model would have recorded, had it said what is trained on."""
+    """The completions that a model would have recorded, had it said the trained messages."""
     history: list[Message] = []
     for message, trained in conversation:
         completion = spoken(chat, history, message.content) if trained else None

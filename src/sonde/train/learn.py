@@ -57,15 +57,14 @@ if TYPE_CHECKING:
     from .trainer import SondeTrainer, TrainResult
 
 POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
-"""What objectives learn from after which the model itself plays otherwise; `values` are for decoding
-(`models.heads`)."""
+"""What objectives learn from that change the model's own play; `values` are for decoding (`models.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What there is to learn from: the items, what was selected (counts), and what the rows hold."""
+    """Training items, counts of the selection, and the report of rows."""
 
     items: tuple[Item, ...]
     counts: Mapping[str, Json]
@@ -85,19 +84,19 @@ def prepare(
         raise unknown("objective", objective, learning_from(*POLICIES, "values"))
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
-        raise invalid("learning: by_turn", True, f"false for {objective}: values are of all that follows")
+        raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
     data = _prepared(learns, list(played), chat, learning, max_tokens)
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: nothing to learn from among what was played: {counted}")
+        raise UserError(f"train {objective}: no training items in the episodes: {counted}")
     return data
 
 
 def _prepared(
     learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> Data:
-    """Only what may be selected is encoded; the counts are of everything."""
+    """Only selectable episodes are encoded; the counts cover everything."""
     if learns == "pairs":
         rule = _shorter(learning.pairs, max_tokens)
         ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
@@ -121,20 +120,20 @@ def _prepared(
 
 
 def _counted(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
-    """The counts of a selection from a part of what was played, as of all of it."""
+    """The counts of a selection from a part of the episodes, extended to all of them."""
     whole = replace(counts, trajectories=len(played), tasks=len(by_world(played)))
     return {**replace(whole, failed=sum(not ended(t) for t in played)).to_json()}
 
 
 def _shorter(rule: Rule, max_tokens: int | None) -> Rule:
-    """The rule that leaves out first what is too long to be trained on, as the paper does: of a task's trajectories the
-    best that is short enough is learned from, and not none where the best is too long."""
+    """The rule with the trainer's length limit. As in the paper, too long trajectories are left out first: the best one
+    that is short enough is selected, rather than none where the best is too long."""
     limits = [limit for limit in (rule.max_tokens, max_tokens) if limit is not None]
     return replace(rule, max_tokens=min(limits, default=None))
 
 
 def _ended(t: Trajectory) -> bool:
-    """By the rules of its game: neither the world nor the format broke it off."""
+    """Whether the rules of the game ended it, rather than a failure or an unreadable answer."""
     return t.outcome is not None and t.outcome.kind not in ("error", "format")
 
 
@@ -149,7 +148,7 @@ def _with_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning
 
 
 def _check_tokens(t: Trajectory, chat: Chat) -> None:
-    """Whether the ids of its completions are this tokenizer's."""
+    """Check that the ids of its completions are this tokenizer's."""
     for c in (c for act in t.acts for c in act.action.completions if c.ids):
         if not chat.holds_text(c):
             raise UserError(
@@ -170,10 +169,10 @@ def learn(
 ) -> TrainResult:
     """Train `model` on recorded episodes and save it in `training.settings.folder`.
 
-    `reference` names the model that preference objectives compare with; None is `model` itself, as it starts. With
-    `resume` a run that was interrupted goes on from its last checkpoint; one that has none starts again. It has to be
-    of the same model, data and settings. `fresh` removes what an earlier training left in the folder. A folder that
-    holds one is refused otherwise, and so is one that another training is writing to.
+    `reference` names the model that preference objectives compare with; None is `model` itself in its initial state.
+    With `resume` an interrupted run, which must have the same model, data and settings, continues from its last
+    checkpoint, or restarts if it has none. `fresh` removes an earlier training from the folder. A folder that holds a
+    training is refused otherwise, and so is one that another training is writing to.
     """
     need("training", *NEEDED)
     from .logprobs import Compared
@@ -197,14 +196,14 @@ def learn(
 
 
 def _told(training: Training) -> dict[str, Json]:
-    """What a training is, for its folder."""
+    """The description of a training in its folder."""
     named = {"preset": training.preset, "overridden": list_overrides(training)} if training.preset else {}
     return {"objective": training.objective, "options": dict(training.options), **named}
 
 
 @contextmanager
 def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[Path]:
-    """The folder of a training, for this one alone."""
+    """Reserve the folder of a training."""
     folder = Path(settings.folder)
     if resume and fresh:
         raise UserError("train: got resume and fresh, allowed: one of them")
@@ -217,7 +216,7 @@ def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[
 
 
 def _trained(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, resume: bool) -> TrainResult:
-    """Train, having written what it is trained on."""
+    """Train, after writing the description of the data."""
     check_origin(folder, trainer.origin)
     if trainer.is_world_process_zero():
         write_atomically(folder / DATA, orjson.dumps(described, option=orjson.OPT_INDENT_2).decode())
@@ -236,9 +235,9 @@ def learn_online(
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` while it plays; `policies` take the other seats, `shown` are episodes to be imitated beside
-    (`objective.bc` of ppo), shown to the model as it sees its own; `server` (`models:vllm`, `models:sglang`) plays with
-    the weights that it is given (`train.online.rollout_backend`); the rest is as in `learn`."""
+    """Train `model` while it plays. `policies` take the other seats; `shown` are demonstrations to imitate
+    (`objective.bc` of ppo), encoded as the model would have seen them; `server` (`models:vllm`, `models:sglang`) plays
+    with the published weights (`train.online.rollout_backend`). The rest is as in `learn`."""
     need("training", *NEEDED)
     from .model_io import load_model
     from .online.trainer import OnlineTrainer
@@ -256,7 +255,7 @@ def learn_online(
 
 
 def _lessons(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
-    """Episodes to imitate beside its own play, as the model would have been shown them."""
+    """Demonstrations as the model would have seen them."""
     if not shown:
         return []
     looks = {name: getattr(training.online, name) for name in SHOWN}

@@ -37,22 +37,22 @@ from .provenance import digest
 from .types import Item, Need, Pair, Row, Sample, members, rows_of
 
 BLOCK = 1 << 24
-"""Most logits that are widened to float32 at once."""
+"""The largest number of logits that are widened to float32 at once."""
 
 
 def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
-    """(R, T), zero off agent tokens and at the first token of a row."""
+    """Log-probabilities of shape (R, T), zero off agent tokens and at the first token of a row."""
     return _laid(said_logprobs(model, tensors), tensors)
 
 
 def _laid(values_N: Tensor, tensors: Tensors) -> Tensor:
-    """Where the tokens lie, and zero elsewhere."""
+    """Scatter values to the positions of the tokens, zero elsewhere."""
     shape_RT = tensors["agent_RT"].shape
     return values_N.new_zeros(shape_RT.numel()).index_copy(0, tensors["place"], values_N).view(shape_RT)
 
 
 def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
-    """Of the tokens in `tensors["target"]`, in their order."""
+    """Log-probabilities of the tokens in `tensors["target"]`, in their order."""
     logits_NV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
     if logits_NV.shape[:-1] != tensors["target"].shape:
         got, wanted = tuple(logits_NV.shape), len(tensors["target"])
@@ -64,20 +64,20 @@ def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
 
 
 def said_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
-    """The same, and what the heads that are on the model say of these tokens."""
+    """The same, and the heads' predictions for these tokens."""
     with hidden_states(model) as seen:
         logprob_N = said_logprobs(model, tensors)
     return logprob_N, heads(seen[0], tensors["target"])
 
 
 def token_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
-    """Log-probabilities as in `token_logprobs`, and what the heads predict, (R, T) as well."""
+    """Log-probabilities as in `token_logprobs`, and the heads' predictions, also (R, T)."""
     logprob_N, head = said_values(model, heads, tensors)
     return _laid(logprob_N, tensors), {name: _laid(x, tensors) for name, x in head.items()}
 
 
 def _fed(tensors: Tensors) -> Tensors:
-    """What the model is given, by its names: padded lines with a mask, or packed ones with where their rows begin."""
+    """The model's inputs by name: padded lines with a mask, or packed ones with row boundaries."""
     if "attention_mask" in tensors:
         return {name: tensors[name] for name in ("input_ids", "attention_mask")}
     begin, longest = tensors["cu_seq_lens"], tensors["max_length"]
@@ -106,12 +106,12 @@ def _chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None) -
 Attached = Literal["reference", "proximal"]
 
 PASS_TOKENS = 8192
-"""Tokens per forward pass where nothing else is said; without gradients more fit than in training."""
+"""Default tokens per forward pass; without gradients more fit than in training."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """Another model as the reference: what identifies its weights, and how it is loaded, if need be."""
+    """Another model as the reference: the identity of its weights, and how to load it."""
 
     weights: str
     load: Callable[[], Any]
@@ -119,10 +119,10 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Referee:
-    """How reference log-probabilities are computed: by `model` in evaluation mode; with `off`, without its adapter.
+    """Computes log-probabilities under `model` in evaluation mode; with `off`, without its adapter.
 
-    `bf16` should be as in training, so that ratios start at one. `tempered`: at the temperature that each token was
-    drawn at, as objectives that need "sampled" have it; otherwise at 1. `rank` of `world` processes share the rows.
+    `bf16` should be as in training, so that ratios start at one. `tempered`: at the temperature of each token's draw,
+    as for objectives that need "sampled"; otherwise at 1. `rank` of `world` processes share the rows.
     """
 
     model: Any
@@ -135,8 +135,8 @@ class Referee:
     world: int = 1
 
     def __call__(self, items: Sequence[Item], name: Attached = "reference") -> list[Item]:
-        """The items with log-probabilities attached to every row, as `reference` or under another name. Rows that
-        several items share are computed once."""
+        """The items with log-probabilities attached to every row, as `reference` or under another name. Rows shared by
+        several items are computed once."""
         rows = list({id(row): row for row in rows_of(items)}.values())
         numbers = range(self.rank, len(rows), self.world)
         mine = list(zip(numbers, self._logprobs([rows[i] for i in numbers]), strict=True))
@@ -181,9 +181,12 @@ def attach(items: Iterable[Item], found: dict[int, array[float]], name: Attached
 
 
 def kept_reference(file: Path, referee: Referee, items: Sequence[Item], *, resumed: bool) -> list[Item]:
-    """What `referee` finds, kept in `file`; where the run was resumed, what it found when the run started."""
+    """Compute reference log-probabilities and save them in `file`; in a resumed run, read those of the start of the
+    run."""
     if resumed and not file.exists():
-        raise UserError(f"train: resume: {file} is missing: weights that were trained cannot say what they said before")
+        raise UserError(
+            f"train: resume: {file} is missing: it cannot be recomputed with weights that were trained since"
+        )
     if resumed:
         return read_reference(file, items)
     done = referee(items)
@@ -193,7 +196,7 @@ def kept_reference(file: Path, referee: Referee, items: Sequence[Item], *, resum
 
 
 def write_reference(file: Path, items: Sequence[Item]) -> None:
-    """All rows' reference log-probabilities, in order, in single precision."""
+    """Write all rows' reference log-probabilities, in order, in single precision."""
     rows = rows_of(items)
     values_N = np.concatenate([np.asarray(row.reference, np.float32) for row in rows])
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +207,7 @@ def write_reference(file: Path, items: Sequence[Item]) -> None:
 
 
 def read_reference(file: Path, items: Sequence[Item]) -> list[Item]:
-    """The items with what `write_reference` kept of them; an error if the file is of other tokens."""
+    """The items with the log-probabilities of `write_reference`; an error if the file belongs to other tokens."""
     rows = rows_of(items)
     with np.load(file) as data:
         values_N, kept = data["values"], data["digest"].tobytes()
@@ -216,7 +219,7 @@ def read_reference(file: Path, items: Sequence[Item]) -> list[Item]:
 
 
 def _alone(row: Row) -> Sample:
-    """A sample of this row, so that rows of all items can share passes."""
+    """A sample of this row alone, so that rows of all items can share passes."""
     return Sample(
         rows=(row,), trajectory="", group="", task="", env="", kind="", score=0.0, rewards=(), tags={},
     )  # fmt: skip

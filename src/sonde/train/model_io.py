@@ -38,8 +38,8 @@ def has_adapter(model: Any) -> bool:
 
 
 def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False) -> Any:
-    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen from now on, in
-    bfloat16 with `bf16`."""
+    """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen, and with
+    `bf16` converted to bfloat16."""
     peft = _peft()
     if has_adapter(model):
         raise UserError("lora: the model has an adapter already; merge it (`merge_adapter`) or train without `lora`")
@@ -74,14 +74,14 @@ def disable_adapter(model: Any) -> Any:
 
 
 def merge_adapter(model: Any) -> Any:
-    """A plain model that computes what `model` does with its adapter, in float32, so that nothing is rounded but once,
-    when it is saved (`train.model_io`); itself where there is none."""
+    """A plain model that computes what `model` does with its adapter, in float32, so that it is rounded only once, when
+    saved; the model itself where there is no adapter."""
     return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
 
 
 def save_folder(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-    """Weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and template.
-    `weights`: what they are, where the model holds only parts of them."""
+    """Save weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and
+    template. `weights`: the full weights, where the model holds only shards."""
     with no_bars(), saving(folder):
         model.save_pretrained(folder, state_dict=weights)
         if tokenizer is not None:
@@ -100,8 +100,8 @@ _FORMATS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, 
 
 
 def stored_dtype(path: str, config: Any) -> torch.dtype:
-    """The format in which the weights of a model are stored: what its configuration says, else the first of its tensors
-    that is no whole number; float32 where neither is to be had."""
+    """The format of a model's stored weights: that of its configuration, else of its first floating-point tensor, else
+    float32."""
     if isinstance(config.dtype, torch.dtype):
         return config.dtype
     for file in sorted(Path(path).glob("*.safetensors")):
@@ -113,18 +113,18 @@ def stored_dtype(path: str, config: Any) -> torch.dtype:
 
 
 def mark(model: Any, dtype: torch.dtype) -> Any:
-    """The model, which remembers that it was stored so."""
+    """The model, marked with its stored format."""
     setattr(model, _MARK, dtype)
     return model
 
 
 def base_dtype(model: Any) -> torch.dtype:
-    """How a model was stored, or else how it is now."""
+    """The stored format of a model, else its current one."""
     return getattr(model, _MARK, None) or next(p.dtype for p in model.parameters() if p.is_floating_point())
 
 
 def in_dtype(model: Any, dtype: torch.dtype) -> Any:
-    """A copy in the memory of the processor with its numbers in this format; the model itself where all are."""
+    """A copy in CPU memory in this number format; the model itself if it has that format."""
     tensors = [*model.parameters(), *model.buffers()]
     if all(p.dtype == dtype for p in tensors if p.is_floating_point()):
         return model
@@ -138,7 +138,7 @@ def _converted(p: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def convert_folder(folder: Path, dtype: torch.dtype) -> None:
-    """The same for a model that several processes have written together."""
+    """Convert a saved model that several processes have written together."""
     from transformers import AutoModelForCausalLM
 
     beside = folder.with_name(f"{folder.name}.{str(dtype).removeprefix('torch.')}")
@@ -152,8 +152,8 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
 
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
-    """Module in float32 and tokenizer, to train: a folder, a name that `sonde models list` shows, or a hub name. The
-    module remembers the format that it is stored in, in which it is saved again (`train.model_io`)."""
+    """Load module (in float32) and tokenizer for training: a folder, a name listed by `sonde models list`, or a hub
+    name. The module is marked with its stored format, in which it is saved again."""
     need("training", *NEEDED)
     from transformers import AutoConfig, AutoModelForCausalLM
 

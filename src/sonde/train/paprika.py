@@ -1,20 +1,19 @@
-"""PAPRIKA as one command: a model plays, what is worth learning from is kept, the model is trained on it and evaluated.
+"""PAPRIKA as a pipeline: play, select what is worth learning from, train on it, evaluate.
 
     run(Paprika(model="sonde-tiny-maze", envs=({"name": "maze", "preset": "pairs"},), presets=TINY), Path("runs/maze"))
 
     FOLDER/paprika.json                         the configuration, resolved
-    FOLDER/round-1/play/ENV/                    run folder of every episode that was sampled
-    FOLDER/round-1/selection.json               what was kept, as in table 4 of the paper
+    FOLDER/round-1/play/ENV/                    run folder of the sampled episodes
+    FOLDER/round-1/selection.json               what was selected, as in table 4 of the paper
     FOLDER/round-1/sft/, round-1/rpo/           training: settings, checkpoints, history, model/
     FOLDER/evaluation/base/ENV/, round-1-sft/   run folders of the evaluations
     FOLDER/summary.json                         the numbers
 
 Source: PAPRIKA (arXiv 2502.17543), sections 3.2 to 3.4 and 4, appendices C, E and H: 20 samples per task at temperature
 1.5 and min-p 0.3; fine-tuning on the successes, then RPO against the fine-tuned model; with several rounds each begins
-from the model of the one before; evaluation with 4 samples per task at temperature 0.7, min-p 0.3. Every stage goes on
-where it was interrupted: episodes that are there are not played again, training resumes at its last checkpoint, and a
-finished stage is not done twice.
-"""
+from the model of the previous one; evaluation with 4 samples per task at temperature 0.7, min-p 0.3. Every stage
+resumes where it was interrupted: recorded episodes are not played again, training resumes at its last checkpoint, and a
+finished stage is not repeated."""
 
 from __future__ import annotations
 
@@ -61,11 +60,11 @@ from .training import Training
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
 DONE = "done.json"
-"""Written into the folder of a training when it is complete."""
+"""Marks the folder of a complete training."""
 
 PAPER: Mapping[str, str] = freeze({"sft": "paprika_sft", "rpo": "paprika_rpo"})
 TINY: Mapping[str, str] = freeze({"sft": "tiny_sft", "rpo": "tiny_rpo"})
-"""Presets of `train.presets` per stage: the paper's, and ours for the models that come with sonde."""
+"""Presets per stage for the models that come with sonde."""
 
 _OF_ALL = {
     "temperature": "temperature, test_temperature",
@@ -76,25 +75,25 @@ _OF_ALL = {
 
 Reference = Literal["round", "stage"]
 Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
-"""From the title of a stage, its number of episodes and how many are there to what is told of each episode."""
+"""From the title of a stage, its number of episodes and how many exist to a context with a callback per episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paprika(Checked):
-    """What to do; the defaults are the paper's.
+    """The configuration of a pipeline; the defaults are the paper's.
 
-    `envs` are learned from, on their `train` tasks, `held_out` are only evaluated; both are evaluated on `test`.
-    `stages`: objectives of `train.learn`, in order, each trained as its name in `presets` says; `changes` are of the
-    trainer's settings.
-    `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that `curriculum` ("ucb",
-    "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with the model that the
-    `round` began with, as in the paper, or with the one that their own `stage` did. `tests` tasks per environment are
-    evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
+    `envs` are learned from, on their `train` tasks; `held_out` are only evaluated; both are evaluated on `test`.
+    `stages`: objectives of `train.learn`, in order, each trained with the preset that `presets` names; `changes` are of
+    the trainer's settings. `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that
+    `curriculum` ("ucb", "thompson", "uniform") picks among groups of the tag `by`. Preference objectives compare with
+    the model at the start of the `round`, as in the paper, or at the start of their own `stage`. `tests` tasks per
+    environment are evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
 
     `seats`: policies of the other seats, such as a language model as the user or the judge, in the environments that
-    have them (there the judge's word counts instead of the rules'); by default whom an environment names. `player`: the
-    backend that plays what will be learned from, such as an endpoint that serves the same model; its texts are encoded
-    as the trained model would have sampled them. By default `models:hf` plays, and token ids are those it sampled.
+    have them (there the judge's verdict replaces that of the rules); by default those that the environment names.
+    `player`: the backend that plays the training episodes, such as an endpoint that serves the same model; its texts
+    are encoded as the trained model would have sampled them. By default `models:hf` plays, and token ids are those it
+    sampled.
     """
 
     called = "paprika"
@@ -143,7 +142,7 @@ class Paprika(Checked):
                 raise invalid("paprika: envs", env, "a mapping with at least a name")
 
     def _check_unused(self) -> None:
-        """What would be overruled or never read is refused, not ignored."""
+        """Refuse options that would be overruled or never read."""
         for stage, changes in self.changes.items():
             if stage not in self.stages:
                 raise unknown("paprika: changes", stage, self.stages)
@@ -154,13 +153,13 @@ class Paprika(Checked):
         for part, own in (("agent", ("temperature", "min_p", "model")), ("hf", ("model", "weights"))):
             for name in own:
                 if name in getattr(self, part):
-                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which every stage goes by")
+                    raise UserError(f"paprika: {part}.{name}: allowed: {_OF_ALL[name]}, which all stages use")
 
     def _check_players(self) -> None:
         if AGENT in self.seats:
             raise UserError(f"paprika: seats.{AGENT}: allowed: seats of others, the trained model takes this one")
         if self.player and self.rounds > 1:
-            raise invalid("paprika: rounds", self.rounds, "1 with a player, which would not play what a round trained")
+            raise invalid("paprika: rounds", self.rounds, "1 with a player, which cannot play the trained model")
 
     def _check_numbers(self) -> None:
         if self.curriculum is not None and self.curriculum not in BANDITS:
@@ -174,7 +173,7 @@ class Paprika(Checked):
                 raise invalid(f"paprika: {name}", getattr(self, name), "1 or more")
 
     def training(self, stage: str) -> Training:
-        """How a stage trains."""
+        """The training of a stage."""
         _check_stage("paprika: stages", stage)
         name = self.presets.get(stage)
         if name is None:
@@ -194,12 +193,12 @@ class Paprika(Checked):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Paprika:
-        """From plain values, of a file say; unknown fields are named."""
+        """From plain values, of a file say; unknown fields are errors."""
         return cls(**data)
 
 
 def _check_stage(field: str, name: str) -> None:
-    """Raise unless this is an objective after which the model itself plays otherwise."""
+    """Raise unless this objective changes the model's own play."""
     if (":" not in name and name not in names("objectives")) or found(name).learns not in POLICIES:
         raise unknown(field, name, learning_from(*POLICIES))
 
@@ -210,7 +209,7 @@ def _plain(value: Any) -> Json:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A model and what it achieved, by environment."""
+    """A model and its evaluations, by environment."""
 
     name: str
     model: str
@@ -219,7 +218,8 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a run: every stage, the base first, and last against base, paired by task, per environment."""
+    """The result of a pipeline: every stage, the base first, and the gains of the last over the base, paired by task,
+    per environment."""
 
     folder: Path
     stages: tuple[Stage, ...]
@@ -233,7 +233,8 @@ class Outcome:
 
 
 def run(config: Paprika, folder: Path, *, watch: Watch | None = None, callbacks: Sequence[Any] = ()) -> Outcome:
-    """All of it, or what is left to do. Raises `UserError` if the folder was begun with another configuration."""
+    """Run the whole pipeline, or what is left of it. Raises `UserError` if the folder belongs to another
+    configuration."""
     return _Pipeline(config, folder, watch or _unwatched, callbacks).run()
 
 
@@ -251,7 +252,7 @@ class _Pipeline:
         _claim(config, folder)
 
     def _check(self, envs: Sequence[Env[Any]]) -> None:
-        """Everything that will be played is built once before anything is, so that no option is found wrong late."""
+        """Build everything that will play before anything is played, so that no wrong option is found late."""
         c = self.config
         for seat in c.seats:
             if not any(seat in env.spec.seats for env in envs):
@@ -284,13 +285,13 @@ class _Pipeline:
     # --- stages ------------------------------------------------------------------------------------------------------
 
     def _policy(self, model: str | None, temperature: float, min_p: float) -> dict[str, Json]:
-        """The agent with this model; None is the player."""
+        """The configuration of the agent with this model; None is the player."""
         c = self.config
         backend = dict(c.player) if model is None else {"name": "models:hf", **c.hf, "model": model}
         return {"name": "agents:llm", **c.agent, "temperature": temperature, "min_p": min_p, "model": backend}
 
     def _seats(self) -> dict[str, AnyPolicy]:
-        """The policies of the other seats, anew: those of a stage are closed at its end."""
+        """New policies of the other seats: those of a stage are closed at its end."""
         return {seat: build(config) for seat, config in self.config.seats.items()}
 
     def _games(self) -> list[Game]:
@@ -356,7 +357,7 @@ class _Pipeline:
 
 
 def _claim(config: Paprika, folder: Path) -> None:
-    """Tie the folder to the configuration, and to the model that it begins with."""
+    """Tie the folder to the configuration and to the initial model."""
     path, wanted = folder / CONFIG, {**config.to_json(), "weights": weights_of(config.model)}
     if path.is_file():
         found = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
@@ -364,18 +365,18 @@ def _claim(config: Paprika, folder: Path) -> None:
             raise UserError(f"paprika: {folder} was begun with another configuration: {found}")
         return
     if folder.is_dir() and any(folder.iterdir()):
-        raise UserError(f"paprika: {folder} has files in it but was not begun by this command")
+        raise UserError(f"paprika: {folder} contains files of something else")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(wanted, indent=2))
 
 
 def _held(folder: Path) -> int:
-    """Episodes that a run folder holds."""
+    """Number of episodes in a run folder."""
     return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
 
 
 def judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
-    """The environment with a seat for the judge, where there is one and it can have it."""
+    """The environment's configuration with a seat for the judge, if there is one and it can have it."""
     takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
     return {"judge": "seat", **config} if takes else config
 

@@ -22,14 +22,14 @@ from .training_folder import ORIGIN, REMEDIES
 from .types import Item, Objective, Row, members, rows_of
 
 _SAMPLE = 1024
-"""Weights hashed at the beginning, in the middle and at the end of every tensor."""
+"""Number of weights hashed at the beginning, in the middle and at the end of every tensor."""
 _MISMATCH = {"weights": "another base model", "items": "other training data", "reference": "another reference model"}
 
 
 def origin_of(
     model: Any, objective: Objective, items: Sequence[Item] | None, reference: str | None = None
 ) -> dict[str, Json]:
-    """What identifies a training beside its settings; online training finds its items on the way (None)."""
+    """The provenance of a training; online training finds its items on the way (None)."""
     return {
         "weights": model_digest(model),
         "items": None if items is None else items_digest(items),
@@ -39,7 +39,7 @@ def origin_of(
 
 
 def model_digest(model: Any) -> str:
-    """Of the names, types and sizes of all weights, and of some of each: training moves all of a tensor."""
+    """Hash of the names, types and sizes of all weights, and of some of each: training moves all of a tensor."""
     import torch
 
     found = blake2b(digest_size=8)
@@ -53,7 +53,7 @@ def model_digest(model: Any) -> str:
 
 
 def items_digest(items: Sequence[Item]) -> str:
-    """Of all tokens, whose they are, and what they earned."""
+    """Hash of all tokens, agent masks and rewards."""
     found = blake2b(digest(rows_of(items)), digest_size=8)
     for sample in (sample for item in items for sample in members(item)):
         found.update(f"{sample.score!r} {sample.rewards!r} {sample.cut} ".encode())
@@ -61,7 +61,7 @@ def items_digest(items: Sequence[Item]) -> str:
 
 
 def digest(rows: Iterable[Row]) -> bytes:
-    """Of every row's tokens and of whose they are."""
+    """Hash of every row's tokens and agent mask."""
     found = blake2b(digest_size=16)
     for row in rows:
         found.update(len(row).to_bytes(8, "big") + row.ids.tobytes() + row.agent)
@@ -77,7 +77,7 @@ def check_origin(folder: Path, origin: Mapping[str, Json]) -> None:
         before = json.loads(file.read_text("utf-8"))
         changed = [name for name in origin if before.get(name) != origin[name]]
     except (ValueError, AttributeError) as e:
-        raise UserError(f"train: resume: {file}: not what a training came from ({e}); allowed: {REMEDIES}") from e
+        raise UserError(f"train: resume: {file}: not a provenance record ({e}); allowed: {REMEDIES}") from e
     if changed:
         name = changed[0]
         what = _MISMATCH.get(name) or f"{name} {before.get(name)}"

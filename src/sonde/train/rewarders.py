@@ -56,7 +56,7 @@ from .credit import Values
 
 K = TypeVar("K")
 LEAST = 1e-8
-"""Of what is divided by."""
+"""The smallest divisor."""
 
 
 def relu(gains: Values) -> Values:
@@ -76,7 +76,7 @@ def min_max(gains: Values, clip: tuple[float, float] = (-2.0, 2.0)) -> Values:
 
 
 def episode_centring(gains: Values) -> Values:
-    """NaN is no part of the mean, here and below, and stays."""
+    """Here and below NaN is excluded from means and stays NaN."""
     there = gains[~np.isnan(gains)]
     return gains - there.mean() if len(there) else gains
 
@@ -86,7 +86,7 @@ def group_centring(gains: Sequence[Values]) -> list[Values]:
 
 
 def group_std(gains: Sequence[Values]) -> list[Values]:
-    """Where a game is alone on a turn, its gain stays as it is, as in the paper's code."""
+    """Where a game is alone on a turn, its gain is unchanged, as in the paper's code."""
     return _by_turn(gains, lambda there: there / max(there.std(), LEAST) if len(there) > 1 else there)
 
 
@@ -120,7 +120,7 @@ def shaped(
     tau: float = 1.0,
     clip: tuple[float, float] = (-2.0, 2.0),
 ) -> dict[K, list[Values]]:
-    """The gains of groups of games after these shapings, in order; 0 where there is none."""
+    """Apply shapings in order to the gains of groups of games; 0 where there is no gain."""
     check_shaping("shaping", names)
     games: dict[str, Callable[[Values], Values]] = {
         "relu": relu, "sigmoid": sigmoid, "episode_centring": episode_centring,
@@ -137,12 +137,12 @@ def shaped(
 
 
 Weights = Literal["current", "start", "average"]
-"""Of the model that plays: as they are, as they were when training began, or their moving average over rollouts."""
+"""Weights of the model that plays: current, those at the start of training, or a moving average over rollouts."""
 WEIGHTS: tuple[Weights, ...] = ("current", "start", "average")
 
 
 class Measured(NamedTuple):
-    """What was found of trajectories, by id, and the setting that decided it."""
+    """Measurements by trajectory id, and the setting that decided them."""
 
     found: Mapping[str, Any]
     setting: Mapping[str, Json] = EMPTY
@@ -150,11 +150,11 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Rewarder(Checked, ABC):
-    """See the module. Gains are shaped by `shaping`, with `tau` and `clip`."""
+    """Measures episodes and turns them into rewards. Gains are shaped by `shaping`, with `tau` and `clip`."""
 
     called = "rewarder"
     names: ClassVar[tuple[str, ...]]
-    """Of the arrays that it brings."""
+    """Names of the arrays that it adds."""
 
     shaping: str | tuple[str, ...] = ()
     tau: float = 1.0
@@ -181,13 +181,13 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
-        """What there is to know of these episodes; `player` is the model in its seat, under the weights asked for."""
+        """Measure these episodes; `player` is the model in its seat, under the requested weights."""
 
     def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
-        """Write what was measured into the run folder that holds the episodes; nothing where it is found again."""
+        """Write measurements into the run folder of the episodes, unless they can be recomputed."""
 
     def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
-        """What was measured of the episodes in a run folder."""
+        """The measurements of episodes in a run folder."""
         return self.measure(env, trajectories, None)
 
     @abstractmethod
@@ -211,7 +211,7 @@ class Rewarder(Checked, ABC):
 
 
 def _unwon(trajectory: Trajectory, gains: Values) -> Values:
-    """Without the gain of the turn that won."""
+    """The gains without that of the winning turn."""
     if gains.shape != (len(trajectory.turns),):
         allowed = f"one for each of {len(trajectory.turns)} turns"
         raise UserError(f"rewarder: trajectory {trajectory.id}: got {len(gains)} gains, allowed: {allowed}")
@@ -223,9 +223,9 @@ def _unwon(trajectory: Trajectory, gains: Values) -> Values:
 
 @dataclass(frozen=True, kw_only=True)
 class ExactGain(Rewarder):
-    """Bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn less after it;
-    `truth_gain`: log2 of the posterior of the truth after it less before, what ΔBelief is in a model that believes
-    exactly what can be known."""
+    """Information in bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn
+    less after it; `truth_gain`: log2 of the posterior of the truth after it less before, which equals ΔBelief in a
+    model that believes exactly what can be known."""
 
     called = "exact_gain"
     names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
@@ -254,12 +254,13 @@ def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
 
 @dataclass(frozen=True, kw_only=True)
 class BeliefGain(Rewarder):
-    """`belief`: ΔBelief, in nats. `template`: how the belief is read (`sonde.elicit`), which is asked in the game as
-    the player sees it; `of`: under which weights. `shaping` is the paper's; none is its *naive*.
+    """`belief`: ΔBelief, in nats. `template`: how the belief is elicited (`sonde.elicit`), asked in the game as the
+    player sees it; `of`: under which weights. `shaping` defaults to the paper's; none is its *naive*.
 
-    `among`: `all` candidates, a number of them, or texts, as in `sonde.elicit`. b is then the truth's share among
-    them, b(truth) / sum b, so that nothing is paid for what makes all of them likelier, such as having seen how one
-    asks here. None takes b as the model gives it (the paper)."""
+    `among`: `all` candidates, a number of them, or texts, as in `sonde.elicit`. b is then the truth's share among them,
+    b(truth) / sum b, so that nothing is paid for what makes all candidates likelier, such as having seen the format of
+    the question. None takes b as the model gives it (the paper).
+    """
 
     called = "belief"
     names: ClassVar[tuple[str, ...]] = ("belief",)
@@ -282,7 +283,7 @@ class BeliefGain(Rewarder):
 
     @property
     def how(self) -> Elicitation:
-        """What the model is asked."""
+        """The elicitation."""
         candidates = "target" if self.among is None else self.among
         return Elicitation(template=self.template, candidates=candidates, aggregate=self.aggregate)
 
@@ -295,7 +296,7 @@ class BeliefGain(Rewarder):
 
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         if player is None:
-            raise UserError("belief: player: got none, allowed: the model whose beliefs are asked for")
+            raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
         found = run_sync(_elicited(player, env, trajectories, self.how))
         return Measured(found, believed.setting(player.model, self.how, shown))
@@ -307,11 +308,11 @@ class BeliefGain(Rewarder):
         notes = believed.read(folder)
         missing = [t.id for t in trajectories if t.id not in notes.beliefs]
         if missing:
-            raise UserError(f"belief: {folder} keeps no beliefs of {len(missing)} of {len(trajectories)} episodes")
+            raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
         return Measured(notes.beliefs, notes.setting)
 
     def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
-        """Where nothing is told at the end of a game, there is no belief after its last turn, and so no gain."""
+        """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
         known, turns = np.array([self._known(belief) for belief in found], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
@@ -322,7 +323,7 @@ class BeliefGain(Rewarder):
         if self.among is None:
             return belief.target
         if belief.candidates is None:
-            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were kept without candidates")
+            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were stored without candidates")
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
@@ -334,4 +335,4 @@ async def _elicited(
 
 
 REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain)}
-"""What settings can name."""
+"""Names for settings."""

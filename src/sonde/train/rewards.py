@@ -1,15 +1,15 @@
-"""Rewards per turn: arrays by name, and mixes of them. Pure functions of what is on the record; numpy only.
+"""Rewards per turn: named arrays, and weighted mixes of them. Pure functions of the record, numpy only.
 
     named = named_rewards(trajectory)                       # {"env": ..., "success": ..., "turns": ..., ...}
     per_turn = RewardMix({"success": 1.0, "turns": -0.02})(named)
 
 Rewards that need a model or the environment (`belief`, `exact_gain`, ...) come from a `Rewarder` (`rewarders.py`) under
-names of their own; a mix weighs them like any other.
+their own names; a mix weighs them like any other.
 
-**ΔBelief-RL** (section 3.2, equation 3): r_t = end + 0.1 max(gain_t, 0) + penalties of the turn, where `end` is 2 for
-a win less 0.05 for every turn of the game (none for a game of one turn), *added whole to every turn*: that every turn
-bears the length of the whole game is in the code only. Invalid questions cost 5, repeated ones 1. The turn that wins
-carries no gain. `StarPO`, which it compares itself with, sums the same rewards without gains, `end` once.
+**ΔBelief-RL** (section 3.2, equation 3): r_t = end + 0.1 max(gain_t, 0) + penalties of the turn, where `end` is 2 for a
+win less 0.05 for every turn of the game (none for a game of one turn), *added in full to every turn*; that every turn
+carries the length of the whole game appears only in the code. Invalid questions cost 5, repeated ones 1. The winning
+turn carries no gain. The paper's baseline `StarPO` sums the same rewards without gains, `end` once.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .credit import Values
 RECORDED = (
     "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "format", "timeout", "score",
 )  # fmt: skip
-"""The names of what is on the record."""
+"""Names of rewards computed from the record alone."""
 
 
 def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
-    """What rewards can be mixed from: one array per name, one number per turn.
+    """The arrays that rewards can be mixed from, by name, one number per turn.
 
-    `env`: the environment's own reward (any before the first turn is the first turn's). `turns`: 1 per turn;
-    `extra_turns`: the same, but 0 where one turn was all. `invalid`, `repeated`: 1 on turns that the environment called
-    so. On the last turn only: `success`, 1 if won (and judged so, where there is a judge); `loss`, `format` and
+    `env`: the environment's own reward (any before the first turn counts for the first). `turns`: 1 per turn;
+    `extra_turns`: the same, but 0 in a game of one turn. `invalid`, `repeated`: 1 on turns that the environment marked
+    so. On the last turn only: `success`, 1 if won (and confirmed by a judge, where there is one); `loss`, `format` and
     `timeout`, 1 for that outcome; `score`, the outcome's.
     """
     turns, outcome = trajectory.turns, trajectory.outcome
@@ -75,8 +75,8 @@ _PUBLISHED: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
 
 @dataclass(frozen=True)
 class RewardMix(Checked):
-    """Named arrays of rewards with their weights; the environment's rewards on the record stay as they are. Of those in
-    `every`, the sum over the game is on each of its turns.
+    """A weighted sum of named reward arrays; the recorded rewards of the environment stay unchanged. Rewards in `every`
+    are summed over the game and added to each of its turns.
 
     >>> RewardMix({"success": 1.0, "turns": -0.02})({"success": [0, 1], "turns": [1, 1]}).tolist()
     [-0.02, 0.98]
@@ -100,7 +100,7 @@ class RewardMix(Checked):
 
     @classmethod
     def published(cls, name: str) -> RewardMix:
-        """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL, equation 3; `belief` has to be shaped, see `BeliefGain`),
+        """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL, equation 3; `belief` needs shaping, see `BeliefGain`),
         `starpo` (the same without beliefs, per game) or `env` (LMRL-Gym)."""
         if name not in _PUBLISHED:
             raise unknown("rewards", name, _PUBLISHED)
@@ -115,7 +115,7 @@ class RewardMix(Checked):
         return {**self.weights, **({"every": dict(self.every)} if self.every else {})}
 
     def earned(self, named: Mapping[str, Sequence[float] | Values]) -> float:
-        """What the game earned in all: the rewards of its turns, and those in `every` once.
+        """The total reward of a game: those of its turns, and those in `every` once.
 
         >>> RewardMix({"turns": -0.5}, every={"success": 2.0}).earned({"success": [0, 1], "turns": [1, 1]})
         1.0
@@ -124,7 +124,7 @@ class RewardMix(Checked):
         return float(sum(weight * self._of(name, named).sum() for name, weight in both))
 
     def __call__(self, named: Mapping[str, Sequence[float] | Values]) -> Values:
-        """The reward per turn. `named` is that of `named_rewards`, with any further arrays (gains, say) added."""
+        """The reward per turn. `named` comes from `named_rewards`, with any further arrays (gains, say) added."""
         arrays = [weight * self._of(name, named) for name, weight in self.weights.items()]
         for name, weight in self.every.items():
             array = self._of(name, named)

@@ -36,8 +36,8 @@ from .data import has_ids, rows
 
 
 class Limits(NamedTuple):
-    """What differs between environments: `slower`, how many more turns make a success clearly worse, and `samples`, how
-    many trajectories are sampled per task."""
+    """Settings per environment: `slower`, how many more turns make a success clearly worse, and `samples`, how many
+    trajectories are sampled per task."""
 
     slower: int = 4
     samples: int = 20
@@ -59,7 +59,7 @@ PAPRIKA: Mapping[str, Limits] = Frozen(
 shorter games a fifth of their turns, rounded up, which is ours. Other environments get `Limits()`."""
 
 PUBLISHED_SLOWER = 20
-"""The number of turns in the paper's scripts, the length of its longest games: no success is ever slow enough."""
+"""`slower` in the paper's scripts, the length of its longest games: no success is ever slow enough."""
 
 FirstMove = Callable[[Trajectory], Hashable]
 
@@ -70,40 +70,40 @@ def limits(env: str) -> Limits:
 
 
 def success(t: Trajectory) -> bool:
-    """Whether the game was won, and no judge says otherwise."""
+    """Whether the game was won and no judge disagrees."""
     return t.outcome is not None and t.outcome.success
 
 
 def ended(t: Trajectory) -> bool:
-    """Whether the game came to an end of its own, rather than failing or being cut off by the world."""
+    """Whether the game ended by itself, rather than by an outside failure."""
     return t.outcome is not None and t.outcome.kind != "error"
 
 
 def score(t: Trajectory) -> float:
-    """The return: all that the agent earned."""
+    """The return: the sum of the agent's rewards."""
     parts = [act.rewards.get(AGENT, 0.0) for act in t.opening] + [turn.rewards.get(AGENT, 0.0) for turn in t.turns]
     return math.fsum(parts)
 
 
 def cost(t: Trajectory, as_published: bool = False) -> float:
-    """What there should be little of: turns; in the paper's best-arm identification, minus the pulls that paid."""
+    """What to minimise: turns; as published, in best-arm identification, minus the pulls that paid."""
     if as_published and t.task.env == "best_arm":
         return -sum(float(turn.info.get("reward", 0)) for turn in t.turns)
     return len(t.turns)
 
 
 def tokens(t: Trajectory) -> int:
-    """Tokens of the longest row, which limits on length are about."""
+    """The length of the longest row, to which length limits apply."""
     if not has_ids(t):
         raise UserError(
             f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
-            "what sonde.train.data.as_sampled makes of it"
+            "the trajectory converted by sonde.train.data.as_sampled"
         )
     return max(len(row) for row in rows(t))
 
 
 def by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
-    """Trajectories by group, that is one task in one world, in the order in which they come."""
+    """Trajectories by group (one task in one world), in the order in which they first occur."""
     found: dict[str, list[Trajectory]] = {}
     for t in trajectories:
         found.setdefault(t.group, []).append(t)
@@ -111,18 +111,18 @@ def by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
 
 
 def first_reveal(t: Trajectory) -> Hashable:
-    """Minesweeper: the first cell that was opened; None if none was."""
+    """Minesweeper: the first opened cell; None if there is none."""
     opened = (turn.info.get("cell") for turn in t.turns if turn.info.get("result") in ("safe", "mine", "win"))
     cell = next(opened, None)
     return None if cell is None else tuple(cast("Sequence[int]", cell))
 
 
 FIRST_MOVES: Mapping[str, FirstMove] = Frozen[FirstMove](minesweeper=first_reveal)
-"""Environments whose worlds depend on the first move, and what it was."""
+"""Environments whose worlds depend on the first move, and how to find it."""
 
 
 def first_move(env: str, asked: Collection[str]) -> FirstMove:
-    """How a game began, where the environment is among those `asked` about; otherwise all games begin alike."""
+    """The first move of a game, if the environment is among those `asked` about; otherwise the same for all games."""
     return FIRST_MOVES[env] if env in asked else _alike
 
 
@@ -135,14 +135,13 @@ def _alike(t: Trajectory) -> Hashable:
 
 @dataclass(frozen=True, kw_only=True)
 class SFTRule(Checked):
-    """Which successes are learnt from.
+    """Which successes to learn from.
 
     `distinct`: one of each number of turns (False: all). `within`: only those within this many turns of the best of
-    their task (None: any number, as in the paper). Delta-Belief-RL (appendix E.1) takes all of the shortest, that is
-    `distinct=False, within=0`. `max_tokens`: longer trajectories are left out first; None does not look at tokens,
-    which trajectories without token ids need (the paper's number is `data.SFT_TOKENS`). `as_published` counts pulls
-    that paid in best-arm identification.
-    """
+    their task (None: any number, as in the paper). Delta-Belief-RL (appendix E.1) takes all of the shortest:
+    `distinct=False, within=0`. `max_tokens`: longer trajectories are left out first; None sets no limit, as
+    trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `as_published` counts the pulls
+    that paid in best-arm identification."""
 
     called = "rule"
 
@@ -158,8 +157,8 @@ class SFTRule(Checked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What a selection looked at: episodes that the world `failed` (or that never ended) and those `too_long` are left
-    out before anything else; a *task* is a task in one world; `solved` tasks have a success."""
+    """Counts of a selection's input. Episodes that `failed` for outside reasons (or never ended) and those `too_long`
+    are left out first; a *task* is a task in one world; `solved` tasks have a success."""
 
     tasks: int = 0
     trajectories: int = 0
@@ -173,14 +172,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Selection:
-    """The trajectories that were chosen, task by task, best first."""
+    """The selected trajectories, task by task, best first."""
 
     trajectories: tuple[Trajectory, ...]
     counts: Counts
 
 
 def sft_set(trajectories: Iterable[Trajectory], rule: SFTRule | None = None) -> Selection:
-    """Per task, one success of each number of turns, fewest first; of several with equal turns the first sample."""
+    """Per task, one success of each number of turns, fewest first; the first sample among equals."""
     rule = rule or SFTRule()
     groups, counts = _groups(trajectories, rule.max_tokens)
     found = tuple(t for group in groups for t in _learnt(group, rule))
@@ -201,9 +200,9 @@ def _learnt(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
 
 @dataclass(frozen=True, kw_only=True)
 class ShareRule(Checked):
-    """Which episodes are imitated, of a whole set, as LMRL-Gym (section 5, appendix E) has it: all (behavioural
-    cloning), the `top` share by return, or the successes; both: the top share of the successes. Lost games and those
-    that broke the format count as any other. `max_tokens` as in `SFTRule`."""
+    """Which share of a set to imitate, as in LMRL-Gym (section 5, appendix E): all episodes (behavioural cloning), the
+    `top` share by return, or the successes; both: the top share of the successes. Lost games and those with unreadable
+    answers count like any other. `max_tokens` as in `SFTRule`."""
 
     called = "rule"
 
@@ -218,7 +217,7 @@ class ShareRule(Checked):
 
 
 def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
-    """The episodes that the rule admits, in their order; equal returns are taken from as many tasks as have them."""
+    """The episodes that the rule admits, in their order; ties in return are spread over as many tasks as possible."""
     groups, counts = _groups(trajectories, rule.max_tokens)
     found = [[t for t in group if success(t) or not rule.success] for group in groups]
     kept = top_share([[score(t) for t in group] for group in found], rule.top)
@@ -226,10 +225,10 @@ def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection
 
 
 def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int, int]]:
-    """The places (group, sample) of the highest scores, in their order: a share of all, rounded up.
+    """The positions (group, sample) of the highest scores, in their order: a share of all, rounded up.
 
-    Of equal scores those of first samples come first, then those of second ones: where rewards say no more than win or
-    lose, taking them group by group would learn from a few tasks alone.
+    Among equal scores first samples come first, then second ones: with win-or-lose rewards, going group by group would
+    learn from a few tasks only.
     """
     places = [(-value, j, i) for i, group in enumerate(scores) for j, value in enumerate(group)]
     return sorted((i, j) for _, j, i in sorted(places)[: math.ceil(share * len(places))])
@@ -242,12 +241,11 @@ def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int
 class PairRule(Checked):
     """Which trajectory is preferred to which.
 
-    `slower`: a success is lower than the best if it took at least this many more turns; None takes the environment's
-    (`trials.PAPRIKA`). `per_task`: pairs per task, all with the same chosen one. `negatives`: outcomes of failures
-    that may be rejected. `same_first_move`: environments in which both of a pair must begin with the same reveal.
-    `max_tokens` as in `SFTRule` (the paper's number is `data.RPO_TOKENS`). `as_published`: see the module; it has its
-    own `slower`, and asks for no equal first move.
-    """
+    `slower`: a success is worse than the best if it took at least this many more turns; None is the environment's
+    number (`PAPRIKA`). `per_task`: pairs per task, all with the same chosen one. `negatives`: outcomes of failures that
+    may be rejected. `same_first_move`: environments in which both of a pair must begin with the same reveal.
+    `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `as_published`: see the module; it has its
+    own `slower` and does not require equal first moves."""
 
     called = "rule"
 
@@ -280,7 +278,7 @@ class Preference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairSelection:
-    """The pairs, task by task. `one_sided` tasks have a success but nothing lower to set against it."""
+    """The pairs, task by task. `one_sided` tasks have a success but nothing worse to pair it with."""
 
     pairs: tuple[Preference, ...]
     counts: Counts
@@ -288,7 +286,7 @@ class PairSelection:
 
 
 def pairs(trajectories: Iterable[Trajectory], rule: PairRule | None = None, seed: int = 0) -> PairSelection:
-    """Per task, the best success over a lower trajectory drawn by `(seed, "pair", task id, world seed)`."""
+    """Per task, the best success over a worse trajectory drawn by `(seed, "pair", task id, world seed)`."""
     rule = rule or PairRule()
     groups, counts = _groups(trajectories, rule.max_tokens)
     drawn = [_drawn(group, rule, seed) for group in groups]
@@ -297,7 +295,7 @@ def pairs(trajectories: Iterable[Trajectory], rule: PairRule | None = None, seed
 
 
 def _drawn(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Preference]:
-    """The pairs of one task: of the games that may be compared, those whose best is best of all."""
+    """The pairs of one task, from the comparable games that contain its best success."""
     rng = Rng(seed, "pair", group[0].task.id, group[0].seed)
     for best, lower in _comparable(group, rule):
         if lower:
@@ -308,7 +306,7 @@ def _drawn(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Prefe
 
 
 def _comparable(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tuple[Trajectory, list[Trajectory]]]:
-    """For each way to begin, fewest turns first: the best success and everything lower."""
+    """For each first move, fewest turns first: the best success and everything worse."""
     move = first_move(group[0].task.env if not rule.as_published else "", rule.same_first_move)
     seen: set[Hashable] = set()
     for best in _successes(group, rule.as_published):
@@ -328,13 +326,13 @@ def _lower(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
 
 
 def failure(t: Trajectory) -> str:
-    """The kind of a failure; a win that a judge took back is a loss."""
+    """The kind of a failure; a win that a judge revoked is a loss."""
     kind = t.outcome.kind if t.outcome else "error"
     return "loss" if kind == "win" else kind
 
 
 def _invalid_end(t: Trajectory) -> bool:
-    """Whether the paper's code would drop it: the game says that its goal is reached, and the judge that it is not."""
+    """Whether the paper's code drops it: the game claims that its goal is reached, and the judge disagrees."""
     outcome = t.outcome
     assert outcome is not None
     claimed = bool(outcome.claimed) and not outcome.success
@@ -342,7 +340,7 @@ def _invalid_end(t: Trajectory) -> bool:
 
 
 def _groups(trajectories: Iterable[Trajectory], max_tokens: int | None) -> tuple[list[list[Trajectory]], Counts]:
-    """Usable trajectories by group, each sorted by sample; groups without any are dropped."""
+    """Usable trajectories by group, sorted by sample; empty groups are dropped."""
     found = list(trajectories)
     whole = [t for t in found if ended(t)]
     short = [t for t in whole if max_tokens is None or tokens(t) <= max_tokens]
@@ -358,7 +356,7 @@ def _groups(trajectories: Iterable[Trajectory], max_tokens: int | None) -> tuple
 
 
 def _successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajectory]:
-    """Fewest turns first, of equal ones the first sample."""
+    """The successes, fewest turns first, then by sample."""
     return sorted(filter(success, group), key=lambda t: (cost(t, as_published), t.sample))
 
 
@@ -386,11 +384,10 @@ HEADINGS: Mapping[str, str] = {
 class Line:
     """One line of the table.
 
-    `tasks` are counted per world, `failed` episodes (by the world's fault, or never ended) are in no rate or mean.
-    `success` is the share of episodes, `best_of_k` that of tasks with a success. `sft` and `pairs` count what the rules
-    select. `turns` and `tokens` are means per episode, the latter over those that carry token ids, all rows together;
-    None where there is nothing to average.
-    """
+    `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
+    `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
+    count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
+    all rows together; None where there is nothing to average."""
 
     name: str
     tasks: int
@@ -407,7 +404,7 @@ class Line:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def cells(self) -> tuple[str, ...]:
-        """The line as text, in the order of `HEADINGS`."""
+        """The cells as text, in the order of `HEADINGS`."""
         shown = {**self.to_json(), "success": _percent(self.success), "best_of_k": _percent(self.best_of_k)}
         shown |= {"turns": _mean(self.turns), "tokens": _mean(self.tokens)}
         return tuple(f"{v:,}" if isinstance(v, int) else str(v) for v in (shown[h] for h in HEADINGS))
@@ -415,7 +412,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The table: one line per group, and all together."""
+    """The table: one line per group, and a total."""
 
     lines: tuple[Line, ...]
     total: Line
@@ -435,7 +432,7 @@ def statistics(
     *,
     by: str = "env",
 ) -> Statistics:
-    """The table of these trajectories under these rules, by environment or by a tag of the tasks."""
+    """The table of trajectories under these rules, by environment or by a tag of the tasks."""
     found = list(trajectories)
     groups: dict[str, list[Trajectory]] = {}
     for t in found:

@@ -1,8 +1,7 @@
-"""How to train: every number of a run apart from its objective and its data. Those of the papers: `presets.py`.
+"""The trainer's settings: every number of a run apart from its objective and its data. The papers': `train.presets`.
 
-DeepSpeed is chosen by the launcher (`accelerate launch --config_file ...`); no setting here names it. What the trainer
-does under it is described in `trainer.py`.
-"""
+DeepSpeed is configured by the launcher (`accelerate launch --config_file ...`), not by a setting here; see
+`trainer.py`."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ FREE = (
     "folder", "report_to", "keep", "save_steps", "micro_batch", "micro_tokens", "packing", "gradient_checkpointing",
     "shard", "save_dtype",
 )  # fmt: skip
-"""Settings that a resumed run may change: they do not change what is learned."""
+"""Settings that a resumed run may change: they do not affect what is learned."""
 
 
 def _whole(field: str, got: int, least: int) -> None:
@@ -42,7 +41,7 @@ def _above(field: str, got: float) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LoraSettings(Checked):
-    """A low-rank adapter. `targets` is "all-linear" or names of modules; `alpha / r` scales what it adds."""
+    """A low-rank adapter. `targets` is "all-linear" or names of modules; `alpha / r` scales its output."""
 
     called = "lora"
 
@@ -64,24 +63,21 @@ class LoraSettings(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(Checked):
-    """See the module. Sizes count items: samples, or pairs.
+    """The trainer's settings. Sizes count items: samples, or pairs.
 
-    `folder`: where checkpoints, history and the model go. `max_steps`, where given, counts instead of `epochs`.
-    `batch_size` items make an optimizer step, over all processes; a forward pass takes at most `micro_batch` of them
-    and, where `micro_tokens` is given, at most so many tokens with padding: accumulation follows from these, and the
-    loss does not depend on it. `packing` puts several rows in one line where they fit.
-    `warmup` is the share of steps in which the learning rate rises, from 0 at the first; `clip` is the largest norm of
-    the gradient (0: none).
-    `bf16` computes in bfloat16 by autocast and keeps the weights as they are; with `lora` the frozen ones are kept in
-    bfloat16, and the adapter in float32. `shard` divides weights, gradients and the optimizer's state over processes
-    (`train.sharded`). `max_tokens`: longer rows are refused.
-    `reference`: where reference log-probabilities come from, the weights at the start of the run, the model without its
-    adapter, or the rows, where they are given. `save`: whether the model is saved with the adapter merged into it, or
-    the adapter alone; `save_dtype`: in the number format of the model that it was made of, or in float32, the one that
-    it is trained in (`train.model_io`).
-    `save_steps`: steps between checkpoints (None: none are written), of which `keep` remain; `logging_steps`: steps
-    that one entry of the history averages over. `report_to`: names that transformers knows, e.g. "tensorboard",
-    "wandb", "trackio".
+    `folder`: where checkpoints, history and the model go. `max_steps`, if given, overrides `epochs`. `batch_size` items
+    make an optimizer step, over all processes; a forward pass takes at most `micro_batch` of them and, with
+    `micro_tokens`, at most so many tokens including padding: accumulation follows from these, and the loss does not
+    depend on it. `packing` puts several rows in one line where they fit. `warmup` is the share of steps in which the
+    learning rate rises, from 0 at the first; `clip` is the largest norm of the gradient (0: none). `bf16` computes in
+    bfloat16 by autocast and leaves the weights as they are; with `lora` the frozen weights are kept in bfloat16, and
+    the adapter in float32. `shard` divides weights, gradients and the optimizer's state over processes
+    (`train.sharded`). `max_tokens`: longer rows are refused. `reference`: the source of reference log-probabilities:
+    the weights at the start of the run, the model without its adapter, or the rows, where they are given. `save`:
+    whether the model is saved with the adapter merged into it, or the adapter alone; `save_dtype`: in the number format
+    of its base model, or in float32, the format of training (`train.model_io`). `save_steps`: steps between checkpoints
+    (None: none are written), of which `keep` remain; `logging_steps`: steps that one entry of the history averages
+    over. `report_to`: loggers that transformers knows, e.g. "tensorboard", "wandb", "trackio".
     """
 
     called = "train"
@@ -148,7 +144,7 @@ class TrainSettings(Checked):
             raise invalid("train: save_steps", self.save_steps, allowed)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; `from_json` gives an equal value."""
+        """Plain JSON; `from_json` restores an equal value."""
         return {**asdict(self), "betas": list(self.betas), "report_to": list(self.report_to), "lora": self._lora_json()}
 
     def _lora_json(self) -> dict[str, Any] | None:
@@ -167,7 +163,7 @@ class TrainSettings(Checked):
         return cls(**{**data, "lora": LoraSettings(**lora)} if isinstance(lora, Mapping) else data)
 
     def changed(self, changes: Mapping[str, Any]) -> TrainSettings:
-        """The same with changes given as plain JSON; of an adapter's settings, too, those that are not named stay."""
+        """The settings with changes given as plain JSON; of an adapter's settings, too, unnamed ones stay."""
         lora = changes.get("lora")
         if isinstance(lora, Mapping):
             changes = {**changes, "lora": replace(self.lora or LoraSettings(), **lora)}
@@ -175,7 +171,7 @@ class TrainSettings(Checked):
 
 
 def read_settings(file: Path) -> TrainSettings:
-    """What `write_settings` wrote."""
+    """Read the file of `write_settings`."""
     return TrainSettings.from_json(orjson.loads(file.read_bytes()))
 
 

@@ -1,20 +1,20 @@
-"""Weights, gradients and the optimizer's state divided over processes: `settings.shard`, by FSDP2 (`fully_shard`).
+"""Sharded training: weights, gradients and optimizer state divided over processes (`settings.shard`) by FSDP2.
 
     torchrun --nproc-per-node 8 -m sonde train grpo maze --model M -o settings.shard=true
 
-A layer is gathered for its passes and forgotten after them, so of N processes each keeps an Nth of what training holds
-(16 bytes per trained weight, with AdamW in float32). Losses and weights are those of one process.
+A layer is gathered for its passes and freed after them, so each of N processes stores an Nth of the training state (16
+bytes per trained weight, with AdamW in float32). Losses and weights equal those of one process.
 
-What a process computes for itself (play, beliefs, the reference: as many passes as it takes, in others fewer or more)
-cannot wait for the others in every layer. `whole` gathers all weights into this very module before and forgets them
+Computations of a single process (play, beliefs, the reference: as many passes as they take, in others fewer or more)
+cannot wait for the others in every layer. `whole` gathers all weights into this very module first and frees them
 afterwards. Meanwhile they take their full size on every device, 4 bytes per weight (2 where an adapter is trained with
-`bf16`); where that is too much, a server plays, which gets them from the first process's memory.
+`bf16`); where that is too much, let a server play, which gets them from the first process's memory.
 
-Checkpoints are those of one process, gathered and written by the first: a run may go on with more processes, fewer, or
-with whole weights. Loading a model needs it whole in the memory (not the device's) of every process. Adapters are saved
-by themselves: shards cannot be merged.
+Checkpoints are those of one process, gathered and written by the first: a run may continue with more processes, fewer,
+or without sharding. Loading needs the full model in CPU memory of every process. Adapters are saved separately: shards
+cannot be merged.
 
-Departures: no mixed precision of FSDP's own, so that numbers are those of DDP; every pass of a step reduces. Source:
+Departures: no mixed precision of FSDP's own, so that numbers equal those of DDP; every pass of a step reduces. Source:
 ours; FSDP as in Zhao et al. 2023.
 """
 
@@ -46,7 +46,7 @@ def is_sharded(model: Any) -> bool:
 
 
 def shard(model: Any, device: torch.device) -> None:
-    """Divide the weights, in place, layer by layer."""
+    """Divide the weights in place, layer by layer."""
     if not dist.is_initialized():
         raise invalid("train: shard", True, "false in one process; torchrun starts several")
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
@@ -61,7 +61,7 @@ def _layers(model: Any) -> list[Any]:
 
 @contextmanager
 def whole(model: Any) -> Iterator[None]:
-    """All weights in this process, so that it can compute alone; all processes begin this together."""
+    """Gather all weights in this process, so that it can compute alone; all processes enter together."""
     if not is_sharded(model):
         yield
         return
@@ -78,12 +78,12 @@ def whole(model: Any) -> Iterator[None]:
 
 
 def gathered(tensor: torch.Tensor) -> torch.Tensor:
-    """All of it, where it is one of several processes' parts; they gather it together."""
+    """The full tensor, gathered by all processes where it is sharded."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Of a whole tensor, which all processes have, the part that this one keeps."""
+    """This process's part of a full tensor, which all processes hold."""
     if not isinstance(like, DTensor) or isinstance(tensor, DTensor):
         return tensor
     on_device = tensor.to(like.device)
@@ -91,8 +91,8 @@ def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:
-    """What is saved of a sharded model, whole: in the first process's memory, and nothing in others', who take part. Of
-    a model with an adapter, what is trained."""
+    """The full weights to save: in the first process's memory, nothing in the others, which take part. With an adapter,
+    only the trained ones."""
     found, by_id = dict[str, torch.Tensor](), dict[int, torch.Tensor]()
     trained_only, first = has_adapter(model), dist.get_rank() == 0
     for name, p in model.named_parameters(remove_duplicate=False):
@@ -106,7 +106,7 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
 
 
 def read(model: Any, folder: Path) -> None:
-    """The weights of a checkpoint into a sharded model; of one with an adapter, what is trained."""
+    """Load the weights of a checkpoint into a sharded model; with an adapter, only the trained ones."""
     wanted = {_in_files(name): p for name, p in model.named_parameters() if p.requires_grad or not has_adapter(model)}
     with torch.no_grad():
         for file in sorted(folder.glob("*model*.safetensors")):
@@ -121,7 +121,7 @@ def read(model: Any, folder: Path) -> None:
 
 
 def _in_files(name: str) -> str:
-    """The name of a weight in the files that are saved: peft leaves out what its adapter is called."""
+    """The name of a weight in saved files: peft omits its adapter's name."""
     return re.sub(r"\.default(?=\.|$)", "", name)
 
 
@@ -130,7 +130,7 @@ def _in_files(name: str) -> str:
 
 @contextmanager
 def state_gathered(optimizer: Any) -> Iterator[None]:
-    """What `state_dict()` gives meanwhile is whole in the first process; all processes begin this together."""
+    """Meanwhile `state_dict()` is complete in the first process; all processes enter together."""
     first, saved = dist.get_rank() == 0, optimizer.state_dict()
     state = {i: {name: _kept(x, first) for name, x in values.items()} for i, values in saved["state"].items()}
     handle = optimizer.register_state_dict_post_hook(lambda *_: {**saved, "state": state})
@@ -148,7 +148,7 @@ def _kept(value: Any, first: bool) -> Any:
 
 
 def divide_when_loaded(optimizer: Any) -> None:
-    """A state that is read is whole; what is kept of it are parts, as of the weights."""
+    """Shard a loaded optimizer state, which is complete, like the weights."""
 
     def divided(optimizer: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
         params = [p for group in optimizer.param_groups for p in group["params"]]
@@ -166,7 +166,7 @@ def _like(value: Any, p: torch.Tensor) -> bool:
 
 
 class ShardedTrainer(Trainer):
-    """transformers' trainer, with weights that are divided where `settings.shard` says so."""
+    """transformers' trainer, with sharded weights where `settings.shard` says so."""
 
     settings: TrainSettings
     model: Any

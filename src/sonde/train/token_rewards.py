@@ -18,7 +18,7 @@ from .types import Floats, Sample
 
 
 def in_order(sample: Sample) -> NDArray[np.int64]:
-    """The agent's tokens of a sample in the order in which they were said: their numbers among the tokens of all rows,
+    """The agent's tokens of a sample in the order in which they were said: their indices among the tokens of all rows,
     end to end. A token that begins a row is left out: nothing predicts it."""
     agent_N = np.frombuffer(b"".join(row.agent for row in sample.rows), np.bool_).copy()
     agent_N[np.cumsum([0, *(len(row) for row in sample.rows[:-1])])] = False
@@ -38,8 +38,8 @@ def turns_in_order(sample: Sample) -> NDArray[np.int64]:
 def token_rewards(sample: Sample) -> Values:
     """The reward of every agent token, in the order of `in_order`: that of its turn on the turn's last token, else 0.
 
-    Raises `UserError` where a turn earned something in which the agent said nothing that is trained: what nobody did
-    teaches nothing, and left out it would be missing from every return.
+    Raises `UserError` where a turn has a reward but no trained agent token: nobody could learn from the reward, and
+    leaving it out would falsify every return.
     """
     turn_N = turns_in_order(sample)
     earned = np.asarray(sample.rewards, np.float64)
@@ -47,14 +47,14 @@ def token_rewards(sample: Sample) -> Values:
     mute = np.setdiff1d(np.flatnonzero(earned), turn_N)
     if len(mute):
         raise UserError(
-            f"trajectory {sample.trajectory}: turn {mute[0]} earned {earned[mute[0]]:g}, and no token of the agent's "
-            "is in it; allowed: rewards on what the agent said (give what others' acts earned to the turn before)"
+            f"trajectory {sample.trajectory}: turn {mute[0]} has reward {earned[mute[0]]:g} but no trained "
+            "agent token; allowed: rewards on turns with agent tokens (move rewards of other seats' acts to the turn before)"
         )
     return np.where(last_N, earned[turn_N], 0.0)
 
 
 def spread_out(sample: Sample, values: Values) -> tuple[Floats, ...]:
-    """One array per row: what `values` has of the agent's tokens, in the order of `in_order`, and 0 elsewhere."""
+    """One array per row: `values` on the agent's tokens, in the order of `in_order`, and 0 elsewhere."""
     flat = np.zeros(sum(map(len, sample.rows)))
     flat[in_order(sample)] = values
     ends = np.cumsum([len(row) for row in sample.rows])[:-1]

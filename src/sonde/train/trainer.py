@@ -85,8 +85,8 @@ from .types import Headed, Item, Loss, Objective, longest, units
 
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
-    """What a run left: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm, and
-    the objective's metrics). `summary` is Trainer's: run time, samples per second."""
+    """The result of a run: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm,
+    and the objective's metrics). `summary` is Trainer's: run time, samples per second."""
 
     folder: Path
     model: Path
@@ -96,10 +96,10 @@ class TrainResult:
 
 
 class SondeTrainer(ShardedTrainer):
-    """See the module. `items` None: a subclass finds them (`get_batch_samples`), `settings.max_steps` times.
+    """Trains on `items`; with None, a subclass supplies them (`get_batch_samples`), `settings.max_steps` times.
 
     The model is trained in place; with `settings.lora` an adapter is attached to it. `tokenizer` is saved beside it.
-    `compared` is the reference where it is neither this model nor given with the rows.
+    `compared` is the reference, if it is neither this model nor given with the rows.
     """
 
     model: Any
@@ -147,7 +147,7 @@ class SondeTrainer(ShardedTrainer):
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
     def _headed(self, model: Any) -> Heads | None:
-        """The heads that the objective learns with, on the model."""
+        """Attach the heads that the objective learns with."""
         if not isinstance(self.objective, Headed):
             return None
         spec = self.objective.heads
@@ -158,10 +158,9 @@ class SondeTrainer(ShardedTrainer):
     # --- running -----------------------------------------------------------------------------------------------------
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:  # type: ignore[override]
-        """Train to the end and save. `resume`: a checkpoint, or True for the last in the folder, if there is any; the
-        folder then has to be of the same settings, base model and data. Raises `UserError` where another training is
-        in the folder, or writing to it.
-        """
+        """Train to the end and save. `resume`: a checkpoint, or True for the last one in the folder, if there is any;
+        the folder must then have the same settings, base model and data. Raises `UserError` where another training is
+        in the folder, or writing to it."""
         with locked(self.folder):
             return self._to_the_end(resume, **kwargs)
 
@@ -193,7 +192,7 @@ class SondeTrainer(ShardedTrainer):
         )
 
     def save_trained(self) -> Path:
-        """Write the model as `settings.save` says, and an adapter by itself too; the folder to play from."""
+        """Save the model as `settings.save` says, and an adapter separately too. Returns the folder to play from."""
         adapter = has_adapter(self.model)
         name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
         if self._divided:
@@ -215,7 +214,7 @@ class SondeTrainer(ShardedTrainer):
         if resume is False:
             check_free(self.folder)
         if not isinstance(resume, bool) and not is_complete(Path(resume)):
-            raise invalid("train: resume", str(resume), "a checkpoint folder that is whole, true or false")
+            raise invalid("train: resume", str(resume), "a complete checkpoint folder, true or false")
         if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
             raise StoreError(f"train: resume: {fault}")
         chosen = last_checkpoint(self.folder) if isinstance(resume, bool) else resume
@@ -238,7 +237,7 @@ class SondeTrainer(ShardedTrainer):
 
     @contextmanager
     def playing(self) -> Iterator[Any]:
-        """The bare model in evaluation mode and whole, to compute with it in between updates."""
+        """The bare model, in evaluation mode and with full weights, for computations between updates."""
         model = self.accelerator.unwrap_model(self.model)
         was_training = model.training
         model.eval()
@@ -251,7 +250,7 @@ class SondeTrainer(ShardedTrainer):
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """One entry per optimizer step: numbers of items, or the step's own number where a subclass finds the items."""
+        """One entry per optimizer step: item indices, or the step's own number where a subclass supplies the items."""
         if self.items is None:
             steps = int(self.args.max_steps)
             return Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
@@ -269,7 +268,7 @@ class SondeTrainer(ShardedTrainer):
         return [passes], n_units
 
     def passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Tensor]:
-        """Forward passes over these items of this process, and the number of units over all processes."""
+        """Forward passes over this process's items, and the number of units over all processes."""
         s = self.settings
         parts = divide(items, most_items=s.micro_batch, most_tokens=s.micro_tokens, packed=s.packing)
         done = [collate(p, needs=self.objective.needs, pad_id=self.pad_id, packed=s.packing) for p in parts]
@@ -280,14 +279,14 @@ class SondeTrainer(ShardedTrainer):
         return done + [silent(self.pad_id)] * (most - len(done)), torch.tensor(float(total))
 
     def _over_processes(self, n_units: int, n_passes: int) -> tuple[int, int]:
-        """The sum of the units, and the largest number of passes that any process has."""
+        """The sum of the units, and the largest number of passes of any process."""
         if self.args.world_size == 1:
             return n_units, n_passes
         counts = self.accelerator.gather(torch.tensor([[n_units, n_passes]], device=self.args.device))
         return int(counts[:, 0].sum()), int(counts[:, 1].max())
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
-        """All forward passes of an optimizer step; gradients are exchanged in the last."""
+        """Run all forward passes of an optimizer step; gradients are exchanged in the last."""
         total = torch.zeros((), device=self.args.device)
         for i, tensors in enumerate(inputs):
             last = i == len(inputs) - 1
@@ -295,7 +294,9 @@ class SondeTrainer(ShardedTrainer):
             with nullcontext() if last else self.accelerator.no_sync(model):
                 total += super().training_step(model, tensors, num_items_in_batch)
         if not torch.isfinite(total):
-            raise UserError(f"train: step {self.state.global_step + 1}: the loss is {total.item()}, no finite number")
+            raise UserError(
+                f"train: step {self.state.global_step + 1}: the loss is {total.item()}, not a finite number"
+            )
         return total
 
     def compute_loss(
@@ -320,7 +321,7 @@ class SondeTrainer(ShardedTrainer):
         return loss._replace(total=loss.total + 0.0 * logprob_RT.sum())  # DDP wants a gradient of every weight
 
     def _anything(self, model: Any, inputs: Tensors) -> Any:
-        """A number that all weights have a part in."""
+        """A number that depends on all weights."""
         if self.heads is None:
             return said_logprobs(model, inputs).sum()
         logprob_N, head = said_values(model, self.heads, inputs)
@@ -336,15 +337,14 @@ class SondeTrainer(ShardedTrainer):
                 if name in ("loss", "grad_norm") and not math.isfinite(float(value))
             }
             if bad:
-                raise UserError(
-                    f"train: step {self.state.global_step}: {bad}; no finite number; lower lr, or look at the data"
-                )
+                raise UserError(f"train: step {self.state.global_step}: {bad} not finite; lower lr, or check the data")
         super().log(logs, start_time)
         if self.is_world_process_zero() and "loss" in logs:
             self._write_history()
 
     def _write_history(self) -> None:
-        """Append the newest entry; the first of a run writes all, as a resumed one may go back behind the file."""
+        """Append the newest entry. The first one of a run rewrites the file, as a resumed run may start before its
+        end."""
         entries = [entry for entry in self.state.log_history if "loss" in entry]
         new = entries[-1:] if self._history_begun else entries
         with (self.folder / HISTORY).open("ab" if self._history_begun else "wb") as file:
@@ -364,9 +364,9 @@ class SondeTrainer(ShardedTrainer):
         return {name: value / count for name, (value, count) in sums.items() if count}
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Weights and tokenizer. Trainer is not given the tokenizer, as it would change the model's end tokens.
+        """Save weights and tokenizer. Trainer does not get the tokenizer, as it would change the model's end tokens.
 
-        A checkpoint that is written again is not whole until its state is there anew, which is what Trainer does last.
+        A checkpoint that is written again is incomplete until its state is there anew, which Trainer writes last.
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
@@ -387,7 +387,8 @@ class SondeTrainer(ShardedTrainer):
 
 
 def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
-    """Trainer's own arguments. One batch is one optimizer step (see the module), so it accumulates nothing itself."""
+    """Arguments for transformers' Trainer. One batch is one optimizer step (see the module), so it accumulates nothing
+    itself."""
     return TrainingArguments(
         output_dir=s.folder,
         per_device_train_batch_size=1,
@@ -420,14 +421,14 @@ def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
 
 
 def pad_id(model: Any, tokenizer: Any) -> int:
-    """Any valid id does: what is padding is told by the mask."""
+    """Any valid id will do: padding is marked by the mask."""
     found = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
     return next(int(i) for i in found if isinstance(i, int) and i >= 0)
 
 
 @contextmanager
 def own_generators(seed: int) -> Iterator[None]:
-    """Trainer seeds the process's generators; what they were before is put back."""
+    """Trainer seeds the process's random generators; their states are restored afterwards."""
     python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     set_seed(seed % 2**32)

@@ -26,11 +26,11 @@ NEEDED = ("torch", "transformers", "accelerate")
 class Learning(Checked):
     """How recorded episodes become items.
 
-    `sft` and `pairs` are the rules of selection; `share`, where it is given, is in place of `sft`. `encode`: encode the
-    texts again although token ids were recorded
-    (those of another model, say). `by_turn`: every turn is an item of its own (supervised and unpaired objectives; see
-    `data.samples`). `context` to `keep_thinking`: what `agents:llm` showed the model, or would have shown it, and
-    `template`, the arguments of its chat template; used where texts are encoded.
+    `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
+    although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
+    (supervised and unpaired objectives; see `data.samples`). `context` to `keep_thinking`: the view that `agents:llm`
+    gave the model, or would have given it, and `template`, the arguments of its chat template; used where texts are
+    encoded.
     """
 
     called = "learning"
@@ -57,8 +57,8 @@ class Learning(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Checked):
-    """See the module. `options` are the objective's own; `learning` is for objectives that learn from recorded
-    episodes, `online` for those that learn while the model plays. `preset` names what it began as.
+    """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
+    recorded episodes, `online` for those that learn while the model plays. `preset` names the preset it began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
@@ -78,17 +78,17 @@ class Training(Checked):
         object.__setattr__(self, "options", freeze(self.options))
 
     def of(self, objective: str) -> Training:
-        """The same for another objective, which has options of its own."""
+        """The same for another objective, without the options of this one."""
         return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
 
     @property
     def plays(self) -> bool:
-        """Whether the model learns while it plays, or else from recorded episodes."""
+        """Whether the model learns while it plays, rather than from recorded episodes."""
         return found(self.objective).learns == "play" or self.online.keep < 1
 
     @property
     def episodes(self) -> int:
-        """How many are played in all, where the model learns while it plays."""
+        """Number of episodes played in all, where the model learns while it plays."""
         return self.settings.batch_size * (self.settings.max_steps or 0)
 
     def to_json(self) -> dict[str, Json]:

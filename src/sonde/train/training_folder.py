@@ -28,18 +28,18 @@ DATA, EPISODES, HISTORY, REFERENCE, SETTINGS = (
     "data.json", "episodes", "history.jsonl", "reference.npz", "settings.json",
 )  # fmt: skip
 AGREEMENT = "agreement.json"
-"""How far a server and this process were apart when it was first published to (`agreement.py`)."""
+"""Distance between a server and this process at the first publish (`online.off_policy`)."""
 MODEL, ADAPTER = "model", "adapter"
-"""Folders of what was trained, in the run's folder."""
+"""Subfolders of the results."""
 
 _MARKS = (SETTINGS, ORIGIN)
-"""Removed last, so that what is left of a folder is known for what it was."""
+"""Removed last, so that a half-removed folder is still recognised."""
 _LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, AGREEMENT, *_MARKS)
 REMEDIES = "to begin anew (--fresh), or another folder"
 
 
 def made_by(model: str) -> str:
-    """The commands that made the model of a folder, joined by `&&`; empty where none stands in it or beside it."""
+    """The commands that made the model of a folder, joined by `&&`; empty if none are recorded in it or its parent."""
     folder = Path(model)
     told = (place / COMMAND for place in (folder, folder.parent)) if folder.is_dir() else ()
     return next((file.read_text("utf-8").strip() for file in told if file.is_file()), "")
@@ -47,7 +47,7 @@ def made_by(model: str) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other trainings out of the folder, which is made if need be; one that is held already is held by its caller.
+    """Hold the folder's lock, creating the folder if needed; the process that already holds it may enter again.
 
     Of several processes that train together the first one holds it.
     """
@@ -69,7 +69,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise `UserError` where a training would write over another one, or into a run or a model."""
+    """Raise `UserError` where a training would overwrite another one, or a run or a model."""
     found = _left(folder)
     if found:
         kinds = f"to resume it (--resume), {REMEDIES}"
@@ -79,14 +79,14 @@ def check_free(folder: Path) -> None:
 
 
 def discard_training(folder: Path) -> None:
-    """Remove what a training left, so that another one may begin; other files stay. Raises `UserError` for a folder
-    that has files in it but none that tells a training."""
+    """Remove an earlier training; other files stay. Raises `UserError` for a folder with files but without any that
+    mark a training."""
     if not _is_first():
         return
     with locked(folder):
         if not any((folder / name).is_file() for name in (*_MARKS, DATA)):
             if any(not path.name.startswith(".") for path in folder.iterdir()):
-                raise UserError(f"train: folder: {folder} has files in it but is not the folder of a training")
+                raise UserError(f"train: folder: {folder} contains files but is not the folder of a training")
             return
         left = [*_left(folder), folder / DATA, *folder.glob(f"{EPISODES}*")]
         for path in sorted(left, key=lambda path: path.name in _MARKS):
@@ -94,7 +94,7 @@ def discard_training(folder: Path) -> None:
 
 
 def _is_first() -> bool:
-    """Of the processes that torchrun started, before they know each other."""
+    """Whether this is the first process of torchrun, before process groups exist."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -104,11 +104,11 @@ def _left(folder: Path) -> list[Path]:
 
 STATE = "trainer_state.json"
 _LENGTH = 8
-"""Bytes of the number with which a safetensors file begins: the length of its header."""
+"""Size in bytes of the number at the start of a safetensors file: the length of its header."""
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest whole one; None where there is none at all. Raises `StoreError` where all there are damaged."""
+    """The latest intact checkpoint; None if there is none at all. Raises `StoreError` where all are damaged."""
     complete = [path for path in folder.glob("checkpoint-*") if is_complete(path)]
     complete.sort(key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
     faults: list[str] = []
@@ -126,16 +126,16 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 @contextmanager
 def restoring(checkpoint: Path | str | None) -> Iterator[None]:
-    """Around what goes on from a checkpoint: objects of others in its files, which are not unpickled, are said."""
+    """Report foreign pickled objects in a checkpoint's files, which are not unpickled."""
     try:
         yield
     except UnpicklingError as e:
         why = next(iter(str(e).splitlines()), "")
-        raise StoreError(f"train: resume: {checkpoint} holds what no checkpoint does, and is not read ({why})") from e
+        raise StoreError(f"train: resume: {checkpoint} contains foreign objects and is not loaded ({why})") from e
 
 
 def is_complete(checkpoint: Path) -> bool:
-    """Whether it was written to the end."""
+    """Whether the checkpoint was written to the end."""
     try:
         return "global_step" in json.loads((checkpoint / STATE).read_bytes())
     except (FileNotFoundError, ValueError):
@@ -143,7 +143,7 @@ def is_complete(checkpoint: Path) -> bool:
 
 
 def damaged(checkpoint: Path) -> str:
-    """The first file of a checkpoint that is not whole, and why; empty if all are."""
+    """The first damaged file of a checkpoint, and why; empty if all are intact."""
     for file in sorted(path for path in checkpoint.iterdir() if path.is_file()):
         try:
             _read(file)
@@ -153,7 +153,7 @@ def damaged(checkpoint: Path) -> str:
 
 
 def _read(file: Path) -> None:
-    """Raise unless the file is as long as it says. Weights are not read."""
+    """Raise unless the file has the length it declares. Weights are not read."""
     if file.suffix == ".json":
         json.loads(file.read_bytes())
     elif file.suffix in (".pt", ".pth", ".bin"):

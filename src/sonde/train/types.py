@@ -1,6 +1,6 @@
-"""The values that training passes around: rows of tokens, the samples they belong to, and what an objective sees.
+"""The data types of training: rows of tokens, the samples they belong to, and the batches that objectives see.
 
-Nothing here imports torch at run time, so that data can be prepared where no model runs.
+Nothing here imports torch at run time, so data can be prepared where no model runs.
 Axis suffixes: R rows, T tokens, S samples (one trajectory, which may take several rows).
 
 
@@ -42,23 +42,23 @@ Floats: TypeAlias = "array[float]"
 Need = Literal["reference", "advantage", "sampled", "proximal", "reward", "return", "old_value"]
 Unit = Literal["token", "sample", "pair"]
 Learns = Literal["successes", "pairs", "samples", "values", "play"]
-"""What an objective learns from, the last of which it plays itself."""
+"""What an objective learns from; with "play", from episodes that it plays itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Row:
     """One sequence of tokens, exactly as the model saw and sampled them. Every field has one entry per token.
 
-    `agent` is 1 where the agent chose the token (the end of its turn included, if it was sampled), else 0. `turns` is
-    the index of the turn in which an agent token was said, -1 elsewhere. `logprobs` are natural log-probabilities at
-    sampling, at the `temperatures` that tokens were drawn at, and NaN where they are not known. A temperature is NaN
-    where nothing was drawn, where it is not known, and where the distribution that was drawn from is not that of the
-    logits divided by it: greedy choice, top-p, min-p. `weights` names the version of the weights
-    that sampled, an index into `versions`, -1 where nothing was sampled. `advantages` (zero off agent tokens) and
-    `reference` (log-probabilities under the reference policy, NaN off agent tokens) are attached before training; so
-    is `proximal`, where it is asked for (those under the weights at the start of the steps on this rollout); so
-    are, where there is a critic, `returns` (what a token's value is to predict) and `values` (what the critic said of
-    them when the episode was played), zero off agent tokens.
+    `agent` is 1 where the agent chose the token (including the end of its turn, if sampled), else 0. `turns` is the
+    index of an agent token's turn, -1 elsewhere. `logprobs` are natural log-probabilities at sampling, at the
+    `temperatures` of the draws, and NaN where unknown. A temperature is NaN where nothing was drawn, where it is
+    unknown, and where the sampling distribution is not that of the logits divided by it: greedy choice, top-p, min-p.
+    `weights` is the version of the weights that sampled, an index into `versions`, -1 where nothing was sampled.
+
+    Attached before training: `advantages` (zero off agent tokens) and `reference` (log-probabilities under the
+    reference policy, NaN off agent tokens); on demand `proximal` (log-probabilities under the weights at the start of
+    the steps on this rollout); with a critic `returns` (the targets of the value head) and `values` (its predictions
+    when the episode was played), zero off agent tokens.
 
     >>> Row(ids=array("i", [5, 6, 7]), agent=b"\\0\\1\\1", turns=array("i", [-1, 0, 0])).n_agent
     2
@@ -82,18 +82,18 @@ class Row:
 
     @property
     def n_agent(self) -> int:
-        """Number of tokens that the agent chose."""
+        """Number of agent tokens."""
         return sum(self.agent)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sample:
-    """One trajectory as training needs it: its rows, and what its rewards are computed from.
+    """One trajectory as training needs it: its rows and its rewards.
 
-    `group` holds the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
+    `group` names the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
     the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the return.
-    `cut` says that a limit on turns ended the episode, so that more might have come. `shown`: what is learned from it
-    is its likelihood, beside whatever else a step learns.
+    `cut`: a limit on turns ended the episode. `shown`: a demonstration, whose likelihood is learned beside whatever
+    else a step learns.
     """
 
     rows: tuple[Row, ...]
@@ -114,7 +114,7 @@ class Sample:
 
     @property
     def turns(self) -> int:
-        """Turns played."""
+        """Number of turns played."""
         return len(self.rewards)
 
 
@@ -131,19 +131,18 @@ Item = Sample | Pair
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Batch:
-    """What an objective sees besides the log-probabilities of the policy being trained.
+    """What an objective sees besides the log-probabilities of the policy in training.
 
-    `agent_RT`: bool, tokens that the agent chose. `turn_RT`: int64, -1 elsewhere. `owner_R`: int64, which of the
-    `n_samples` samples a row belongs to. In a batch of pairs, sample 2i is chosen and 2i + 1 rejected. Tensors of
-    floats are zero off agent tokens; `sampled_RT` (log-probabilities at sampling), `proximal_RT` (those under the
-    weights that a rollout is first trained with), `reference_RT` and `advantage_RT` are None where the objective does
-    not need them. `score_S` holds returns, `success_S` bools.
+    `agent_RT`: bool, agent tokens. `turn_RT`: int64, -1 elsewhere. `owner_R`: int64, the sample (of `n_samples`) that a
+    row belongs to. In a batch of pairs, sample 2i is chosen and 2i + 1 rejected. Float tensors are zero off agent
+    tokens; `sampled_RT` (log-probabilities at sampling), `proximal_RT` (those under the weights at the start of the
+    steps on a rollout), `reference_RT` and `advantage_RT` are None where the objective does not need them. `score_S`
+    holds returns, `success_S` bools.
 
-    Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, how many
-    of its sample's agent tokens were said before a token, in whatever rows, -1 off agent tokens; `cut_S`, whether a
-    limit ended an episode. `return_RT` and `old_value_RT` are those attached by a critic. `shown_S`: which samples
-    are there for their likelihood, and are no units; None where none is. `head` has what the heads
-    predict, by name, zero off agent tokens.
+    Where "reward" is needed: `reward_RT`, the reward of every turn on its last agent token; `nth_RT`, int64, the index
+    of an agent token among those of its sample, across rows, -1 off agent tokens; `cut_S`, whether a limit ended an
+    episode. `return_RT` and `old_value_RT` come from a critic. `shown_S` marks demonstrations, which are no units; None
+    where there are none. `head` maps names to the predictions of heads, zero off agent tokens.
     """
 
     agent_RT: Tensor
@@ -175,10 +174,10 @@ class Loss(NamedTuple):
 
 
 class Objective(Configured, ABC):
-    """A training objective: pure, frozen, its arguments are its configuration. One per file of `train.objectives`.
+    """A training objective: pure and frozen, its arguments are its configuration. One per file of `train.objectives`.
 
-    `learns`: from episodes that went well, pairs of a better and a worse one, episodes of any kind, the rewards in them
-    (values, which decoding then uses), or its own play. `preset`: the settings that it begins with (`train.presets`).
+    `learns`: from successful episodes, pairs of a better and a worse one, episodes of any kind, their rewards (values
+    for decoding), or its own play. `preset`: its default settings (`train.presets`).
     """
 
     kind: ClassVar[str] = "objectives"
@@ -189,17 +188,17 @@ class Objective(Configured, ABC):
     @property
     @abstractmethod
     def unit(self) -> Unit:
-        """What the loss is a mean over."""
+        """The unit that the loss is a mean over."""
 
     @property
     @abstractmethod
     def needs(self) -> frozenset[Need]:
-        """What has to be attached to the rows. Where that is "sampled", all log-probabilities, of the policy and of a
-        reference, are those at the temperature that each token was drawn at; otherwise they are those at 1."""
+        """What must be attached to the rows. With "sampled", all log-probabilities, of the policy and of a reference,
+        are at the temperature of each token's draw; otherwise at 1."""
 
     @property
     def imitates(self) -> bool:
-        """Whether the loss has a term for demonstrations, which the trainer then has to be given."""
+        """Whether the loss has a term for demonstrations, which the trainer then needs."""
         return False
 
     @abstractmethod
@@ -209,25 +208,25 @@ class Objective(Configured, ABC):
 
 @runtime_checkable
 class Weighted(Protocol):
-    """What an objective may add: whether samples whose advantages are all zero can be left out of a forward pass."""
+    """An objective that can say whether samples with all-zero advantages may skip the forward pass."""
 
     @property
     def skips_flat(self) -> bool:
-        """Whether such a sample adds nothing to loss and gradient; it still counts among the units."""
+        """Whether such a sample adds nothing to loss and gradient. It still counts as units."""
         ...
 
 
 @runtime_checkable
 class Headed(Protocol):
-    """What an objective may add: heads, which are put on the model, trained and saved with it. What they predict is
-    then in `Batch.head`."""
+    """An objective with heads, which are attached to the model, trained and saved with it. `Batch.head` holds their
+    predictions."""
 
     @property
     def heads(self) -> HeadSpec: ...
 
 
 def units(batch: Batch, unit: Unit) -> int:
-    """How many units of this kind a batch holds."""
+    """The number of units of this kind in a batch."""
     if unit == "token":
         own_RT = batch.agent_RT if batch.shown_S is None else batch.agent_RT & ~batch.shown_S[batch.owner_R][:, None]
         return int(own_RT.sum())
@@ -240,10 +239,10 @@ def members(item: Item) -> tuple[Sample, ...]:
 
 
 def rows_of(items: Iterable[Item]) -> list[Row]:
-    """All rows, in the order in which `collate` has them."""
+    """All rows, in the order of `collate`."""
     return [row for item in items for sample in members(item) for row in sample.rows]
 
 
 def longest(item: Item) -> int:
-    """Tokens in the longest row of an item."""
+    """The length of an item's longest row."""
     return max((len(row) for row in chain.from_iterable(sample.rows for sample in members(item))), default=0)

@@ -95,7 +95,7 @@ def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path, monkeypatch
         seen.append(tuple([sum(s.rewards) for g in some for s in g.samples] for some in (groups, kept)))  # type: ignore[arg-type]
         return kept
 
-    monkeypatch.setattr("sonde.train.online.best", noted)
+    monkeypatch.setattr("sonde.train.online.trainer.best", noted)
     history = t.train().history
     for entry, (played, kept) in zip(history, seen, strict=True):
         assert sorted(kept) == sorted(played)[-4:]  # .4 of 8 episodes, rounded up
@@ -164,7 +164,7 @@ def test_demonstrations_are_imitated_beside(tmp_path: Path) -> None:
 
 def test_demonstrations_without_a_weight_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match=r"online: shown: got '0 episodes', allowed: demonstrations where objective\.bc"
+        UserError, match=r"online: demonstrations: got '0 episodes', allowed: some with an objective that imitates"
     ):
         trainer(tmp_path, objective=PPO(bc=1.0), online=CRITIC)
 

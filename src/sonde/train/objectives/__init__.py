@@ -1,7 +1,7 @@
-"""Objectives, one file each: the loss as pure functions with its formula, and a frozen dataclass of settings.
+"""Training objectives, one per file: the loss as pure functions with its formula, and a frozen dataclass of settings.
 
-The file name is the registry, as for environments: `sonde.names("objectives")` lists them and imports no torch. A mean
-over tokens, samples or pairs is left to the trainer: an objective returns sums, so that neither gradient accumulation
+The file name is the registry, as for environments: `sonde.names("objectives")` lists them without importing torch. The
+trainer takes the mean over tokens, samples or pairs: an objective returns sums, so that neither gradient accumulation
 nor more processes change what is optimised.
 """
 

@@ -1,9 +1,8 @@
 """Sums and means over the agent's tokens, per sample; shared by the objectives.
 
-A sample's tokens may lie in several rows (a new row starts where a prompt does not extend the one before). Sums here
-run over all rows of a sample, so how a trajectory was split into rows changes no loss.
-Axis suffixes: R rows, T tokens, S samples, P pairs.
-"""
+A sample's tokens may lie in several rows (a new row starts where a prompt does not extend the previous one). Sums here
+run over all rows of a sample, so how a trajectory is split into rows changes no loss. Axis suffixes: R rows, T tokens,
+S samples, P pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from ..types import Batch, Need
 
 
 def required(batch: Batch, need: Need) -> Tensor:
-    """What an objective needs of a batch, zero off the agent's tokens; or an error that names it."""
+    """A batch field that an objective needs, zero off agent tokens; an error if it is missing."""
     tensor: Tensor | None = getattr(batch, f"{need}_RT")
     if tensor is None:
         raise UserError(f"batch: {need}_RT is missing, and this objective needs it")
@@ -26,7 +25,8 @@ def required(batch: Batch, need: Need) -> Tensor:
 
 
 def finite(field: str, values: Tensor) -> Tensor:
-    """`values`, or an error where some are NaN or infinite: one such number would spoil every weight of the model."""
+    """Return `values`, or raise where some are NaN or infinite: one such number would spoil every weight of the
+    model."""
     bad = int((~torch.isfinite(values)).sum())
     if bad:
         raise UserError(f"batch: {field} holds {bad} values that are not finite")
@@ -34,30 +34,30 @@ def finite(field: str, values: Tensor) -> Tensor:
 
 
 def on_agent(values_RT: Tensor, batch: Batch) -> Tensor:
-    """`values_RT` with zeros off the agent's tokens, where no gradient flows either; at least single precision."""
+    """`values_RT` with zeros off agent tokens, where no gradient flows either; at least single precision."""
     wide = values_RT if values_RT.dtype == torch.float64 else values_RT.float()
     return torch.where(batch.agent_RT, wide, torch.zeros_like(wide))
 
 
 def token_sum(values_RT: Tensor, batch: Batch) -> Tensor:
-    """The sum over the agent's tokens of the batch."""
+    """The sum over the agent tokens of the batch."""
     return on_agent(values_RT, batch).sum()
 
 
 def sample_sums(values_RT: Tensor, batch: Batch) -> Tensor:
-    """The sum over the agent's tokens of each sample, shape `(S,)`."""
+    """The sum over the agent tokens of each sample, shape `(S,)`."""
     row_R = on_agent(values_RT, batch).sum(dim=1)
     return row_R.new_zeros(batch.n_samples).index_add(0, batch.owner_R, row_R)
 
 
 def sample_tokens(batch: Batch) -> Tensor:
-    """How many tokens of each sample the agent chose, shape `(S,)`, whole numbers."""
+    """The number of agent tokens of each sample, shape `(S,)`, integers."""
     row_R = batch.agent_RT.sum(dim=1)
     return row_R.new_zeros(batch.n_samples).index_add(0, batch.owner_R, row_R)
 
 
 def sample_means(values_RT: Tensor, batch: Batch) -> Tensor:
-    """The mean over the agent's tokens of each sample, shape `(S,)`; 0 for a sample without any."""
+    """The mean over the agent tokens of each sample, shape `(S,)`; 0 for a sample without any."""
     return sample_sums(values_RT, batch) / sample_tokens(batch).clamp(min=1)
 
 
@@ -74,12 +74,12 @@ def split_pairs(values_S: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def summed(values: Tensor) -> tuple[Tensor, int]:
-    """A metric that is the mean of these values."""
+    """A metric: the mean of these values."""
     return values.detach().sum(), values.numel()
 
 
 def token_metric(values_RT: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """A metric that is the mean over the agent's tokens."""
+    """A metric: the mean over agent tokens."""
     return token_sum(values_RT.detach(), batch), batch.agent_RT.sum()
 
 

@@ -1,9 +1,8 @@
-"""What the losses of value heads share: values of the tokens that were said, masks, and what follows a token.
+"""Shared by losses of value heads: values of the tokens in order, masks, and the following state.
 
-Position t holds what belongs to predicting token t: a head's numbers at the hidden state of token t - 1. What stands
-off the agent's tokens is replaced before anything is computed, so that no number there, finite or not, changes a loss
-or a gradient. Single precision at least; double stays double.
-"""
+Position t holds what belongs to predicting token t: a head's output at the hidden state of token t - 1. Entries off
+agent tokens are replaced before anything is computed, so that no number there, finite or not, changes a loss or a
+gradient. At least single precision; double stays double."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ from ..types import Batch, Need, Objective, Unit
 from ._sums import not_negative
 
 Per = Literal["token", "turn"]
-"""Between what the discount is: any two tokens of the agent's, or two of different turns."""
+"""Where the discount applies: between any two agent tokens, or between two of different turns."""
 Limit = Literal["bootstrap", "end"]
-"""What follows where a limit on turns ended an episode: as much as before its last turn, or nothing."""
+"""What follows where a limit on turns ended an episode: the value before its last turn, or nothing."""
 
 
 class Line(NamedTuple):
-    """A batch with the agent's tokens of each sample end to end in one line, in the order in which they were said."""
+    """A batch with the agent's tokens of each sample end to end in one line, in order."""
 
     agent: Tensor
     reward: Tensor
@@ -39,12 +38,10 @@ class Line(NamedTuple):
 
 
 def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> Line:
-    """What a batch says of rewards, times `scale`, and its heads of values, by sample: (S, N). A sample's rows and what
-    others said in between leave no trace, so "the next token of the agent's" is the one beside. The discount
-    between two tokens is `discount`, or 1 within a turn where it is per turn. `final` is the value after the last
-    token: 0 where the episode is over; where a limit ended it, the value of the state in which its last turn began,
-    if that is what is asked for.
-    """
+    """A batch's rewards, times `scale`, and the heads' values, by sample: (S, N). A sample's rows and what others said
+    in between leave no trace, so the next agent token is the adjacent one. The discount between two tokens is
+    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
+    is over; where a limit ended it, on request, the value of the state in which its last turn began."""
     place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
     said_RT = place_RT >= 0
     length = int(place_RT.max()) + 1
@@ -68,7 +65,7 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: fl
 
 
 def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
-    """What the heads say by this name; an error where there is no such head."""
+    """The heads' output by this name; an error where there is no such head."""
     if name not in values:
         raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
     return values[name]
@@ -82,7 +79,7 @@ def _needed(batch: Batch, name: str) -> Tensor:
 
 
 def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
-    """What the heads say by these names."""
+    """The heads' outputs by these names."""
     return tuple(predicted_in(batch.head, name) for name in names)
 
 
@@ -96,20 +93,20 @@ def to_go(line: Line) -> Tensor:
 
 
 def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-    """Each as a mean over the agent's tokens."""
+    """Each as a mean over agent tokens."""
     return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Valued(Objective):
-    """What the objectives with values of tokens, learned from recorded episodes, share.
+    """Shared by objectives that learn values of tokens from recorded episodes.
 
-    `discount` is `per` token of the agent's, as published, or per turn (1 within a reply). `cql`: weight of the
-    conservative term. `bc`: weight of the negative log-likelihood of what was said, by which one model stays the policy
-    whose logits the values are added to; as published there are two, and it is 0. `scale`: what rewards are multiplied
-    by before they are learned (ours; published is 1): the larger values are, the longer an optimizer of a given rate
-    takes to reach them from 0, and the coarser its steps are beside what tells two actions apart. What is multiplied
-    here is to be divided out of the strength at decoding. `trunk`, `width`: see `models.heads`.
+    `discount` is `per` agent token, as published, or per turn (1 within a reply). `cql`: weight of the conservative
+    term. `bc`: weight of the negative log-likelihood of the agent's tokens, with which one model also stays the policy
+    whose logits the values are added to; as published there are two models, and it is 0. `scale`: factor of rewards
+    before they are learned (ours; published is 1): the larger values are, the longer an optimizer of a given rate takes
+    to reach them from 0, and the coarser its steps are beside the differences between actions. Divide it out of the
+    strength at decoding. `trunk`, `width`: see `models.heads`.
     """
 
     learns = "values"
@@ -151,12 +148,12 @@ class Valued(Objective):
 
 
 def wide(values: Tensor) -> Tensor:
-    """In single precision at least."""
+    """Convert to at least single precision."""
     return values if values.dtype == torch.float64 else values.float()
 
 
 def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
-    """Zeros off the agent's tokens, where no gradient flows either."""
+    """Zeros off agent tokens, where no gradient flows either."""
     values_RT = wide(values_RT)
     return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
 
@@ -174,7 +171,7 @@ def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
 
 
 def following(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
-    """At each of the agent's tokens the value at the next one of its row, and `final_R` at the last; no gradient."""
+    """At each agent token the value at the next one of its row, and `final_R` at the last; no gradient."""
     length = agent_RT.shape[1]
     place_RT = torch.where(agent_RT, torch.arange(length, device=agent_RT.device), length)
     nearest_RT = place_RT.flip(1).cummin(1).values.flip(1)  # from t on

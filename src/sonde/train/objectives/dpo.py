@@ -14,8 +14,8 @@ et al. 2024: alpha = 1); beta = .1 as in its code. IPO: Azar et al. 2024, equati
 both ratios by their own number of tokens, as PAPRIKA's code and Tulu 3 (beta = 5 there) do. Smoothed labels: Mitchell
 2023.
 
-Departures: tokens of the environment have no part in the ratios (nor have they in PAPRIKA; TRL's DPO counts whatever
-follows the prompt). IPO is length-normalised, as its authors' experiments were and TRL's is; the paper's formula is
+Departures: the environment's tokens do not enter the ratios (nor do they in PAPRIKA; TRL's DPO counts everything after
+the prompt). IPO is length-normalised, as its authors' experiments were and TRL's is; the paper's formula is
 `normalise=False`. The likelihood term is a mean within each pair and then over pairs (equation 1); TRL's "sft" term is
 one mean over all chosen tokens of a micro-batch. Ratios are taken token by token, before summing, which keeps single
 precision accurate in trajectories of thousands of tokens.
@@ -64,7 +64,7 @@ def ipo_loss(delta_P: Tensor, beta: float) -> Tensor:
 
 
 def chosen_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
-    """The mean over the agent's tokens of `-log pi` in each chosen sample, shape `(P,)`."""
+    """The mean over agent tokens of `-log pi` in each chosen sample, shape `(P,)`."""
     return -split_pairs(sample_means(logprob_RT, batch))[0]
 
 
@@ -72,8 +72,8 @@ def chosen_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 class DPO(Objective):
     """Multi-turn DPO. With `alpha` above 0 the chosen trajectory's likelihood is raised too (RPO).
 
-    `normalise` divides log ratios by numbers of tokens. `label_smoothing` is the probability that a pair is the wrong
-    way round, below .5; for the sigmoid only.
+    `normalise` divides log ratios by numbers of tokens. `label_smoothing` is the probability that a pair is swapped,
+    below .5; for the sigmoid only.
     """
 
     learns = "pairs"

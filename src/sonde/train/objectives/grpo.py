@@ -9,8 +9,8 @@ For each agent token, with ratio = exp(log pi(token) - log pi_sampled(token)) an
     seq-mean-token-mean   mean over samples of the mean over a sample's agent tokens, of all its rows
     token-mean            mean over all agent tokens
 
-With `cap`, the clip is about pi_start, the policy at the start of the steps on a rollout, and every token is weighted
-by how much likelier it is under that than where it was drawn, by another engine or by older weights:
+With `cap`, the clip is around pi_start, the policy at the start of the steps on a rollout, and every token is weighted
+by how much likelier it is under that policy than under the one that sampled it (another engine, or older weights):
 
     ratio = pi / pi_start,    loss = min(pi_start / pi_sampled, cap) * the loss above
 
@@ -23,9 +23,9 @@ carry no gradient.
 Departures and limits: `pi_sampled` are the log-probabilities recorded at sampling, not recomputed, so the ratio also
 corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. Both are at the
 temperature that the token was drawn at: logits are divided by it here too, so that what is trained is what was played.
-Where top-p or min-p cut the distribution, rows are refused: the policy that played is not the one that is trained. The
-log ratio is held within [-20, 20], so that no exponential overflows. The angle, in degrees, between the gradient of the
-expected return of whoever drew the tokens and the expected step along logits as they are, or divided by the temperature
+Rows sampled with top-p or min-p are refused: the policy that played is not the one that is trained. The log ratio is
+clamped to [-20, 20], so that no exponential overflows. The table gives the angle, in degrees, between the gradient of
+the sampling policy's expected return and the expected step along logits as they are, or divided by the temperature
 (medians over 40 enumerated trees of three decisions among four tokens, standard normal logits and returns,
 `tests/train/objectives/test_temperature.py`):
 
@@ -37,22 +37,22 @@ expected return of whoever drew the tokens and the expected step along logits as
 | 0.7 | 0.3 | 15.1 | 9.4 |
 | 1.5 | 0.3 | 5.4 | 6.9 |
 
-Where other weights or another engine drew the tokens, at logits that are s times a standard normal away, the angle is
-that of a step along the ratio to pi_sampled, of one that takes pi_start for the policy that drew, and of `cap` 2 and
+Where other weights or another engine drew the tokens, at logits that are s times a standard normal away, the angles are
+those of a step along the ratio to pi_sampled, of one that mistakes pi_start for the sampling policy, and of `cap` 2 and
 1000 (same trees and test):
 
-| s | about pi_sampled | pi_start taken for it | cap 2 | cap 1000 |
+| s | around pi_sampled | pi_start taken for it | cap 2 | cap 1000 |
 |---|---|---|---|---|
 | 0.03 | 1.4 | 1.9 | 1.4 | 1.4 |
 | 0.1 | 5.4 | 6.2 | 4.7 | 4.7 |
 | 0.3 | 29.5 | 18.1 | 14.2 | 14.2 |
 | 1.0 | 62.7 | 48.6 | 43.6 | 42.2 |
 
-The clip about pi_sampled cuts tokens for being drawn elsewhere; that about pi_start cuts none at the first step. What
-is left of the angle is that weights are per token, not per history.
+The clip around pi_sampled cuts tokens because they were drawn elsewhere; the clip around pi_start cuts none at the
+first step. The remaining angle arises because weights are per token, not per history.
 
 The published KL term has no ratio (`as_published=True`). On tokens of the policy it has the value of KL(pi, pi_ref) but
-the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, puts the gradient right (DeepSeek-V3.2, 2025; TRL does so).
+the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, corrects the gradient (DeepSeek-V3.2, 2025; TRL does so).
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import not_negative, on_agent, one_of, positive, required, sample_means, token_metric, token_sum
 
 _WIDEST = 20.0
-"""Log ratios beyond this are cut: exp(20) is 5e8 times more likely."""
+"""Bound of log ratios: exp(20) is 5e8 times more likely."""
 
 Aggregation = Literal["seq-mean-token-mean", "token-mean"]
 
 
 def log_ratio(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
-    """`log pi - log pi_base` of each token, within [-20, 20]."""
+    """`log pi - log pi_base` of each token, clamped to [-20, 20]."""
     return (logprob_RT - base_RT).clamp(-_WIDEST, _WIDEST)
 
 
@@ -97,8 +97,8 @@ def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 class GRPO(Objective):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
-    `cap`: the most that a token counts for being likelier than where it was drawn (None: see the module).
-    `as_published` leaves the importance ratio out of the KL term.
+    `cap`: upper bound of a token's importance weight (None: see the module). `as_published` leaves the importance ratio
+    out of the KL term.
     """
 
     learns = "play"
@@ -161,7 +161,7 @@ class GRPO(Objective):
     def _metrics(
         self, said_RT: Tensor, ratio_RT: Tensor, advantage_RT: Tensor, batch: Batch
     ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
-        """Of all agent tokens: mean ratio, shares that a clip holds, divergence from the policy that sampled, nll."""
+        """Over all agent tokens: mean ratio, shares held by a clip, divergence from the sampling policy, nll."""
         low_RT = (ratio_RT < 1 - self.clip_low) & (advantage_RT < 0)
         high_RT = (ratio_RT > 1 + self.clip_high) & (advantage_RT > 0)
         shares = {"ratio": ratio_RT, "clipped_low": low_RT, "clipped_high": high_RT}

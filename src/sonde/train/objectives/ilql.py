@@ -1,4 +1,4 @@
-"""Implicit language Q-learning: values of the best policy that the data supports, learned from recorded episodes alone.
+"""Implicit language Q-learning: values of the best policy that the data supports, from recorded episodes alone.
 
 For each agent token a in state s with reward r, the value V' of the state in which the agent chooses its next token
 (`final` after the last: 0 where the episode is over), and u = min(target Q1(s, a), target Q2(s, a)) - V(s),
@@ -9,13 +9,13 @@ For each agent token a in state s with reward r, the value V' of the state in wh
 
     loss = mean over agent tokens of  q1 + q2 + v + weight * (cql1 + cql2)
 
-V is an upper expectile of the values of what was said (tau .5: their mean), so the target of Q prefers the better of
-the ways in which the data goes on from a state, and parts of different episodes are stitched. No gradient flows through
-V' or through the target heads.
+V is an upper expectile of the values of the recorded actions (tau .5: their mean), so the target of Q prefers the
+better continuations from a state, and parts of different episodes are stitched. No gradient flows through V' or through
+the target heads.
 
 Source: ILQL (Snell et al. 2022), after IQL (Kostrikov et al. 2021); LMRL-Gym (Abdulhai et al. 2023), section 5 and
 table 5. Where papers and code differ: the papers' squares have no factor 1/2; LMRL-Gym's code has it in all three, and
-so has this. In its maze data loader the last transition of an episode is there twice (a defect, not offered).
+so does this one. Its maze data loader repeats the last transition of an episode (a defect, not reproduced).
 The discount is per token of the agent, as published; per turn (1 within a reply) is an option.
 """
 
@@ -97,12 +97,12 @@ def ilql_loss(
 class ILQL(Valued):
     """Implicit language Q-learning on recorded episodes.
 
-    `tau`: the expectile, .5 to below 1; higher ones look at less but the best that the data shows. `limit`: what
-    follows where a limit on turns ended an episode; "bootstrap": the value of the state in which its last turn began
-    (what the environment would have answered is in no row, and a state that nobody acts in has a value that nothing
-    trains); "end": nothing, where the limit is a rule of the game. With a high `tau`, take "end" only where a state
-    shows how many turns are left: otherwise states in which the limit was met seem to be near a good end. `polyak`,
-    `every`: see `models.heads`. The rest: see `Valued`.
+    `tau`: the expectile, .5 to below 1; higher ones consider only the best that the data shows. `limit`: what follows
+    where a limit on turns ended an episode; "bootstrap": the value of the state in which its last turn began (the
+    environment's reply is in no row, and nothing trains the value of a state in which nobody acts); "end": nothing,
+    where the limit is a rule of the game. With a high `tau`, use "end" only where a state shows how many turns are
+    left: otherwise states that met the limit look close to a good end. `polyak`, `every`: see `models.heads`. The rest:
+    see `Valued`.
     """
 
     preset = "lmrl_dialogue_ilql"

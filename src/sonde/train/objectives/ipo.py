@@ -1,4 +1,4 @@
-"""Preferences up to a margin: the squared distance of the log-ratio difference from it (IPO).
+"""IPO: preferences up to a margin, by the squared distance of the log-ratio difference from it.
 
 The formula is that of `dpo`, shape "ipo". Source: Azar et al. 2024, equation 17; means for sums as in its authors'
 experiments.
@@ -14,7 +14,7 @@ from .dpo import DPO
 
 @dataclass(frozen=True, kw_only=True)
 class IPO(DPO):
-    """The squared distance of the (mean) log-ratio difference from `1 / (2 beta)`, which cannot run off to infinity."""
+    """The squared distance of the (mean) log-ratio difference from `1 / (2 beta)`, which therefore stays bounded."""
 
     shape: Literal["sigmoid", "ipo"] = "ipo"
     normalise: bool = True

@@ -1,4 +1,4 @@
-"""Preferences normalised by length: DPO on the mean log ratios of trajectories.
+"""Length-normalised DPO: preferences on the mean log ratios of trajectories.
 
 The formula is that of `dpo`, both ratios divided by their own numbers of tokens. Source: PAPRIKA's code; Tulu 3
 (Lambert et al. 2024).

@@ -1,4 +1,4 @@
-"""Monte-Carlo returns: a Q head that predicts what is still to come, for decoding with `models.heads`.
+"""Monte-Carlo returns: a Q head that predicts the remaining return, for decoding with `models.heads`.
 
 For each agent token a in state s, with the discounted return R from that token on,
 
@@ -9,10 +9,10 @@ For each agent token a in state s, with the discounted return R from that token 
 
 Source: LMRL-Gym (Abdulhai et al. 2023), section 5 and table 5: the Q function of the data's own policy by regression
 on the return. Its paper does not print the conservative term (CQL, Kumar et al. 2020); form and factor 1/2 are those of
-its code. The term keeps the values of tokens that nobody said below those of the one that was said.
+its code. The term keeps the values of other tokens below that of the recorded one.
 
-The return is discounted per token of the agent, across turns and rows, as published: a long reply discounts more than a
-short one. Per turn is an option. An episode that a limit cut short has the return that it got: nothing is estimated.
+The return is discounted per agent token, across turns and rows, as published: a long reply discounts more than a short
+one. Per turn is an option. An episode that a limit cut short keeps its observed return: nothing is estimated.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Proximal policy optimisation with a value head, over the agent's tokens of whole trajectories.
 
-For each agent token, with ratio = exp(log pi - log pi_sampled), its advantage A, the return R that its value V is to
-predict, and the value V_old that the head gave when the episode was played,
+For each agent token, with ratio = exp(log pi - log pi_sampled), its advantage A, the return R (the target of its value
+V), and the value V_old that the head predicted when the episode was played,
 
     policy    max(-ratio A, -clip(ratio, 1 - clip, 1 + clip) A)
     value     1/2 max((V - R)^2, (V_old + clip(V - V_old, -value_clip, value_clip) - R)^2)
     kl        ratio - 1 - log ratio                                      (logged: it estimates KL(pi_sampled, pi))
 
-    loss = mean over agent tokens of  policy + value_weight * value,  and bc * mean over tokens of others of -log pi
+    loss = mean over agent tokens of  policy + value_weight * value,  plus bc * mean over demonstrations of -log pi
 
 Source: PPO (Schulman et al. 2017), equation 7; LMRL-Gym (Abdulhai et al. 2023), section 5, appendix E and its code,
 which has the clipped value loss and the estimate of the divergence. Advantages and returns are those of generalised
@@ -15,7 +15,7 @@ advantage estimation (`train.credit`); the penalty for leaving the reference is 
 loop over a batch adds the last advantages once more to those that it would whiten (a defect; it has an effect only with
 an option that no script sets, and is not offered).
 
-Departure: log ratios are held within [-20, 20], so that no exponential overflows.
+Departure: log ratios are clamped to [-20, 20], so that no exponential overflows.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ def divergence(ratio_RT: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PPO(Objective):
-    """PPO with a value head. Advantages, returns and old values come with the rows: `train.credit` finds them.
+    """PPO with a value head. Advantages, returns and old values come with the rows, from `online.advantages`.
 
-    `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which are then
-    given to the trainer (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from
-    the model; see `models.heads`.
+    `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which the trainer
+    then needs (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from the model;
+    see `models.heads`.
     """
 
     learns = "play"
@@ -114,7 +114,7 @@ class PPO(Objective):
         not_negative("ppo: value_weight", self.value_weight)
         not_negative("ppo: bc", self.bc)
         if self.trunk == "frozen":
-            raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is what is trained")
+            raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is trained")
         _ = self.heads
 
     @property

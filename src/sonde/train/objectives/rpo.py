@@ -1,4 +1,4 @@
-"""Preferences and fine-tuning on what is preferred: DPO with the likelihood of the chosen trajectory (RPO).
+"""RPO: DPO plus the likelihood of the chosen trajectory.
 
 The formula is that of `dpo` with alpha 1. Source: PAPRIKA (Tajwar et al. 2025), equation 3, after Pang et al. 2024.
 """

@@ -1,4 +1,4 @@
-"""Reward-weighted regression: likelihood of what the agent said, weighted by how well its trajectory went.
+"""Reward-weighted regression: the likelihood of agent tokens, weighted by the return of their trajectory.
 
     exp       weight = min(exp(score / temperature), max_weight)
     centred   weight = score - centre
@@ -9,7 +9,7 @@ Source: Peters and Schaal 2007 (the exponential weights). PAPRIKA's code holds b
 the score less the mean of the batch), though its paper reports neither.
 Departure: `centre` may be a constant, such as the mean score of the training set. Without one it is the mean over the
 samples of the micro-batch, as in that code; the loss then depends on the micro-batches, and one of a single sample,
-which would teach nothing, is refused. With "exp" or a constant the loss is exactly additive. Negative weights push
+which would have no gradient, is refused. With "exp" or a constant the loss is exactly additive. Negative weights push
 likelihoods down without bound: train for few epochs.
 """
 

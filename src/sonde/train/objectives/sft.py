@@ -1,4 +1,4 @@
-"""Supervised fine-tuning: the negative log-likelihood of what the agent said.
+"""Supervised fine-tuning: the negative log-likelihood of the agent's tokens.
 
     token-mean     - sum over agent tokens of log pi(token)  /  number of agent tokens in the optimizer step
     sample-mean    mean over samples of  - sum over the sample's agent tokens of log pi(token)  /  their number

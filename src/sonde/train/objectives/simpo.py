@@ -4,8 +4,8 @@
 
 with means over the agent's tokens of all turns and rows of a sample. Source: SimPO (Meng et al. 2024), equation 6;
 beta = 2.5 and gamma = 1.4 as in PAPRIKA's code. Gamma is a margin on the reward, outside beta, in the paper's equation
-as in PAPRIKA's code; implementations that put gamma / beta inside the bracket compute the same number. Departure: none,
-but that tokens of the environment do not count.
+as in PAPRIKA's code; implementations that put gamma / beta inside the bracket compute the same number. Departure: the
+environment's tokens do not count.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from ..types import Row, Sample
 
 @dataclass(frozen=True, kw_only=True)
 class Critic:
-    """`model` with its value head, in evaluation mode while it looks. `bf16` as in training."""
+    """`model` with its value head; it must be in evaluation mode. `bf16` as in training."""
 
     model: Any
     heads: Heads
@@ -42,7 +42,7 @@ class Critic:
     tokens: int = PASS_TOKENS
 
     def values(self, samples: Sequence[Sample]) -> dict[str, Values]:
-        """Of every sample, by trajectory: the values of the states before its agent tokens, in order."""
+        """By trajectory, the values of the states before its agent tokens, in order."""
         return {name: found for part in self._parts(samples) for name, found in self._of(part)}
 
     def _parts(self, samples: Sequence[Sample]) -> list[list[Sample]]:
@@ -68,8 +68,8 @@ def appraised(
     everyone: Callable[[list[Any]], list[list[Any]]],
     rank: int = 0,
 ) -> list[Sample]:
-    """The samples with advantages, returns and values on their rows. `kl` is the weight of the penalty as it is now;
-    `everyone` gives a list of every process, by process, as whitening is over what all have played."""
+    """The samples with advantages, returns and values on their rows. `kl` is the current weight of the penalty;
+    `everyone` gathers a list from every process, by process, as whitening covers everything played."""
     found = [_credit(sample, values[sample.trajectory], credit, kl) for sample in samples]
     advantages = [one.advantages for one in found]
     if credit.whiten:
@@ -107,7 +107,7 @@ def _attached(sample: Sample, advantages: Values, returns: Values, values: Value
 
 
 def _ends(parts: Sequence[Values]) -> list[int]:
-    """Where all but the last end, end to end."""
+    """Where all but the last part end, end to end."""
     return np.cumsum([len(part) for part in parts])[:-1].tolist()
 
 
@@ -117,7 +117,7 @@ def drawn(samples: Sequence[Sample], n: int, seed: int, step: int) -> list[Sampl
 
 
 def weighed(samples: Sequence[Sample], weight: float) -> list[Sample]:
-    """The demonstrations as the loss takes them: each token weighs this much, and nothing of them was played."""
+    """The demonstrations prepared for the loss: each token has this weight, and nothing counts as played."""
     return [replace(s, shown=True, rows=tuple(_weighed(row, weight) for row in s.rows)) for s in samples]
 
 

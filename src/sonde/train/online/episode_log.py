@@ -25,8 +25,8 @@ from .settings import OnlineSettings
 
 @dataclass(frozen=True)
 class Kept:
-    """The folders, each opened when its game is first played and held until training ends. `tied` is what a resumed
-    training is tied to."""
+    """Run folders, each opened when its game is first played and held until training ends. `tied` identifies the
+    training for resuming."""
 
     folder: Path
     rank: int
@@ -34,7 +34,7 @@ class Kept:
     _runs: dict[str, RunWriter] = field(default_factory=dict[str, RunWriter])
 
     def add(self, step: int, game: Game, episodes: Sequence[Trajectory]) -> None:
-        """Append them; what a resumed training plays again is there already."""
+        """Append episodes; those that a resumed training plays again are there already."""
         run = self._run(game)
         there = run.finished
         for t in episodes:

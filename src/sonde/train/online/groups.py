@@ -30,7 +30,7 @@ from ..types import Objective, Sample, Weighted
 from .settings import OnlineSettings
 
 Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
-"""Episodes of a game, and what a rewarder measured of them."""
+"""Episodes of a game, and a rewarder's measurements of them."""
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
 
@@ -39,7 +39,7 @@ Sums = dict[str, tuple[float, float]]
 
 
 class Chosen(NamedTuple):
-    """A task to play, the world it is played in, and the curriculum's group that it stands for."""
+    """A task to play, its world, and the curriculum's group that it stands for."""
 
     game: Game
     task: Task
@@ -58,12 +58,13 @@ def chosen_tasks(
 
 
 def play_groups(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
-    """k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay open."""
+    """Play k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay
+    open."""
     return run_sync(play_all(chosen, agent, others, k))
 
 
 async def play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
-    """The same, to be awaited."""
+    """Like `play_groups`, awaitable."""
     return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
 
 
@@ -78,8 +79,8 @@ async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> l
 
 
 class Group(NamedTuple):
-    """What became of the episodes of one task: samples with advantages, whether any advantage is not zero, the task's
-    learning potential (None where the outside world failed every episode), and numbers."""
+    """The episodes of one task as samples with advantages, whether any advantage is not zero, the task's learning
+    potential (None where every episode failed for outside reasons), and numbers for the log."""
 
     samples: list[Sample]
     signal: bool
@@ -88,12 +89,12 @@ class Group(NamedTuple):
 
 
 Brought = Mapping[str, Mapping[str, Values]]
-"""What rewarders bring: arrays by trajectory and name."""
+"""Rewarders' arrays by trajectory and name."""
 
 
 def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
-    """The episodes of every group, by its number, that the outside world did not fail. One whose conversation has
-    filled the context is among them: what it earned by then is what it earned."""
+    """The episodes of every group, by its number, without those that failed for outside reasons. Episodes whose
+    conversation filled the context are kept: what they earned by then counts."""
     return {str(i): [t for t in group if ended(t) and not t.error] for i, group in enumerate(played)}
 
 
@@ -104,8 +105,8 @@ def measured(
     played: Sequence[Sequence[Trajectory]],
     under: Callable[[Weights | None], AbstractContextManager[LLM | None]],
 ) -> tuple[dict[str, dict[str, Values]], list[Taken]]:
-    """What rewarders bring of these episodes, by trajectory and name, and all that they measured. `under` gives the
-    player under the weights that a rewarder asks for."""
+    """Rewarders' arrays for these episodes, by trajectory and name, and all measurements. `under` gives the player
+    under the weights that a rewarder asks for."""
     brought, taken, valid = dict[str, dict[str, Values]](), list[Taken](), finished(played)
     for rewarder in rewarders:
         for game in games:
@@ -125,8 +126,8 @@ def credited(
     settings: OnlineSettings,
     brought: Brought = EMPTY,
 ) -> list[Group]:
-    """Rewards, credit and rows of the groups just played. Episodes that the outside world failed take no part. Samples
-    have the mixed rewards; with a critic (`critic.GAE`) their advantages are still to come."""
+    """Rewards, credit and rows of the groups just played. Episodes that failed for outside reasons take no part.
+    Samples have the mixed rewards; with a critic (`credit.GAE`) their advantages follow later."""
     valid = finished(played)
     named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
     rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
@@ -152,7 +153,7 @@ def credited(
 
 
 def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
-    """Means over the episodes of what each earned in all, before it is weighted."""
+    """Means over the episodes of each array's total, before it is weighted."""
     names = dict.fromkeys(name for t in group for name in brought.get(t.id, ()))
     return {name: (math.fsum(float(brought[t.id][name].sum()) for t in group), float(len(group))) for name in names}
 
@@ -160,8 +161,9 @@ def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
 def best(
     groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
 ) -> list[Group]:
-    """The samples that are among the best of the rollout, over all processes (`everyone` gives a list of every one),
-    each as a group, so that updates share them evenly; equal returns are taken from as many tasks as have them."""
+    """The samples that are among the best of the rollout, over all processes (`everyone` gathers a list from each),
+    each as a group of its own, so that updates share them evenly; ties in return are spread over as many tasks as
+    possible."""
     mine = [(-sum(s.rewards), j, i * world + rank) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
     ranked = sorted(place for part in everyone(mine) for place in part)
     kept = set(ranked[: math.ceil(keep * len(ranked))])
@@ -172,11 +174,11 @@ def best(
 def moving(
     step: list[Sample], objective: Objective, over: Callable[[int, int], tuple[int, int]]
 ) -> tuple[list[Sample], int]:
-    """The samples that move the weights, and the units of the others over all processes, of which `over` gives sum and
-    maximum.
+    """The samples that move the weights, and the units of the others over all processes; `over` gives sum and maximum
+    over processes.
 
-    Where the objective says so (`types.Weighted`), a sample whose advantages are all zero is counted and not computed.
-    Any other objective gets all samples, and so does a step in which nothing moves.
+    Where the objective allows it (`types.Weighted`), a sample whose advantages are all zero is counted and not
+    computed. Any other objective gets all samples, and so does a step in which nothing moves.
     """
     if not (isinstance(objective, Weighted) and objective.skips_flat):
         return step, 0
@@ -189,16 +191,16 @@ def moving(
 
 
 def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:
-    """The error for a rollout that left no samples."""
+    """The error for a rollout without samples."""
     errors = [t.error for group in played for t in group if t.error]
     return UserError(
         f"online: step {step}: no episode has tokens to learn from ({len(errors)} of "
-        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others are beyond max_tokens'})"
+        f"{sum(map(len, played))} failed: {errors[0] if errors else 'all others exceed max_tokens'})"
     )
 
 
 def moves(sample: Sample) -> bool:
-    """Whether any token of a sample has an advantage other than zero."""
+    """Whether any token of a sample has a non-zero advantage."""
     return any(any(row.advantages or ()) for row in sample.rows)
 
 
@@ -213,8 +215,8 @@ def _potential(
 
 
 def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
-    """Means over the episodes that the outside world did not fail. `unreadable` is the share that ended for want of a
-    readable answer (outcome `format`); `invalid` and `repeated` are turns of a game that the environment called so."""
+    """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
+    readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked so."""
     n = float(len(valid))
 
     def mean(values: Iterable[float]) -> tuple[float, float]:

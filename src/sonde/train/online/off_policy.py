@@ -28,12 +28,12 @@ from ..types import Row, Sample
 from .groups import Sums
 
 VERSION = "step-"
-"""Before the number of optimizer steps, in the version of weights."""
+"""Prefix of weight versions, before the number of optimizer steps."""
 
 
 def drift(samples: Iterable[Sample]) -> Sums:
-    """Over agent tokens: the mean of the ratio, and of ratio - 1 - log ratio, which estimates how far pi_sampled is
-    from pi_start. Rows carry `proximal`."""
+    """Over agent tokens: the mean ratio, and the mean of ratio - 1 - log ratio, which estimates the divergence of
+    pi_start from pi_sampled. Rows carry `proximal`."""
     logs = [x for sample in samples for row in sample.rows for x in _log_ratios(row)]
     ratios = [math.exp(max(-20.0, min(20.0, x))) for x in logs]
     n = float(len(logs))
@@ -48,8 +48,8 @@ def _log_ratios(row: Row) -> Iterator[float]:
 
 
 def lag(samples: Sequence[Sample], step: int, most: int) -> Sums:
-    """The mean, over agent tokens, of how many optimizer steps ago the weights that sampled were those of the model.
-    Raises `UserError` where that is more than `most`, or not known."""
+    """The mean age, in optimizer steps, of the weights that sampled the agent tokens. Raises `UserError` where it is
+    more than `most`, or unknown."""
     total = n = 0
     for sample in samples:
         for row in sample.rows:
@@ -72,21 +72,22 @@ def _ago(version: str, step: int, most: int) -> int:
 
 
 FAR = 0.3
-"""Nats per token: no arithmetic that is fit to learn from differs by more."""
+"""Nats per token: no arithmetic that is fit for learning differs by more."""
 FLOOR = 1e-3
-"""Nats per token that are never too much."""
+"""Nats per token that are always tolerated."""
 TIMES = 4.0
-"""How many times as far as at first the two may be later: logits grow while a model learns, and their rounding too."""
+"""The tolerance later in training, relative to the first distance: logits grow while a model learns, and so do rounding
+errors."""
 
 
 class EngineWarning(UserWarning):
-    """A server plays otherwise than the settings of a training, or its weights, would have it."""
+    """A server plays differently than a training's settings or weights require."""
 
 
 @dataclass
 class Agreement:
-    """See the module. `first` is the distance of the first publish, None before it; it is kept in the folder, for when
-    the training is resumed."""
+    """Compares the log-probabilities of a probe; see the module. `first` is the distance at the first publish, None
+    before it; it is stored in the folder for resuming."""
 
     folder: Path
     first: float | None = None
@@ -100,17 +101,17 @@ class Agreement:
         if not apart <= bound:
             raise UserError(
                 f"online: server: after {version!r} was published, its log-probabilities of a fixed probe are "
-                f"{apart:.2g} nats per token from those here, allowed: {bound:.2g}: it does not play with the weights "
-                "that are trained; is its model the one that is trained? vLLM on a CPU keeps the old output head of a "
-                "model with tied embeddings: train an adapter (settings.lora), or a model whose head is stored apart"
+                f"{apart:.2g} nats per token from those here, allowed: {bound:.2g}: it does not play with the "
+                "trained weights; is its model the one in training? vLLM on a CPU keeps the old output head of a model "
+                "with tied embeddings: train an adapter (settings.lora), or a model with a separate head"
             )
         if self.first is None:
             self.first = apart
             write_atomically(self.folder / AGREEMENT, json.dumps({"first": apart}) + "\n")
 
     def warning(self, noted: Mapping[str, tuple[float, float]]) -> str:
-        """What is wrong with the numbers of `drift` and `lag` of a rollout, where no weights moved in between; empty if
-        nothing is, or it was said before."""
+        """A warning where a rollout's `engine_kl` is too large although no weights moved in between; empty if there is
+        nothing to report, or it was reported before."""
         kl, lag = (total / n if n else 0.0 for total, n in (noted["engine_kl"], noted["lag"]))
         bound = 4.0 * max(FLOOR, self.first or 0.0) ** 2
         if self.warned or lag > 0 or kl <= bound:

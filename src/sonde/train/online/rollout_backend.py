@@ -36,13 +36,13 @@ from .off_policy import Agreement, EngineWarning
 from .settings import OnlineSettings
 
 SERVED = "served"
-"""In the folder of a training: the weights that a server plays with."""
+"""Subfolder for the weights that a server plays with."""
 
 R = TypeVar("R")
 
 
 class Player(Protocol):
-    """See the module."""
+    """Plays episodes during training; see the module."""
 
     @property
     def agent(self) -> LLM: ...
@@ -50,11 +50,11 @@ class Player(Protocol):
     def publish(self, version: str) -> None: ...
 
     def confirm(self) -> None:
-        """Raise `UserError` where others than the published weights may have played."""
+        """Raise `UserError` where weights other than the published ones may have played."""
         ...
 
     def check_drift(self, noted: Sums) -> None:
-        """Warn where what was played, with the weights of this step, is not what they say here."""
+        """Warn where the sampled log-probabilities of this step's weights disagree with those computed here."""
         ...
 
     def release(self) -> None: ...
@@ -75,10 +75,10 @@ class Here:
         self.hf.renew(weights=version)
 
     def confirm(self) -> None:
-        """Nobody else can change them."""
+        """Nothing to verify: nobody else can change the weights."""
 
     def check_drift(self, noted: Sums) -> None:
-        """The same arithmetic, but for the shapes of batches."""
+        """Nothing to verify: the arithmetic is the same, up to the shapes of batches."""
 
     def release(self) -> None:
         self.hf.release()
@@ -86,9 +86,9 @@ class Here:
 
 @dataclass(frozen=True)
 class There:
-    """Plays on `server`, which loads what `module` is from `folder`. `main` is whether this process is the one that
-    tells the server, `meet` waits for all of them. `hf` is that module here, which is whole and in evaluation mode
-    within `playing`; `agreement` is about what the two say of a probe."""
+    """Plays on `server`, which loads the weights of `module` from `folder`. `main`: whether this process talks to the
+    server; `meet` waits for all processes. `hf` is the module here, with full weights and in evaluation mode within
+    `playing`; `agreement` compares a probe."""
 
     server: TokenEndpoint
     online: OnlineSettings
@@ -104,7 +104,7 @@ class There:
 
     @classmethod
     def of(cls, trainer: Any, server: TokenEndpoint) -> There:
-        """For a trainer, of which the first process tells the server."""
+        """The backend of a trainer, whose first process talks to the server."""
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
         return cls(
@@ -117,7 +117,7 @@ class There:
         return seated(self.server, self.online)
 
     def publish(self, version: str) -> None:
-        """Save, load, and forget the folder of the version before: the server may yet read that of the newest."""
+        """Save and load the weights, and remove the previous version's folder: the server may still read the newest."""
         folder, adapter = self.folder / SERVED / version, has_adapter(self.module)
         if folder in self._before:  # it plays with them already: nothing was learned since
             return
@@ -136,7 +136,7 @@ class There:
         self._before[:] = [folder]
 
     def _compare(self, version: str) -> None:
-        """Raise `UserError` where the server plays with others than are here."""
+        """Raise `UserError` where the server plays with other weights than these."""
         probe = probe_of(self.tokenizer)
         self.hf.renew(weights=version)
         with self.playing():
@@ -154,40 +154,42 @@ class There:
             warnings.warn(said, EngineWarning, stacklevel=2)
 
     def release(self) -> None:
-        """It has memory of its own."""
+        """Nothing to free: the server has memory of its own."""
 
 
 def around(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
-    """A backend that plays with this very model, as `models.hf` has it."""
+    """A backend that plays with this very model (`models.hf`)."""
     name = str(getattr(model.config, "name_or_path", "") or "policy")
     options: dict[str, Any] = {"template": online.template, "max_batch": online.max_batch, "kv_bytes": online.kv_bytes}
     return HF.around(model, tokenizer, model=name, lock_step=online.lock_step, **options)
 
 
 def seated(model: Model, online: OnlineSettings) -> LLM:
-    """The policy: it is shown and draws what the settings say, and nothing is cut off the distribution."""
+    """The policy: view and sampling follow the settings, and the distribution is not truncated."""
     shown = {name: getattr(online, name) for name in SHOWN}
     return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
 
 
 def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer: Any) -> TokenEndpoint | None:
-    """The server, if it can play what is learned from, with the trained model's tokenizer and template."""
+    """The server, if it can play for training, with the trained model's tokenizer and template."""
     if server is None:
         if online.overlap:
-            raise invalid("online: overlap", True, "false without a server: the model that is trained cannot play too")
+            raise invalid(
+                "online: overlap", True, "false without a server: the model in training cannot play at the same time"
+            )
         return None
     if not server.measures(Sampling(temperature=online.temperature)):
         raise invalid(
             "online: temperature", online.temperature,
-            'that of the log-probabilities which the server gives: 1, or any with logprobs_mode "processed_logprobs" '
+            'the temperature of the server\'s log-probabilities: 1, or any with logprobs_mode "processed_logprobs" '
             "here and --logprobs-mode processed_logprobs there",
         )  # fmt: skip
     return server.speaking(tokenizer, online.template)
 
 
 def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
-    """The settings with which this server can play: it makes its batches itself, so nothing goes in lock step there.
-    That this is given up is said, since it is on in the settings of small models."""
+    """The settings with which this server can play: it forms its batches itself, so there is no lock step. Giving it up
+    causes a warning, since the settings of small models enable it."""
     if server is None or not online.lock_step:
         return online
     warnings.warn(
@@ -199,8 +201,8 @@ def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSet
 
 
 class Rollout(NamedTuple):
-    """What is chosen for a rollout: by the curriculum, its state then, the tasks of this process, and the play that is
-    under way, where there is one."""
+    """The plan of a rollout: the curriculum's choices, its state then, the tasks of this process, and the running play,
+    if there is one."""
 
     choices: Sequence[Choice]
     waiting: State
@@ -233,11 +235,11 @@ class Ahead(Generic[R]):
             self._loop.close()
 
     def result(self) -> R:
-        """What it returns, or its error, once it has ended."""
+        """Wait for its result, or raise its error."""
         return self._found.result()
 
     def stop(self) -> None:
-        """End it, and wait until it has."""
+        """Cancel it, and wait until it has ended."""
         if not self._found.done():
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join()

@@ -26,23 +26,22 @@ from ..types import Headed, Objective
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings(Checked):
-    """How to play and to give credit. Sampling is that of ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
-    no settings: what they cut off cannot be learned about, and the gradient turns away (`objectives/grpo.py`).
+    """How to play and to assign credit. Sampling follows ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
+    not offered: nothing can be learned about what they cut off, and the gradient turns away (`objectives/grpo.py`).
 
-    `k`: samples per task; 1 will do where credit compares none of them (`critic.GAE`, `keep`). `updates_per_rollout`:
-    optimizer steps, on a part of the groups each, before the next play.
-    `rewards` and `credit`: see `train.rewards` and `train.credit`; `rewarders` bring rewards that need a model or the
-    environment's filter (`train.rewarders`). `drop_flat` leaves groups without signal, in which every advantage is
-    zero, out of what the loss is a mean over (unless all are); they are counted either way. `keep`: the share of a
-    rollout's episodes, best returns first, that is learned from (LMRL-Gym's online filtered BC, with `sft`). `by`,
-    `bandit`, `replacement`, `on`: the curriculum; see `train.curriculum`; its potential is on `turns` or on the mixed
-    `reward`.
-    `context` to `max_new_tokens` are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`:
-    with equal ones, what is evaluated later is shown what was shown in training. `lock_step`: episodes wait for each
-    other (`models.hf`), so that a run can be had again, and resumed, number for number, at the price of batches that
-    are not refilled. `overlap`: a server plays the next rollout while this one is trained on, with weights that are
-    `updates_per_rollout` steps old when it is learned from. `max_tokens`: longer trajectories are left out.
-    `save_episodes` writes every episode to run folders, `episodes/GAME` in the folder of the training.
+    `k`: samples per task; 1 suffices where credit does not compare them (`credit.GAE`, `keep`). `updates_per_rollout`:
+    optimizer steps, on a part of the groups each, before the next play. `rewards` and `credit`: see `train.rewards` and
+    `train.credit`; `rewarders` add rewards that need a model or the environment's filter (`train.rewarders`).
+    `drop_flat` excludes groups without signal, in which every advantage is zero, from the mean of the loss (unless all
+    are); they are counted either way. `keep`: the share of a rollout's episodes, best returns first, that is learned
+    from (LMRL-Gym's online filtered BC, with `sft`). `by`, `bandit`, `replacement`, `on`: the curriculum, see
+    `train.curriculum`; its potential is computed from `turns` or from the mixed `reward`. `context` to `max_new_tokens`
+    are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`: with equal values, evaluation shows
+    the model what training showed it. `lock_step`: episodes wait for each other (`models.hf`), so that a run can be
+    reproduced, and resumed, number for number, at the price of batches that are not refilled. `overlap`: a server plays
+    the next rollout while this one is trained on, so its weights are `updates_per_rollout` steps old when it is learned
+    from. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run folders,
+    `episodes/GAME` in the folder of the training.
     """
 
     called = "online"
@@ -96,7 +95,7 @@ class OnlineSettings(Checked):
         return self.credit if isinstance(self.credit, GAE) else None
 
     def _check_names(self) -> None:
-        """Every reward is there to be mixed, and once."""
+        """Every mixed reward exists, and no name occurs twice."""
         object.__setattr__(self, "rewarders", tuple(self.rewarders))
         names = [*RECORDED, *(name for rewarder in self.rewarders for name in rewarder.names)]
         twice = {name for name in names if names.count(name) > 1}
@@ -119,12 +118,12 @@ def _named(part: object) -> dict[str, Any]:
 
 
 PROGRESS = "online.json"
-"""In every checkpoint: how far the playing is."""
+"""File of every checkpoint: the progress of play."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What a checkpoint has to know besides weights and optimizer."""
+    """What a checkpoint stores besides weights and optimizer."""
 
     state: State
     episodes: int = 0
@@ -158,7 +157,7 @@ def check_sizes(settings: TrainSettings, online: OnlineSettings) -> None:
 
 
 def check_objective(objective: Objective, online: OnlineSettings) -> None:
-    """That this objective can learn from play, with this credit."""
+    """Check that this objective can learn from play, with this credit."""
     critic = isinstance(objective, Headed) and objective.heads.v
     if (online.critic is not None) != critic:
         wanted = "gae (online.credit=gae)" if critic else "one without a critic, such as group_relative"
@@ -169,12 +168,12 @@ def check_objective(objective: Objective, online: OnlineSettings) -> None:
 
 
 def tasks_of(game: Game) -> str:
-    """What identifies the tasks that may be played."""
+    """A hash of the tasks that may be played."""
     return content_hash([task.id for task in game.tasks])
 
 
 def check_processes(trainer: Any) -> None:
-    """Raise where groups cannot be shared by the processes, or weights are not whole."""
+    """Raise where groups cannot be divided among the processes, or weights are sharded otherwise."""
     world, per_step = trainer.args.world_size, trainer.settings.batch_size // trainer.online.k
     if per_step % world:
         raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")

@@ -90,9 +90,9 @@ from .weight_snapshots import Versions
 
 
 class OnlineTrainer(SondeTrainer):
-    """See the module. `policies` play the other seats (by default, whom the environment names). `shown` are episodes
-    that are imitated beside, where the objective weighs them (`objectives.ppo`). `server` plays in this process's
-    place."""
+    """The on-policy trainer; see the module. `policies` take the other seats (by default, those that the environment
+    names). `shown` are demonstrations to imitate beside, where the objective weighs them (`objectives.ppo`). `server`
+    plays in this process's place."""
 
     def __init__(
         self,
@@ -110,8 +110,8 @@ class OnlineTrainer(SondeTrainer):
     ) -> None:
         self.shown = tuple(shown)
         if bool(self.shown) != objective.imitates:
-            allowed = "demonstrations where objective.bc is above 0 (ppo), and none elsewhere"
-            raise invalid("online: shown", f"{len(self.shown)} episodes", allowed)
+            allowed = "some with an objective that imitates (ppo with bc > 0), else none"
+            raise invalid("online: demonstrations", f"{len(self.shown)} episodes", allowed)
         self.online, self.games, self.policies = as_served(online or OnlineSettings(), server), tuple(games), policies
         check_sizes(settings, self.online)
         check_objective(objective, self.online)
@@ -144,14 +144,14 @@ class OnlineTrainer(SondeTrainer):
 
     @property
     def _reference(self) -> Weights | None:
-        """The weights that the policy is compared with; without the adapter they are those of the start, too."""
+        """The weights of the reference policy; without the adapter they are the initial ones, too."""
         if not self._compares:
             return None
         return "current" if self.settings.reference == "adapter_off" else "start"
 
     @property
     def _as_now(self) -> Referee:
-        """The policy as it is."""
+        """Scores tokens under the current policy."""
         return Referee(model=self._bare, pad_id=self.pad_id, bf16=self.settings.bf16, tempered=True)
 
     @property
@@ -160,7 +160,7 @@ class OnlineTrainer(SondeTrainer):
 
     @property
     def _compares(self) -> bool:
-        """Whether log-probabilities under a reference are needed, in the loss or in the rewards."""
+        """Whether reference log-probabilities are needed, in the loss or in the rewards."""
         critic = self.online.critic
         return "reference" in self.objective.needs or (critic is not None and critic.kl > 0)
 
@@ -169,23 +169,23 @@ class OnlineTrainer(SondeTrainer):
         return Progress(state=self.curriculum.start(), kl=0.0 if critic is None else critic.kl)
 
     def _asked_for(self) -> Versions:
-        """The weights that the reference and rewarders have, as they are before anything is learned."""
+        """Snapshots of the weights that the reference and rewarders need, taken before anything is learned."""
         asked: list[Weights | None] = [self._reference, *(rewarder.asks for rewarder in self.online.rewarders)]
         return Versions(self._bare, [weights for weights in asked if weights is not None])
 
     @property
     def agent(self) -> LLM:
-        """The model in the agent's seat, with the fingerprint of its weights as they are now."""
+        """The model in the agent's seat, with the fingerprint of its current weights."""
         return self._player.agent
 
     @property
     def tasks_per_rollout(self) -> int:
-        """Over all processes."""
+        """Number of tasks over all processes."""
         return self.settings.batch_size * self.online.updates_per_rollout // self.online.k
 
     @property
     def tied(self) -> dict[str, Any]:
-        """What a checkpoint may not be resumed without."""
+        """What must be unchanged for a checkpoint to be resumed."""
         games = [
             {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": tasks_of(game)}
             for game in self.games
@@ -195,7 +195,7 @@ class OnlineTrainer(SondeTrainer):
         return {**self.online.to_json(), "games": games, "policies": others, **shown}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
-        """To the end; `resume` as in `SondeTrainer.train`."""
+        """Train to the end; `resume` as in `SondeTrainer.train`."""
         checkpoint = self._checkpoint(resume)
         self._waiting = []
         self.progress = self._begun()
@@ -214,7 +214,7 @@ class OnlineTrainer(SondeTrainer):
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
-        """The forward passes of the next optimizer step, after playing for it where a rollout is used up."""
+        """The forward passes of the next optimizer step, after a new rollout where the last one is used up."""
         if next(epoch_iterator, None) is None:
             return [], None
         if not self._waiting:
@@ -227,7 +227,7 @@ class OnlineTrainer(SondeTrainer):
         return [passes], n_units + skipped
 
     def _demonstrations(self, played: Sequence[Item]) -> list[Sample]:
-        """Those of this process for the next step, weighed against what all have played."""
+        """This process's demonstrations for the next step, weighed against everything played."""
         drawn_now = drawn(self.shown, self.settings.batch_size, self.settings.seed, self.state.global_step)
         own = self._over_processes(sum(row.n_agent for row in rows_of(played)), 0)[0]
         weight = own / sum(row.n_agent for row in rows_of(drawn_now))
@@ -245,7 +245,7 @@ class OnlineTrainer(SondeTrainer):
         super().log(logs, start_time)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Into a checkpoint, how far the playing is goes with the weights: the state that makes it whole comes last."""
+        """A checkpoint also stores the progress of play, before the state that marks it complete."""
         super().save_model(output_dir, _internal_call)
         if _internal_call and output_dir is not None:
             self._versions.save(Path(output_dir), write=self.args.should_save)
@@ -255,7 +255,7 @@ class OnlineTrainer(SondeTrainer):
     # --- playing -----------------------------------------------------------------------------------------------------
 
     def _roll_out(self) -> list[list[Sample]]:
-        """Play once; the samples of this process for each of the next optimizer steps."""
+        """Play one rollout; returns this process's samples for each of the next optimizer steps."""
         begun = time.perf_counter()
         n, rank, world = self.online.updates_per_rollout, self.args.process_index, self.args.world_size
         n_rollout = self.state.global_step // n
@@ -287,19 +287,19 @@ class OnlineTrainer(SondeTrainer):
         return [self._kept(groups[i::n]) for i in range(n)]
 
     def _chosen(self, n_rollout: int) -> Rollout:
-        """What is to be played for a rollout, by what is known now."""
+        """Plan a rollout from the present state of the curriculum."""
         choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
         tasks = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)
         return Rollout(choices, waiting, tasks[self.args.process_index :: self.args.world_size])
 
     def _ahead(self, n_rollout: int) -> Rollout:
-        """The same, already on its way, with the weights as they are now."""
+        """Plan a rollout and start to play it, with the current weights."""
         rollout = self._chosen(n_rollout)
         self._player.publish(f"{VERSION}{self.state.global_step}")
         return rollout._replace(playing=Ahead(play_all(rollout.mine, self.agent, self.policies, self.online.k)))
 
     def _appraised(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups with what a reference and a critic say of their samples, where there are such."""
+        """The groups with reference log-probabilities and critic's credit on their samples, where these are needed."""
         samples = [sample for group in groups for sample in group.samples]
         if self._measures:
             with self.playing():
@@ -318,7 +318,7 @@ class OnlineTrainer(SondeTrainer):
         return [group._replace(samples=[next(found) for _ in group.samples]) for group in groups]
 
     def _credited(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
-        """Advantages by the critic, and what leaving the reference costs from now on."""
+        """Advantages by the critic, and the next weight of the penalty for leaving the reference."""
         assert self.heads is not None
         with self.playing() as model:
             critic = Critic(model=model, heads=self.heads, pad_id=self.pad_id, bf16=self.settings.bf16)
@@ -334,7 +334,7 @@ class OnlineTrainer(SondeTrainer):
         return done
 
     def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
-        """The episodes of these tasks, with the weights as they are now. What play keeps is freed before training."""
+        """The episodes of these tasks, with the current weights. Memory of play is freed before training."""
         self._player.publish(f"{VERSION}{self.state.global_step}")
         with self.playing():
             played = play_groups(chosen, self.agent, self.policies, self.online.k)
@@ -342,7 +342,7 @@ class OnlineTrainer(SondeTrainer):
         return played
 
     def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
-        """What rewarders bring of these episodes, by trajectory and name."""
+        """Rewarders' arrays for these episodes, by trajectory and name."""
         begun = time.perf_counter()
         brought, self._measured = measured(self.online.rewarders, self.games, chosen, played, self._under)
         if self.online.rewarders:
@@ -351,7 +351,7 @@ class OnlineTrainer(SondeTrainer):
 
     @contextmanager
     def _under(self, weights: Weights | None) -> Iterator[LLM | None]:
-        """The player under these weights, and none where nobody is asked."""
+        """The player under these weights; None where nobody is asked."""
         if weights is None:
             yield None
             return
@@ -367,13 +367,13 @@ class OnlineTrainer(SondeTrainer):
             raise nothing_learned(played, self.state.global_step + 1)
 
     def _kept(self, groups: Sequence[Group]) -> list[Sample]:
-        """What a step trains on: all samples or, with `drop_flat`, those of groups with signal, if there are any."""
+        """The samples of a step: all or, with `drop_flat`, those of groups with signal, if there are any."""
         if self.online.drop_flat and any(any(flags) for flags in self._from_all([group.signal for group in groups])):
             groups = [group for group in groups if group.signal]
         return [sample for group in groups for sample in group.samples]
 
     def _from_all(self, mine: list[Any]) -> list[list[Any]]:
-        """This list of every process, by process."""
+        """Gather this list from every process, by process."""
         if self.args.world_size == 1:
             return [mine]
         from accelerate.utils import gather_object
@@ -388,7 +388,7 @@ class OnlineTrainer(SondeTrainer):
             kept[1] += count
 
     def _record(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> None:
-        """Keep what was played, and what rewarders measured of it."""
+        """Save the episodes, and rewarders' measurements of them."""
         if self._store is None:
             self._store = Kept(self.folder, self.args.process_index, self.tied)
         for one, group in zip(chosen, played, strict=True):

@@ -27,11 +27,11 @@ from ..sharded import gathered, part_of
 DECAY = 0.95
 """Of the moving average, per rollout, as published."""
 FILE = "average.safetensors"
-"""In a checkpoint: the moving average."""
+"""File of the moving average in a checkpoint."""
 
 
 class Versions:
-    """See the module. `kept` names what is asked for; nothing else is copied."""
+    """Copies of earlier weights; see the module. `kept` names the requested ones; nothing else is copied."""
 
     def __init__(self, module: Any, kept: Iterable[Weights]) -> None:
         self._module = module
@@ -45,7 +45,7 @@ class Versions:
 
     @contextmanager
     def under(self, name: Weights) -> Iterator[None]:
-        """The module with these weights in place; what it had is back afterwards, to the last bit."""
+        """Put these weights in place; the current ones are restored afterwards, to the last bit."""
         if name == "current":
             yield
             return
@@ -60,24 +60,26 @@ class Versions:
                 p.copy_(held[key])
 
     def follow(self) -> None:
-        """Move the average towards the weights as they are, where there is one."""
+        """Move the average, if there is one, towards the current weights."""
         average = self._copies.get("average", {})
         for key, p in self._trained().items():
             if key in average:
                 average[key].mul_(DECAY).add_(p, alpha=1.0 - DECAY)
 
     def save(self, folder: Path, *, write: bool = True) -> None:
-        """Into a checkpoint; all processes call it, one of them with `write`."""
+        """Save into a checkpoint; all processes call it, one of them with `write`."""
         average = {name: gathered(p).contiguous() for name, p in self._copies.get("average", {}).items()}
         if average and write:
             save_file(average, folder / FILE)
 
     def load(self, folder: Path) -> None:
-        """The average as a checkpoint has it."""
+        """Load the average of a checkpoint."""
         average = self._copies.get("average")
         if average is None:
             return
         if not (folder / FILE).is_file():
-            raise UserError(f"train: resume: {folder / FILE} is missing: the average of weights cannot be had again")
+            raise UserError(
+                f"train: resume: {folder / FILE} is missing: the moving average of weights cannot be recomputed"
+            )
         for name, p in load_file(folder / FILE).items():
             average[name].copy_(part_of(p, average[name]))

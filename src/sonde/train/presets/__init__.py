@@ -27,11 +27,11 @@ _UNTOLD = (
     *(f"settings.{name}" for name in (*FREE, "seed")), "learning.seed", "online.max_batch", "online.kv_bytes",
     "online.lock_step", "online.save_episodes",
 )  # fmt: skip
-"""What changes nothing that a source could have fixed."""
+"""Settings that no source could have fixed."""
 
 
 def preset(name: str, **changes: Any) -> Training:
-    """The preset of that name, with some of its trainer's settings changed.
+    """The preset of that name, with changes of its trainer's settings.
 
     >>> preset("paprika_rpo", folder="runs/rpo").settings.lr
     2e-07
@@ -43,7 +43,7 @@ def preset(name: str, **changes: Any) -> Training:
 
 
 def list_overrides(training: Training) -> list[str]:
-    """What differs from the preset that a training is named after, each with the preset's own value.
+    """What differs from the preset that a training began as, each with the preset's own value.
 
     >>> list_overrides(preset("starpo", lr=1e-4))
     ['settings.lr 0.0001 (1e-05)']
@@ -58,13 +58,13 @@ def list_overrides(training: Training) -> list[str]:
 
 
 def describe_preset(training: Training) -> str:
-    """The name of the preset and the list of overrides, as a line of text."""
+    """The name of the preset and its overrides, as a line of text."""
     changed = list_overrides(training)
     return f"{training.preset}, but {', '.join(changed)}" if changed else training.preset
 
 
 def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
-    """Every plain value in nested mappings, by its path."""
+    """Every plain value in nested mappings, with its path."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _leaves(f"{path}.{name}" if path else name, part)

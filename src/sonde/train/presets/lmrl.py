@@ -1,11 +1,11 @@
-"""The settings of LMRL-Gym's table 5, task by task, and the strength of values at decoding that belongs to them.
+"""The settings of LMRL-Gym's table 5, task by task, and its strength of values at decoding.
 
 Columns: `dialogue` (20 questions, guess my city, car dealer), `maze`, `text_nav`, `chess`, `endgames`, `wordle`. The
-paper begins the value-based methods and PPO from the BC model (section 5), so give that as `--model`. It prints neither
-epochs nor schedules; constant rate and one epoch are ours. Its scripts' defaults rarely equal the table: maze's ILQL,
-for one, has tau .95 and no conservative term there, that of 20 questions beta 16 and a weight of .01.
+paper starts the value-based methods and PPO from the BC model (section 5), so give that as `--model`. It prints neither
+epochs nor schedules; constant rate and one epoch are ours. The defaults of its scripts rarely equal the table: maze's
+ILQL, for example, has tau .95 and no conservative term there, and that of 20 questions beta 16 and a weight of .01.
 
-Source: LMRL-Gym (Abdulhai et al. 2023), section 5, table 5; what is not in it is said in each preset's `source`.
+Source: LMRL-Gym (Abdulhai et al. 2023), section 5, table 5; each preset's `source` names what is not in it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ BETA: Mapping[str, Mapping[str, float]] = Frozen(
     mc=Frozen(dialogue=16.0, maze=16.0, chess=8.0, endgames=8.0, wordle=64.0),
     ilql=Frozen(dialogue=4.0, maze=16.0, text_nav=1.0, chess=8.0, endgames=8.0, wordle=32.0),
 )
-"""What values are multiplied by before they are added to log-probabilities (`HF(beta=...)`); text-nav's for MC is not
-printed."""
+"""Factor of values when they are added to log-probabilities (`HF(beta=...)`); text-nav's for MC is not printed."""
 MODELS: Mapping[str, str] = Frozen(dict.fromkeys(TASKS, "gpt2") | {"dialogue": "gpt2-medium"})
 """Hub names of the models; the car dealer's is gpt2-xl."""
 
@@ -37,7 +36,8 @@ _TABLE = "LMRL-Gym table 5; constant rate, one epoch, bfloat16, micro-batch and 
 
 
 def presets() -> dict[str, Training]:
-    """Every method and task by name, `lmrl_TASK_METHOD`; `bc`, `filtered_bc` and `online_filtered_bc` by themselves."""
+    """Every method and task by name, `lmrl_TASK_METHOD`; also `bc`, `filtered_bc` and `online_filtered_bc` by
+    themselves."""
     found = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
     named = {name: found[f"lmrl_dialogue_{name}"] for name in ("bc", "filtered_bc", "online_filtered_bc")}
     return found | named

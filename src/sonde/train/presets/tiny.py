@@ -20,7 +20,7 @@ _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best
 
 
 def _small(published: Training, **changes: Any) -> Training:
-    """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, a rate that suits them."""
+    """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, and a suitable learning rate."""
     tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None}
     return replace(
         published,
