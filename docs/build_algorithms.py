@@ -1,13 +1,11 @@
-"""Write a page per objective that has none written by hand: formula, when to use it, its curve, what it can be told.
-Into those written by hand (`LEARNED`) goes how a small model learns by it, between two marks.
+"""Write a page per objective without a hand-written one: formula, when to use it, its loss and learning curves,
+settings. Hand-written pages (`LEARNED`) get only the learning curve of a small model, between two marks.
 
     python docs/build_algorithms.py
 
-Formula and departures are the module's docstring, the curve of the loss is drawn with the functions that training
-computes, that of learning is measured (`benchmarks/learning_curves.py`), and when to use it is said here (`PAGES`). An
-objective that is not among them gets a page of its formula and settings. `tests/docs/test_catalogue.py` fails when a
-page is out of date.
-"""
+Formula and departures come from the module's docstring; the loss is drawn with the functions that training computes;
+the learning curve is measured (`benchmarks/learning_curves.py`); `PAGES` says when to use it. An objective without an
+entry gets a page of its formula and settings. `tests/docs/test_catalogue.py` fails when a page is out of date. """
 
 from __future__ import annotations
 
@@ -64,31 +62,31 @@ ONE = torch.ones(1, dtype=torch.float64)
 PAGES: Mapping[str, Page] = {
     "sft": Page(
         ("sft",),
-        "The first thing to try, and what the others start from: it needs nothing but good episodes. With the model's "
-        "own shortest wins it is filtered self-imitation ([bc](bc.md) says more of which episodes). It learns nothing "
-        "from what went wrong, and repeats habits of the winners that have nothing to do with winning.",
+        "The first thing to try, and the starting point of the others: it needs only good episodes. With the model's "
+        "own shortest wins it is filtered self-imitation (for which episodes see [bc](bc.md)). It learns nothing from "
+        "failures, and copies habits of the winners that have nothing to do with winning.",
         ("probability of the token", "loss"), (0.02, 1.0), {"-log p": lambda p: -p.log()},
     ),
     "dpo": Page(
         ("dpo", "rpo", "ipo", "ln_dpo"),
-        "Where each task has been played several times and some samples were better than others, and rewards can be "
-        "ranked rather than trusted. `rpo` (PAPRIKA's) is the safer choice over long episodes: plain `dpo` may lower "
-        "the likelihood of both. `ipo` where nearly all pairs are already in order, as it stops at a margin; `ln_dpo` "
-        "where the lengths of good and bad episodes differ much.",
+        "Where each task was played several times with better and worse samples, and rewards can be ranked rather than "
+        "trusted. `rpo` (PAPRIKA's) is the safer choice over long episodes: plain `dpo` may lower the likelihood of "
+        "both. Use `ipo` where nearly all pairs are already in order, as it stops at a margin; `ln_dpo` where good and "
+        "bad episodes differ much in length.",
         ("log ratio of the chosen less that of the rejected", "loss"), (-20.0, 20.0),
         {"dpo, beta 0.1": lambda d: sigmoid_loss(d, 0.1), "dpo, beta 0.5": lambda d: sigmoid_loss(d, 0.5),
          "ipo, beta 0.1, / 100": lambda d: ipo_loss(d, 0.1) / 100},
     ),
     "simpo": Page(
         ("simpo",),
-        "As `dpo`, where no reference model fits into memory or the one at hand is of no use: it compares mean "
-        "log-probabilities. Nothing holds the model near where it began, so use few epochs and small steps.",
+        "Like `dpo`, where no reference model fits into memory or the available one is useless: it compares mean "
+        "log-probabilities. Nothing keeps the model near its start, so use few epochs and small steps.",
         ("mean log p of the chosen less that of the rejected", "loss"), (-3.0, 3.0),
         {"gamma 1.4": lambda d: simpo_loss(d, 0 * d, 2.5, 1.4), "gamma 0": lambda d: simpo_loss(d, 0 * d, 2.5, 0.0)},
     ),
     "kto": Page(
         ("kto",),
-        "Where episodes are good or bad but make no fair pairs, as in minesweeper, whose world depends on the first "
+        "Where episodes are good or bad but form no fair pairs, as in minesweeper, whose world depends on the first "
         "move (PAPRIKA, appendix C), or where most tasks were only won or only lost.",
         ("log ratio of the episode", "loss"), (-40.0, 40.0),
         {"won": lambda r: kto_loss(r, torch.ones_like(r, dtype=torch.bool), 0.0, 0.1),
@@ -96,17 +94,17 @@ PAGES: Mapping[str, Page] = {
     ),
     "rwr": Page(
         ("rwr",),
-        "Where returns are graded, not only won or lost, and everything that was played shall count. `exp` never "
-        "pushes anything down; `centred` does, and is for few epochs.",
+        "Where returns are graded, not only won or lost, and every episode should count. `exp` never lowers a "
+        "likelihood; `centred` does, and is for few epochs.",
         ("return of the episode", "weight of its tokens"), (-2.0, 2.0),
         {"exp, T = 1": lambda s: exponential_weights(s, 1.0, 3.0),
          "exp, T = 0.5": lambda s: exponential_weights(s, 0.5, 3.0), "centred at 0": lambda s: centred_weights(s, 0.0)},
     ),
     "grpo": Page(
         ("grpo",),
-        "Where the model can play while it learns, and wins sometimes: groups of which all or none win teach nothing. "
-        "What a turn was worth can be told apart ([Training](../training.md), rewards per turn), which shortens the "
-        "way in long episodes. Costs far more episodes than learning from recorded ones.",
+        "Where the model can play while it learns, and wins sometimes: groups that all win or all lose teach nothing. "
+        "Credit per turn ([Training](../training.md)) helps in long episodes. It needs far more episodes than learning "
+        "from recorded ones.",
         ("pi / pi when sampled", "loss"), (0.0, 2.0),
         {"advantage 1": lambda r: clipped_loss(r, ONE, 0.2, 0.28),
          "advantage -1": lambda r: clipped_loss(r, -ONE, 0.2, 0.28)},

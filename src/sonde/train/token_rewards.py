@@ -47,8 +47,8 @@ def token_rewards(sample: Sample) -> Values:
     mute = np.setdiff1d(np.flatnonzero(earned), turn_N)
     if len(mute):
         raise UserError(
-            f"trajectory {sample.trajectory}: turn {mute[0]} has reward {earned[mute[0]]:g} but no trained "
-            "agent token; allowed: rewards on turns with agent tokens (move rewards of other seats' acts to the turn before)"
+            f"trajectory {sample.trajectory}: turn {mute[0]} has reward {earned[mute[0]]:g} but no trained agent "
+            "token; allowed: rewards on turns with agent tokens (move rewards of other seats' acts to the turn before)"
         )
     return np.where(last_N, earned[turn_N], 0.0)
 
