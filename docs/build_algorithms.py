@@ -5,7 +5,8 @@ settings. Hand-written pages (`LEARNED`) get only the learning curve of a small 
 
 Formula and departures come from the module's docstring; the loss is drawn with the functions that training computes;
 the learning curve is measured (`benchmarks/learning_curves.py`); `PAGES` says when to use it. An objective without an
-entry gets a page of its formula and settings. `tests/docs/test_catalogue.py` fails when a page is out of date. """
+entry gets a page of its formula and settings. `tests/docs/test_catalogue.py` fails when a page is out of date.
+"""
 
 from __future__ import annotations
 

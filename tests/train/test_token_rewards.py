@@ -47,9 +47,9 @@ def test_tokens_in_the_order_in_which_they_were_said() -> None:
 
 def test_rewards_that_nobody_said_anything_for_are_refused() -> None:
     mute = replace(FORKED, rewards=(1.0, 10.0, 100.0, 7.0))
-    with pytest.raises(UserError, match=r"turn 3 earned 7, and no token of the agent's is in it; allowed: rewards on"):
+    with pytest.raises(UserError, match=r"turn 3 has reward 7 but no trained agent token; allowed: rewards on"):
         token_rewards(mute)
-    with pytest.raises(UserError, match="turn 3 earned 7"):
+    with pytest.raises(UserError, match="turn 3 has reward 7"):
         check_items([mute], Rewarded(), TrainSettings(), tiny_model())
     check_items([mute], SFT(), TrainSettings(), tiny_model())  # which asks for no rewards
     assert token_rewards(replace(mute, rewards=(1.0, 10.0, 100.0, 0.0))).tolist() == [0, 1, 0, 10, 100]

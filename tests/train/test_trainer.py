@@ -207,7 +207,7 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
         train_offline(tiny_model(), DPO(), pairs(4), replace(given, lr=0.5), resume=True)
     with pytest.raises(UserError, match="was begun with other training data"):
         train_offline(tiny_model(), DPO(), pairs(5)[1:], given, resume=True)
-    with pytest.raises(UserError, match=r"resume: got '.*nowhere', allowed: a checkpoint folder"):
+    with pytest.raises(UserError, match=r"resume: got '.*nowhere', allowed: a complete checkpoint folder"):
         train_offline(tiny_model(), DPO(), pairs(4), given, resume=tmp_path / "nowhere")
     (tmp_path / "reference.npz").unlink()
     with pytest.raises(UserError, match=r"reference\.npz is missing"):

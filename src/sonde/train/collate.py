@@ -243,6 +243,9 @@ def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, p
     return passes
 
 
+# --- optimizer steps -------------------------------------------------------------------------------------------------
+
+
 class Order:
     """The items of each optimizer step of an epoch: a seeded shuffle in mini-batches, the last possibly smaller."""
 

@@ -4,7 +4,8 @@ Tasks are given, or a curriculum chooses them while it sees how the games go. Ca
 interruption continues where it stopped: recorded episodes are not played again, and a curriculum's choices follow from
 its seed and those episodes. A task that a curriculum picks again is played in the next world (or, where nothing is
 drawn, with new samples). Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and 3.4: 20 trajectories per task at
-temperature 1.5 and min-p 0.3."""
+temperature 1.5 and min-p 0.3.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ turns (-: it opposes all of these). Equation 3: the outcome of the game is part 
 
 **Rounding.** Equal sums computed in another order may differ. A sum of n numbers x is off by at most (n - 1) u sum |x|,
 with u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2), so two sums that should be
-equal differ by at most twice that; smaller differences count as none."""
+equal differ by at most twice that; smaller differences count as none.
+"""
 
 from __future__ import annotations
 
@@ -409,6 +410,9 @@ def with_advantages(sample: Sample, values: float | Sequence[float] | Values) ->
     return replace(sample, rows=rows)
 
 
+# --- rounding --------------------------------------------------------------------------------------------------------
+
+
 TERMS = 1024
 """The number of rewards that a score is assumed to sum, where only the score is known."""
 PARTS = 16
@@ -430,6 +434,9 @@ def rounding_of_returns(rewards: Sequence[NDArray[np.float64]]) -> float:
     cancel each other; the `PARTS` numbers that make up the reward of a single turn may not."""
     turns = max(map(len, rewards), default=0)
     return 2 * (turns + PARTS) * _UNIT * max((float(np.abs(row).sum()) for row in rewards), default=0.0)
+
+
+# --- by a critic -----------------------------------------------------------------------------------------------------
 
 
 class Credit(NamedTuple):

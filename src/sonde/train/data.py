@@ -92,7 +92,8 @@ def samples(
     more than `max_tokens` is left out entirely. With `by_turn` every completion is a sample with its own row, in which
     everything earlier is context; only completions that are too long are then left out. For agents with several
     sub-calls every completion of the seat is trained, unreadable replies included; `names` keeps only readable ones
-    with these names (`Completion.name`; `""` for agents with one call), and the others remain context."""
+    with these names (`Completion.name`; `""` for agents with one call), and the others remain context.
+    """
     maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
     found = [sample for t in trajectories for sample in maker.make(t)]
     if names and not found and maker.report.silent:
@@ -350,13 +351,17 @@ def _unknown(n: int) -> Floats:
     return array("f", [math.nan]) * n
 
 
+# --- trajectories without ids ----------------------------------------------------------------------------------------
+
+
 def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     """The trajectory with the completions that `policy` would have recorded, had its model said these texts.
 
     `chat` is the tokenizer and template of the model to train. Where an act has a single completion that led to its
     text (an endpoint's, say), its full text is encoded, reasoning included, cut where it was cut; otherwise the act's
     text. Reasoning that an endpoint returned separately is dropped. A text that the tokenizer does not reproduce is an
-    error."""
+    error.
+    """
     env = build_recorded(trajectory.env)
     Episode.replay(env, trajectory)
     ep = Episode.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)

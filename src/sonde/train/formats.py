@@ -16,7 +16,8 @@ false` (axolotl's) is context and is not trained on, like those in a `prompt`. T
 demonstrations and chosen conversations count as wins of score 1, rejected ones as losses of score 0.
 
 Source: the dataset formats of TRL's SFTTrainer and DPOTrainer, whose collators the tests run on these rows; `weight` as
-in OpenAI's fine-tuning format."""
+in OpenAI's fine-tuning format.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +146,7 @@ def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dic
     return plain[:first], plain[first:]
 
 
-# --- conversations back ----------------------------------------------------------------------------------------------
+# --- reading conversations -------------------------------------------------------------------------------------------
 
 
 def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Sample]:

@@ -6,7 +6,8 @@
 Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
 objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
 rules of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections
-3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5."""
+3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ tensors give the temperature at which each token was drawn, its logits are divid
 model with its adapter disabled, which is the same for a fresh adapter. Its log-probabilities are computed once and
 written to the run's folder with a digest of the tokens they belong to: a resumed run reads them back instead of
 computing them with weights that have moved on. Source: PAPRIKA (Tajwar et al. 2025), appendix C, computes them once per
-pair; how they are stored is ours."""
+pair; how they are stored is ours.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +39,9 @@ from .types import Item, Need, Pair, Row, Sample, members, rows_of
 
 BLOCK = 1 << 24
 """The largest number of logits that are widened to float32 at once."""
+
+
+# --- policy ----------------------------------------------------------------------------------------------------------
 
 
 def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
@@ -101,6 +105,9 @@ def _chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None) -
     if temperature_N is not None:
         wide_NV = wide_NV / temperature_N[:, None]
     return wide_NV.gather(-1, target_N[:, None])[:, 0] - wide_NV.logsumexp(-1)
+
+
+# --- reference -------------------------------------------------------------------------------------------------------
 
 
 Attached = Literal["reference", "proximal"]

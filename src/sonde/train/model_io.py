@@ -7,7 +7,8 @@ in memory, in float32, so that what is trained stays as it is.
 **Number formats.** Weights are trained in float32, whatever format they were stored in. By default a model is saved in
 the format of the model it was made from: bfloat16 takes half the space and plays in the arithmetic of its base, but
 rounds each weight to 8 significant bits, so a change of a weight by less than some 0.4 % may be lost.
-`settings.save_dtype="float32"` keeps every bit. Checkpoints are always in float32."""
+`settings.save_dtype="float32"` keeps every bit. Checkpoints are always in float32.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ from sonde.models.saving import saving
 
 from .settings import LoraSettings
 from .training import NEEDED
+
+# --- adapters --------------------------------------------------------------------------------------------------------
 
 
 def has_adapter(model: Any) -> bool:
@@ -95,6 +98,9 @@ def _peft() -> Any:
     return peft
 
 
+# --- number formats --------------------------------------------------------------------------------------------------
+
+
 _MARK = "sonde_stored_dtype"
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
@@ -149,6 +155,9 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
     for file in beside.iterdir():
         file.replace(folder / file.name)
     shutil.rmtree(beside)
+
+
+# --- loading ---------------------------------------------------------------------------------------------------------
 
 
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:

@@ -13,7 +13,8 @@ Source: PAPRIKA (arXiv 2502.17543), sections 3.2 to 3.4 and 4, appendices C, E a
 1.5 and min-p 0.3; fine-tuning on the successes, then RPO against the fine-tuned model; with several rounds each begins
 from the model of the previous one; evaluation with 4 samples per task at temperature 0.7, min-p 0.3. Every stage
 resumes where it was interrupted: recorded episodes are not played again, training resumes at its last checkpoint, and a
-finished stage is not repeated."""
+finished stage is not repeated.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Content hashes of a training run's inputs: base model, data, objective, reference model.
 
 A folder's name proves nothing: a model may have been retrained at its path, and a run may have grown. A resumed
-training therefore compares what it would begin with, not what that is called."""
+training therefore compares what it would begin with, not what that is called.
+"""
 
 from __future__ import annotations
 

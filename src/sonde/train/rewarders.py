@@ -32,7 +32,8 @@ none.
 
 Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure:
 in the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill
-missing gains with 0, so that a sigmoid pays .5 for the winning turn."""
+missing gains with 0, so that a sigmoid pays .5 for the winning turn.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +54,9 @@ from sonde.elicit import Elicitation, Elicited, ask, elicit
 from sonde.scoring import as_assumed
 
 from .credit import Values
+
+# --- shaping ---------------------------------------------------------------------------------------------------------
+
 
 K = TypeVar("K")
 LEAST = 1e-8
@@ -134,6 +138,9 @@ def shaped(
             now = groups[name](now) if name in groups else [games[name](row) for row in now]
         out[key] = [np.nan_to_num(row, nan=0.0) for row in now]
     return out
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
 
 
 Weights = Literal["current", "start", "average"]

@@ -34,6 +34,8 @@ from sonde.core.types import Kind
 
 from .data import has_ids, rows
 
+# --- outcomes and costs ----------------------------------------------------------------------------------------------
+
 
 class Limits(NamedTuple):
     """Settings per environment: `slower`, how many more turns make a success clearly worse, and `samples`, how many
@@ -141,7 +143,8 @@ class SFTRule(Checked):
     their task (None: any number, as in the paper). Delta-Belief-RL (appendix E.1) takes all of the shortest:
     `distinct=False, within=0`. `max_tokens`: longer trajectories are left out first; None sets no limit, as
     trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `as_published` counts the pulls
-    that paid in best-arm identification."""
+    that paid in best-arm identification.
+    """
 
     called = "rule"
 
@@ -245,7 +248,8 @@ class PairRule(Checked):
     number (`PAPRIKA`). `per_task`: pairs per task, all with the same chosen one. `negatives`: outcomes of failures that
     may be rejected. `same_first_move`: environments in which both of a pair must begin with the same reveal.
     `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `as_published`: see the module; it has its
-    own `slower` and does not require equal first moves."""
+    own `slower` and does not require equal first moves.
+    """
 
     called = "rule"
 
@@ -365,6 +369,9 @@ def _check(name: str, value: int | None, least: int) -> None:
         raise invalid(name, value, f"{least} or more")
 
 
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
 TOTAL = "total"
 HEADINGS: Mapping[str, str] = {
     "name": "group",
@@ -387,7 +394,8 @@ class Line:
     `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
     `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
     count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
-    all rows together; None where there is nothing to average."""
+    all rows together; None where there is nothing to average.
+    """
 
     name: str
     tasks: int

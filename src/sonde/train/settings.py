@@ -1,7 +1,8 @@
 """The trainer's settings: every number of a run apart from its objective and its data. The papers': `train.presets`.
 
 DeepSpeed is configured by the launcher (`accelerate launch --config_file ...`), not by a setting here; see
-`trainer.py`."""
+`trainer.py`.
+"""
 
 from __future__ import annotations
 
@@ -157,8 +158,7 @@ class TrainSettings(Checked):
     def from_json(cls, data: Mapping[str, Any]) -> TrainSettings:
         """
         >>> TrainSettings.from_json(TrainSettings(lr=1e-4).to_json()) == TrainSettings(lr=1e-4)
-        True
-        """
+        True"""
         lora = data.get("lora")
         return cls(**{**data, "lora": LoraSettings(**lora)} if isinstance(lora, Mapping) else data)
 

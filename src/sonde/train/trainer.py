@@ -15,7 +15,8 @@ Processes. `torchrun` runs DDP or, with `settings.shard`, FSDP2 (`sharded.py`); 
 passes (one without items runs an empty pass). DeepSpeed: `accelerate launch --config_file`; leave
 `gradient_accumulation_steps` at 1 and `gradient_clipping` at "auto"; with ZeRO stage 2 or more every pass reduces.
 Tested: DDP and FSDP2 with two gloo processes. Untested: accelerate's own FSDP (on CPUs it silently runs DDP) and
-DeepSpeed. The process's global random generators are restored after training. Source: ours."""
+DeepSpeed. The process's global random generators are restored after training. Source: ours.
+"""
 
 from __future__ import annotations
 
@@ -384,6 +385,9 @@ class SondeTrainer(ShardedTrainer):
     @cached_property
     def _n_weights(self) -> int:
         return sum(p.numel() for p in self.model.parameters())
+
+
+# --- arguments of Trainer --------------------------------------------------------------------------------------------
 
 
 def arguments(s: TrainSettings, model: Any) -> TrainingArguments:

@@ -2,7 +2,8 @@
 
 A `Training` holds all that defines a run apart from its model and its episodes: the objective with its options, the
 trainer's settings, and how recorded episodes become items (`Learning`) or how the model plays (`OnlineSettings`).
-`learn`, `learn_online`, `sonde train` and `sonde paprika` apply all of it. Named ones: `train.presets`."""
+`learn`, `learn_online`, `sonde train` and `sonde paprika` apply all of it. Named ones: `train.presets`.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ command.txt    the command line, if `sonde train` ran, preceded by the commands 
 origin.json    provenance of the run (`provenance.py`); a resumed run must match it
 
 Trainer writes its state last, so a checkpoint without it, or with a part of it, was cut short. A checkpoint with a
-state may still hold a truncated file (a full disk, a power failure); then the previous one is used, with a warning."""
+state may still hold a truncated file (a full disk, a power failure); then the previous one is used, with a warning.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +37,9 @@ _MARKS = (SETTINGS, ORIGIN)
 """Removed last, so that a half-removed folder is still recognised."""
 _LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, AGREEMENT, *_MARKS)
 REMEDIES = "to begin anew (--fresh), or another folder"
+
+
+# --- the folder ------------------------------------------------------------------------------------------------------
 
 
 def made_by(model: str) -> str:
@@ -100,6 +104,9 @@ def _is_first() -> bool:
 
 def _left(folder: Path) -> list[Path]:
     return [path for pattern in _LEFT for path in sorted(folder.glob(pattern))]
+
+
+# --- checkpoints -----------------------------------------------------------------------------------------------------
 
 
 STATE = "trainer_state.json"

@@ -275,7 +275,7 @@ class Stubborn(VllmDouble):
 
 
 def test_a_server_that_keeps_old_weights_is_noticed_before_it_plays(tmp_path: Path, folder: Path) -> None:
-    message = r"after 'step-1' was published, its log-probabilities of a fixed probe are .* does not play with the weig"
+    message = r"after 'step-1' was published, its log-probabilities of a fixed probe are .* does not play with the train"
     with Stubborn(str(folder)) as double:
         with pytest.raises(UserError, match=message):
             trainer(tmp_path, double, save_steps=1).train()
@@ -289,7 +289,7 @@ def test_another_model_is_noticed_before_anything_is_played(tmp_path: Path, fold
     """An adapter on a server of which another training has left the base with other weights."""
     with VllmDouble(str(folder)) as double:
         trainer(tmp_path / "a", double, lr=3e-2).train()
-        with pytest.raises(UserError, match=r"after 'step-0' was published.*is its model the one that is trained"):
+        with pytest.raises(UserError, match=r"after 'step-0' was published.*is its model the one in training"):
             trainer(tmp_path / "b", double, lora=LoraSettings(r=4)).train()
     assert not (tmp_path / "b" / "episodes").exists()
 

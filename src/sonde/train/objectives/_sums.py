@@ -2,7 +2,8 @@
 
 A sample's tokens may lie in several rows (a new row starts where a prompt does not extend the previous one). Sums here
 run over all rows of a sample, so how a trajectory is split into rows changes no loss. Axis suffixes: R rows, T tokens,
-S samples, P pairs."""
+S samples, P pairs.
+"""
 
 from __future__ import annotations
 

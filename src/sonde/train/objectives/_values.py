@@ -2,7 +2,8 @@
 
 Position t holds what belongs to predicting token t: a head's output at the hidden state of token t - 1. Entries off
 agent tokens are replaced before anything is computed, so that no number there, finite or not, changes a loss or a
-gradient. At least single precision; double stays double."""
+gradient. At least single precision; double stays double.
+"""
 
 from __future__ import annotations
 

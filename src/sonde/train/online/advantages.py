@@ -30,6 +30,8 @@ from ..objectives._values import in_lines
 from ..token_rewards import in_order, spread_out, token_rewards, turns_in_order
 from ..types import Row, Sample
 
+# --- critic ----------------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, kw_only=True)
 class Critic:
@@ -109,6 +111,9 @@ def _attached(sample: Sample, advantages: Values, returns: Values, values: Value
 def _ends(parts: Sequence[Values]) -> list[int]:
     """Where all but the last part end, end to end."""
     return np.cumsum([len(part) for part in parts])[:-1].tolist()
+
+
+# --- demonstrations --------------------------------------------------------------------------------------------------
 
 
 def drawn(samples: Sequence[Sample], n: int, seed: int, step: int) -> list[Sample]:

@@ -3,7 +3,8 @@
     groups = recredited("runs/delta_belief/episodes/twenty_questions-delta_belief", settings)
 
 Other reward weights, shapings or estimators can be tried on recorded episodes. Rewarders' measurements are read from
-beside the episodes, so nothing is played or asked again. Each process has folders of its own."""
+beside the episodes, so nothing is played or asked again. Each process has folders of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ from ..credit import Values
 from ..training_folder import EPISODES
 from .groups import Chosen, Group, credited, finished
 from .settings import OnlineSettings
+
+# --- writing ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ class Kept:
             config = {"env": game.env.config, "version": game.env.spec.version, "online": self.tied}
             self._runs[game.name] = RunWriter.open(folder, config)
         return self._runs[game.name]
+
+
+# --- crediting again -------------------------------------------------------------------------------------------------
 
 
 def recredited(folder: Path | str, settings: OnlineSettings) -> list[Group]:

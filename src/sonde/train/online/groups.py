@@ -3,7 +3,8 @@
 No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout
 and the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
 `derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share
-it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`)."""
+it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
+"""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> l
     return sorted(played, key=lambda t: t.sample)
 
 
-# --- what came of it -------------------------------------------------------------------------------------------------
+# --- samples and credit ----------------------------------------------------------------------------------------------
 
 
 class Group(NamedTuple):

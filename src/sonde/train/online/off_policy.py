@@ -9,7 +9,8 @@ head (vLLM 0.32 on a CPU does), an adapter may lie on another base, a name may s
 answer a publish with "success". So both sides score the tokens of `sonde.models.imprint.probe_of`, and their
 log-probabilities must agree as far as arithmetic lets them. The tolerance comes from the first publish of a training,
 when the server still has the initial weights or nearly so: engines in float32 are 1e-5 apart, in bfloat16 some .05,
-quantised ones more. Source: ours."""
+quantised ones more. Source: ours.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +30,9 @@ from .groups import Sums
 
 VERSION = "step-"
 """Prefix of weight versions, before the number of optimizer steps."""
+
+
+# --- mismatch and lag ------------------------------------------------------------------------------------------------
 
 
 def drift(samples: Iterable[Sample]) -> Sums:
@@ -69,6 +73,9 @@ def _ago(version: str, step: int, most: int) -> int:
             "use this server, or was it started anew?"
         )
     return step - int(number)
+
+
+# --- agreement -------------------------------------------------------------------------------------------------------
 
 
 FAR = 0.3

@@ -7,7 +7,8 @@
 
 A server loads the weights from a folder that it sees under the same path: an adapter where there is one, or all of
 them. A probe verifies that it plays with them (`off_policy.Agreement`); after a rollout it is asked whether it still
-does. Every completion names the version that sampled it. `Ahead` plays in a thread while this process trains."""
+does. Every completion names the version that sampled it. `Ahead` plays in a thread while this process trains.
+"""
 
 from __future__ import annotations
 

@@ -117,6 +117,9 @@ def _named(part: object) -> dict[str, Any]:
     return {"is": name, **(asdict(part) if is_dataclass(part) and not isinstance(part, type) else {})}
 
 
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
 PROGRESS = "online.json"
 """File of every checkpoint: the progress of play."""
 
@@ -143,6 +146,9 @@ class Progress:
             if saved["tied"].get(name) != value:
                 raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
         return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"], kl=saved["kl"])
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
 
 
 def check_sizes(settings: TrainSettings, online: OnlineSettings) -> None:

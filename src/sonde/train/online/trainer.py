@@ -38,7 +38,8 @@ With `server` (`models:vllm`, `models:sglang`) a server plays the episodes: befo
 (`rollout_backend`), a probe verifies that it uses them, and every completion names their version. `engine_ratio` and
 `engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `lag` counts how many
 steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays
-the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process."""
+the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process.
+"""
 
 from __future__ import annotations
 

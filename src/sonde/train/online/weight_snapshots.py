@@ -7,7 +7,8 @@
 
 Only trained weights are copied, so with an adapter the copies are as small as it is, and its start is the model without
 it; of sharded weights (`sharded.py`) each process copies its part. Source: ΔBelief-RL's code, which keeps a second
-adapter for the average."""
+adapter for the average.
+"""
 
 from __future__ import annotations
 
