@@ -1,4 +1,4 @@
-"""A problem small enough to be learned in seconds: the colour is hidden, and told to whoever asks for it."""
+"""A tiny environment for fast learning tests: the colour is hidden, and anyone who asks for it is told."""
 
 from __future__ import annotations
 

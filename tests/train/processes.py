@@ -1,4 +1,4 @@
-"""Two processes that train together, as torchrun would start them."""
+"""Start two processes that train together, as torchrun would."""
 
 from __future__ import annotations
 

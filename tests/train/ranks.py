@@ -1,4 +1,4 @@
-"""What each process of the distributed tests does; by hand, `torchrun --nproc-per-node 2 ranks.py FOLDER`."""
+"""The work of each process in the distributed tests; by hand, `torchrun --nproc-per-node 2 ranks.py FOLDER`."""
 
 from __future__ import annotations
 

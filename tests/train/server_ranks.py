@@ -1,4 +1,4 @@
-"""What each process does in the test of two that train on one server; its address is in the folder, in `url`."""
+"""The work of each process where two train with one server; the file `url` in the folder holds its address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids for texts that came without: those that a live model records when it says the same."""
+"""Token ids for texts that came without: equal to those that a live model records for the same text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items to tensors: every number lands on its own token, padded or packed, and nothing is told by a token's id."""
+"""Items to tensors: every number lands on its own token, padded or packed, and token ids decide nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credit: every number by hand."""
+"""Credit against values computed by hand."""
 
 import math
 from array import array

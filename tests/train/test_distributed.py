@@ -1,4 +1,4 @@
-"""Two processes on gloo: the same losses, metrics and weights as one, by DDP and with weights divided between them."""
+"""Two gloo processes give the losses, metrics and weights of one, with DDP and with sharded weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training does on a damaged or full disk, and with loggers that are not there."""
+"""Training on a damaged or full disk, and with missing loggers."""
 
 from __future__ import annotations
 

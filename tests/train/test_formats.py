@@ -1,4 +1,4 @@
-"""Training sets in other forms: Parquet without loss, rows that TRL's own collators mask as we do, conversations."""
+"""Exchange formats: rows that TRL's own collators mask as we do, and conversations."""
 
 from __future__ import annotations
 

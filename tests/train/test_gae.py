@@ -1,4 +1,4 @@
-"""Credit by a critic: numbers worked out by hand, the gradient that it gives, what a rollout's rows leave with."""
+"""GAE against values computed by hand, its gradient, and the rows that leave a rollout."""
 
 from __future__ import annotations
 

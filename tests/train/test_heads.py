@@ -1,4 +1,4 @@
-"""Heads on a model: what they say of which token, how they follow, how they are kept, and what they leave alone."""
+"""Value heads on a model: their predictions, target copies, saving, and what they leave unchanged."""
 
 from __future__ import annotations
 

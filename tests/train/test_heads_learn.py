@@ -1,4 +1,4 @@
-"""Values learned from recorded episodes, and what a model does with them: the whole way, from episodes to play."""
+"""Values learned from recorded episodes improve play, end to end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads in the one trainer: the loss of a step whatever its passes, slow copies, resuming, adapters, what is saved."""
+"""Heads in the trainer: the loss is independent of passes; target heads, resuming, adapters, saving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From names to trained models, and PAPRIKA's pipeline: every stage runs, resumes, and is refused where it must be."""
+"""Training by name, and PAPRIKA's pipeline: every stage runs, resumes, and is refused where it must be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log-probabilities of the agent's tokens: those of one plain forward pass, however rows are laid out."""
+"""Log-probabilities of agent tokens equal those of one plain forward pass, however rows are laid out."""
 
 from __future__ import annotations
 

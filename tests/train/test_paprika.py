@@ -1,4 +1,4 @@
-"""PAPRIKA where people answer: users and judges of one's own, and an endpoint that plays what is learned from."""
+"""PAPRIKA with other people: own users and judges, and an endpoint that plays the training episodes."""
 
 from __future__ import annotations
 

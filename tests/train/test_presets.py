@@ -1,4 +1,4 @@
-"""Presets are whole: what is published is what is trained, and what differs from it is told."""
+"""Presets are complete: published settings are trained, and overrides are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training belongs to its base model, its data and its folder: what it may not go on with, nor touch."""
+"""A training is tied to its base model, its data and its folder."""
 
 from __future__ import annotations
 

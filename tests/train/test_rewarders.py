@@ -1,4 +1,4 @@
-"""Rewards of the environment's filter and of a model's own belief: by hand, in the loop, and credited again."""
+"""Rewards from the environment's filter and from a model's belief: by hand, in the loop, and credited again."""
 
 from __future__ import annotations
 

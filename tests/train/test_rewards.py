@@ -1,4 +1,4 @@
-"""Rewards by name, and mixes of them: every number by hand."""
+"""Named rewards and their mixes against values computed by hand."""
 
 import math
 from typing import Any

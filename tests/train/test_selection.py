@@ -1,4 +1,4 @@
-"""What is learnt from: rules by hand, with and without the paper's defects, and the statistics of table 4."""
+"""Selection of training episodes: rules by hand, with and without the paper's defects, and table 4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: JSON both ways, and every bad value named."""
+"""Settings convert to JSON and back, and errors name every bad value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapings of gains: every number by hand, and what holds for all of them."""
+"""Shapings of gains against values computed by hand, and their common properties."""
 
 import math
 from typing import Any

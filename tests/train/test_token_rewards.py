@@ -1,4 +1,4 @@
-"""Rewards on tokens, and samples as lines of the agent's tokens: across rows, turns and limits."""
+"""Per-token rewards, and samples as lines of agent tokens: across rows, turns and limits."""
 
 from __future__ import annotations
 

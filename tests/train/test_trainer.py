@@ -1,4 +1,4 @@
-"""The trainer: the loss of a step whatever its passes, resuming, references, what is saved, and what is refused."""
+"""The trainer: the loss is independent of passes; resuming, references, saving, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trajectories made by hand, for tests of what training makes of them."""
+"""Hand-made trajectories for the tests of training data."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _last(n: int, value: float) -> Values:
 _PENALTIES: Mapping[str, float] = {"invalid": -5.0, "repeated": -1.0}
 _END: Mapping[str, float] = {"success": 2.0, "extra_turns": -0.05}
 _PUBLISHED: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
-    "success": ({"success": 1.0}, {}),  # PAPRIKA: trajectories are told apart by success
+    "success": ({"success": 1.0}, {}),  # PAPRIKA: only success counts
     "delta_belief": ({**_PENALTIES, "belief": 0.1}, _END),
     "starpo": ({**_END, **_PENALTIES}, {}),
     "env": ({"env": 1.0}, {}),  # LMRL-Gym: the environment's return

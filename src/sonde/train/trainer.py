@@ -1,5 +1,4 @@
-"""The trainer for recorded items: any objective on any causal language model of transformers, by
-`transformers.Trainer`.
+"""The trainer for recorded items: any objective on any causal language model, by `transformers.Trainer`.
 
 Trainer provides processes, devices, precision, schedules, checkpoints, resuming and loggers; only its public hooks are
 used. For it, a batch is a whole optimizer step: the data loader yields the items of a step, `get_batch_samples` turns

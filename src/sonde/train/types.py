@@ -2,23 +2,6 @@
 
 Nothing here imports torch at run time, so data can be prepared where no model runs.
 Axis suffixes: R rows, T tokens, S samples (one trajectory, which may take several rows).
-
-
-@@@@
-Items to tensors: padded or packed, and which items share a forward pass.
-
-Padded: one row per line, aligned at the left, with an attention mask. Packed: as many rows end to end in a line as fit
-beside the longest, with position ids that start again at 0 with every row; given those and no attention mask,
-transformers (5.23, with sdpa or eager attention) lets no token see another row. Flash attention looks at position ids
-in a batch of one line only, so it is told where rows begin (`cu_seq_lens`); other kernels are refused (`checks.py`).
-Lines are no longer than the longest row because sdpa and eager attention compute all of a line's pairs. Either way
-objectives get the same (R, T) tensors, so they know nothing of packing, and what a token is (the agent's, padding) is
-told by the rows' own fields, never by its id.
-
-A mini-batch is cut into forward passes so that rows of similar length meet: items are sorted by their longest row and
-filled in from the longest. That never changes which items an optimizer step holds.
-
-Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds for every objective, and the registry that finds them."""
+"""Properties of every objective, and the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clipped policy gradient: numbers worked out by hand."""
+"""The clipped policy gradient against values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KTO: numbers worked out by hand."""
+"""KTO against values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DPO and its relatives, and SimPO: numbers worked out by hand."""
+"""DPO and its relatives, and SimPO, against values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning and reward-weighted regression: numbers worked out by hand."""
+"""Supervised fine-tuning and reward-weighted regression against values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Learning from tokens drawn at other temperatures: the table of `objectives/grpo.py`, and temperatures from a
-completion to the logits that are divided by them."""
+"""Sampling temperatures in training: the table of `objectives/grpo.py`, and the path of a temperature from a
+completion to the logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MC, ILQL and PPO: numbers worked out by hand, and what changes nothing."""
+"""MC, ILQL and PPO against values computed by hand, and invariances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing with the module that is trained: what it says then is what the trainer computes, update by update."""
+"""Playing with the module in training: its log-probabilities equal those of the trainer, update by update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing and training in two processes on gloo: the episodes, numbers and weights of one process."""
+"""Online training in two gloo processes gives the episodes, numbers and weights of one process."""
 
 from __future__ import annotations
 

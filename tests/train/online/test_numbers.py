@@ -1,4 +1,4 @@
-"""The numbers of learning while playing: what a group is worth, what is left out, and what need not be computed."""
+"""Numbers of online training: learning potentials, episodes left out, and samples that need no computation."""
 
 from __future__ import annotations
 

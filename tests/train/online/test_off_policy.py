@@ -1,5 +1,4 @@
-"""Learning from what other weights or another engine drew: GRPO's `cap` by hand, the angles that its module prints, and
-what is measured of it."""
+"""Off-policy correction: GRPO's `cap` by hand, the angles in its module docstring, and the diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PPO and online filtered cloning in the one on-policy loop: ratios, values, references, checkpoints, and learning."""
+"""PPO and online filtered cloning in the on-policy loop: ratios, values, references, checkpoints, learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The player of online training is `agents:llm` on `models:hf`: with equal options it is shown the same."""
+"""The player of online training is `agents:llm` on `models:hf`, with the same view for equal options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning while a server plays: it gets the weights and names them, and what is learned from is what it played."""
+"""Online training with a server: it gets the weights and names them, and its episodes are learned from."""
 
 from __future__ import annotations
 
@@ -275,7 +275,9 @@ class Stubborn(VllmDouble):
 
 
 def test_a_server_that_keeps_old_weights_is_noticed_before_it_plays(tmp_path: Path, folder: Path) -> None:
-    message = r"after 'step-1' was published, its log-probabilities of a fixed probe are .* does not play with the train"
+    message = (
+        r"after 'step-1' was published, its log-probabilities of a fixed probe are .* does not play with the train"
+    )
     with Stubborn(str(folder)) as double:
         with pytest.raises(UserError, match=message):
             trainer(tmp_path, double, save_steps=1).train()

@@ -1,4 +1,4 @@
-"""Learning while playing: what is trained is what was sampled, groups share a world, runs resume, and models learn."""
+"""Online training: sampled tokens are trained, groups share a world, runs resume, and models learn."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Online training, the on-policy loop: play groups of episodes with the current weights, then train on exactly those
-tokens.
+"""Online training: play groups of episodes with the current weights, then train on exactly those tokens.
 
     trainer = OnlineTrainer(model, GRPO(), [Game(env, env.tasks("train"), "maze")], settings, OnlineSettings(k=8),
                             tokenizer=tokenizer)
