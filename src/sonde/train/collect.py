@@ -79,8 +79,8 @@ def gather(
 def groups_of(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
     """The tasks of all games, grouped by the value of a tag."""
     pool = [(game, task) for game in games for task in game.tasks]
-    found = grouped([task for _, task in pool], by)
-    return {name: [pool[i] for i in rows] for name, rows in found.items()}
+    indices = grouped([task for _, task in pool], by)
+    return {name: [pool[i] for i in rows] for name, rows in indices.items()}
 
 
 def _play_picked(
@@ -101,15 +101,15 @@ def _play_picked(
             _play(game, [task for _, task in chosen], policies, again, folder, on_done)
             played = Run.load(folder / name)
             for group, task in chosen:
-                found = potential(of_task(played, task, again), game.env.spec.max_turns)
-                state = picks.curriculum.update(state, group, found)
+                value = potential(of_task(played, task, again), game.env.spec.max_turns)
+                state = picks.curriculum.update(state, group, value)
 
 
 def of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
     """The episodes of a plan on one task, by sample."""
     wanted = {job.key for job in plan.jobs([task])}
-    found = run.trajectories.where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
-    return [t for t in found if (t.task.id, t.seed, t.sample) in wanted]
+    recorded = run.trajectories.where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
+    return [t for t in recorded if (t.task.id, t.seed, t.sample) in wanted]
 
 
 def _play(game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None) -> None:
@@ -128,7 +128,7 @@ def _close(policies: Seats) -> None:
 
 def trajectories(runs: Sequence[Run]) -> list[Trajectory]:
     """All episodes of the runs, in the order of tasks and samples. Raises `UserError` if there are none."""
-    found = [t for run in runs for t in sorted(run, key=lambda t: (t.task.index, t.task.id, t.seed, t.sample))]
-    if not found:
+    episodes = [t for run in runs for t in sorted(run, key=lambda t: (t.task.index, t.task.id, t.seed, t.sample))]
+    if not episodes:
         raise UserError(f"runs: no episodes in {', '.join(str(run.folder) for run in runs) or 'no folders'}")
-    return found
+    return episodes

@@ -144,10 +144,10 @@ def whiten(values: Any, *, eps: float = 1e-8) -> Any:
     >>> whiten(np.array([1.0, 3.0]), eps=0.0).tolist()
     [-1.0, 1.0]
     """
-    found = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
-    if 0 in found.shape:
-        return found
-    centred = found - found.mean()
+    array = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
+    if 0 in array.shape:
+        return array
+    centred = array - array.mean()
     return centred / ((centred**2).mean() + eps) ** 0.5
 
 
@@ -184,9 +184,9 @@ def group_advantages(
     """
     _among("scale", scale, ("std", "none"))
     _among("baseline", baseline, ("mean", "leave_one_out"))
-    found = {group: _scores(s) for group, s in scores_by_group.items()}
+    arrays = {group: _scores(s) for group, s in scores_by_group.items()}
     return {
-        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in found.items()
+        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in arrays.items()
     }
 
 
@@ -487,11 +487,11 @@ class GAE(Checked):
         """Advantages, not whitened, and returns. All arrays have one entry per agent token in order."""
         if self.level == "turn":
             begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
-            found = gae(
+            per_turn = gae(
                 np.add.reduceat(rewards, begins), values[begins], discount=self.discount, lam=self.lam, bootstrap=final
             )
             lengths = np.diff(np.append(begins, len(rewards)))
-            return Credit(np.repeat(found, lengths), np.repeat(found + values[begins], lengths))
+            return Credit(np.repeat(per_turn, lengths), np.repeat(per_turn + values[begins], lengths))
         step = np.full(len(rewards), self.discount)
         if self.per == "turn":
             step[:-1][turns[1:] == turns[:-1]] = 1.0

@@ -80,14 +80,14 @@ def potential(trajectories: Sequence[Trajectory], max_turns: int) -> float:
 def grouped(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]]:
     """Indices of `tasks` by a tag's value (`difficulty`, `category`, `group` ...), or by `env` or `preset`; groups in
     the order in which they first occur."""
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for i, task in enumerate(tasks):
         value = getattr(task, by) if by in ("env", "preset") else task.tags.get(by)
         if value is None:
             known = ", ".join(sorted(task.tags)) or "none"
             raise UserError(f"curriculum: by: task {task.index} of {task.env} has no tag {by!r}; its tags: {known}")
-        found.setdefault(value, []).append(i)
-    return found
+        groups.setdefault(value, []).append(i)
+    return groups
 
 
 class Arm(NamedTuple):

@@ -95,10 +95,10 @@ def samples(
     with these names (`Completion.name`; `""` for agents with one call), and the others remain context.
     """
     maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
-    found = [sample for t in trajectories for sample in maker.make(t)]
-    if names and not found and maker.report.silent:
+    made = [sample for t in trajectories for sample in maker.make(t)]
+    if names and not made and maker.report.silent:
         raise unknown("names", sorted(names)[0], maker.seen)
-    return found, maker.report
+    return made, maker.report
 
 
 def pair_samples(
@@ -112,14 +112,14 @@ def pair_samples(
     is converted, and counted, once."""
     maker = _Maker(seat, max_tokens, False, None if names is None else frozenset(names))
     made: dict[int, list[Sample]] = {}
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for preference in list(preferences):
         for t in preference:
             if id(t) not in made:
                 made[id(t)] = maker.make(t)
         chosen, rejected = (made[id(t)] for t in preference)
-        found += [Pair(a, b) for a, b in zip(chosen, rejected, strict=False)]
-    return found, maker.report
+        pairs += [Pair(a, b) for a, b in zip(chosen, rejected, strict=False)]
+    return pairs, maker.report
 
 
 def rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
@@ -173,20 +173,20 @@ class _Maker:
             return [], report + RowReport(silent=1)
         whole = [drafts] if not self._split else [[draft] for draft in drafts]
         kept = [part for part in whole if self._max_tokens is None or max(map(len, part)) <= self._max_tokens]
-        found = [draft for part in kept for draft in part]
+        parts = [draft for part in kept for draft in part]
         made = [self._sample(t, tuple(draft.row() for draft in part)) for part in kept]
         return made, report + RowReport(
-            rows=len(found),
-            forked=sum(draft.forked for draft in found),
+            rows=len(parts),
+            forked=sum(draft.forked for draft in parts),
             too_long=len(whole) - len(kept),
-            tokens=sum(map(len, found)),
-            agent_tokens=sum(sum(draft.agent) for draft in found),
+            tokens=sum(map(len, parts)),
+            agent_tokens=sum(sum(draft.agent) for draft in parts),
         )
 
-    def _sample(self, t: Trajectory, found: tuple[Row, ...]) -> Sample:
+    def _sample(self, t: Trajectory, rows: tuple[Row, ...]) -> Sample:
         rewards = _rewards(t, self._seat)
         return Sample(
-            rows=found,
+            rows=rows,
             trajectory=t.id,
             group=t.group,
             task=t.task.id,

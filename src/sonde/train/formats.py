@@ -58,10 +58,10 @@ def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
         datasets = import_module("datasets")
     except ModuleNotFoundError as e:
         raise UserError("datasets: not installed; pip install datasets") from e
-    found = [dict(row) for row in rows]
-    if not found:
+    records = [dict(row) for row in rows]
+    if not records:
         raise invalid("rows", "none", "one or more")
-    return datasets.Dataset.from_list(found)
+    return datasets.Dataset.from_list(records)
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------
@@ -152,23 +152,23 @@ def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dic
 def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Sample]:
     """Convert rows with `messages`, or with `prompt` and `completion`, to samples. All assistant messages are trained
     except those in a `prompt` and those marked with `weight` 0 or `train` false."""
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for n, row in enumerate(rows):
         before = _prompt(n, row)
         after = _messages(n, row, "completion" if "prompt" in row else "messages")
-        found.append(_read(n, chat, before, after, won=True))
-    return found
+        samples.append(_read(n, chat, before, after, won=True))
+    return samples
 
 
 def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair]:
     """Convert rows with `chosen`, `rejected` and `prompt` to pairs. Without a `prompt`, it is the common beginning of
     both up to the first assistant message."""
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for n, row in enumerate(rows):
         before = _prompt(n, row)
         chosen, rejected = (_messages(n, row, side) for side in ("chosen", "rejected"))
-        found.append(Pair(_read(n, chat, before, chosen, won=True), _read(n, chat, before, rejected, won=False)))
-    return found
+        pairs.append(Pair(_read(n, chat, before, chosen, won=True), _read(n, chat, before, rejected, won=False)))
+    return pairs
 
 
 class _Said(NamedTuple):

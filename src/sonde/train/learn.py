@@ -102,9 +102,9 @@ def _prepared(
         rule = _shorter(learning.pairs, max_tokens)
         ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
         chosen = pairs(ready, rule, learning.seed)
-        found, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
+        items, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
-        return Data(items=tuple(found), counts=counts, rows=report)
+        return Data(items=tuple(items), counts=counts, rows=report)
     if learns == "successes" and learning.share is not None:
         picked = best_share(_with_ids(played, chat, learning), _shorter(learning.share, max_tokens))
         trajectories, counts = picked.trajectories, picked.counts.to_json()

@@ -147,27 +147,27 @@ class Referee:
         rows = list({id(row): row for row in rows_of(items)}.values())
         numbers = range(self.rank, len(rows), self.world)
         mine = list(zip(numbers, self._logprobs([rows[i] for i in numbers]), strict=True))
-        found = mine
+        scored = mine
         if self.world > 1:
             from accelerate.utils import gather_object
 
-            found = gather_object(mine)
-        return attach(items, {id(rows[i]): values for i, values in found}, name)
+            scored = gather_object(mine)
+        return attach(items, {id(rows[i]): values for i, values in scored}, name)
 
     def _logprobs(self, rows: Sequence[Row]) -> list[array[float]]:
         was_training = self.model.training
         self.model.eval()
-        found: dict[int, array[float]] = {}
+        by_row: dict[int, array[float]] = {}
         needs: frozenset[Need] = frozenset({"sampled"} if self.tempered else ())
         try:
             with torch.no_grad(), disable_adapter(self.model) if self.off else nullcontext():
                 for part in divide(
                     [_alone(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
                 ):
-                    found |= self._of(rows_of(part), collate(part, needs=needs, pad_id=self.pad_id))
+                    by_row |= self._of(rows_of(part), collate(part, needs=needs, pad_id=self.pad_id))
         finally:
             self.model.train(was_training)
-        return [found[id(row)] for row in rows]
+        return [by_row[id(row)] for row in rows]
 
     def _of(self, rows: Sequence[Row], tensors: Tensors) -> dict[int, array[float]]:
         device = self.model.device
@@ -178,11 +178,11 @@ class Referee:
         return {id(row): _off_agent_nan(row, values_T[: len(row)]) for row, values_T in lines}
 
 
-def attach(items: Iterable[Item], found: dict[int, array[float]], name: Attached = "reference") -> list[Item]:
-    """The items with `found[id(row)]` as that field of each row."""
+def attach(items: Iterable[Item], by_row: dict[int, array[float]], name: Attached = "reference") -> list[Item]:
+    """The items with `by_row[id(row)]` as that field of each row."""
 
     def one(sample: Sample) -> Sample:
-        return replace(sample, rows=tuple(replace(row, **{name: found[id(row)]}) for row in sample.rows))
+        return replace(sample, rows=tuple(replace(row, **{name: by_row[id(row)]}) for row in sample.rows))
 
     return [Pair(*map(one, members(item))) if isinstance(item, Pair) else one(item) for item in items]
 

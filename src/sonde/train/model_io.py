@@ -112,8 +112,8 @@ def stored_dtype(path: str, config: Any) -> torch.dtype:
         return config.dtype
     for file in sorted(Path(path).glob("*.safetensors")):
         with safe_open(file, "pt") as tensors:
-            found = (_FORMATS.get(tensors.get_slice(name).get_dtype()) for name in tensors.offset_keys())
-            if (first := next((dtype for dtype in found if dtype is not None), None)) is not None:
+            dtypes = (_FORMATS.get(tensors.get_slice(name).get_dtype()) for name in tensors.offset_keys())
+            if (first := next((dtype for dtype in dtypes if dtype is not None), None)) is not None:
                 return first
     return torch.float32
 

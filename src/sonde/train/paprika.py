@@ -331,8 +331,8 @@ class _Pipeline:
             training = replace(training, settings=replace(training.settings, folder=str(here)))
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
                 done = learn(model, training, played, reference=reference, resume=True, callbacks=self.callbacks)
-            found = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
-            write_atomically(here / DONE, json.dumps(found, indent=2))
+            record = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
+            write_atomically(here / DONE, json.dumps(record, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 
     def _evaluation(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
@@ -361,9 +361,9 @@ def _claim(config: Paprika, folder: Path) -> None:
     """Tie the folder to the configuration and to the initial model."""
     path, wanted = folder / CONFIG, {**config.to_json(), "weights": weights_of(config.model)}
     if path.is_file():
-        found = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
-        if found:
-            raise UserError(f"paprika: {folder} was begun with another configuration: {found}")
+        mismatch = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
+        if mismatch:
+            raise UserError(f"paprika: {folder} was begun with another configuration: {mismatch}")
         return
     if folder.is_dir() and any(folder.iterdir()):
         raise UserError(f"paprika: {folder} contains files of something else")

@@ -43,30 +43,30 @@ def model_digest(model: Any) -> str:
     """Hash of the names, types and sizes of all weights, and of some of each: training moves all of a tensor."""
     import torch
 
-    found = blake2b(digest_size=8)
+    hasher = blake2b(digest_size=8)
     for name, tensor in sorted(model.state_dict().items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        hasher.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
         flat = tensor.detach().reshape(-1)
         middle = max(0, (len(flat) - _SAMPLE) // 2)
         some = torch.cat([flat[:_SAMPLE], flat[middle : middle + _SAMPLE], flat[-_SAMPLE:]])
-        found.update(some.cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        hasher.update(some.cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return hasher.hexdigest()
 
 
 def items_digest(items: Sequence[Item]) -> str:
     """Hash of all tokens, agent masks and rewards."""
-    found = blake2b(digest(rows_of(items)), digest_size=8)
+    hasher = blake2b(digest(rows_of(items)), digest_size=8)
     for sample in (sample for item in items for sample in members(item)):
-        found.update(f"{sample.score!r} {sample.rewards!r} {sample.cut} ".encode())
-    return found.hexdigest()
+        hasher.update(f"{sample.score!r} {sample.rewards!r} {sample.cut} ".encode())
+    return hasher.hexdigest()
 
 
 def digest(rows: Iterable[Row]) -> bytes:
     """Hash of every row's tokens and agent mask."""
-    found = blake2b(digest_size=16)
+    hasher = blake2b(digest_size=16)
     for row in rows:
-        found.update(len(row).to_bytes(8, "big") + row.ids.tobytes() + row.agent)
-    return found.digest()
+        hasher.update(len(row).to_bytes(8, "big") + row.ids.tobytes() + row.agent)
+    return hasher.digest()
 
 
 def check_origin(folder: Path, origin: Mapping[str, Json]) -> None:

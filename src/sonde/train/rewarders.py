@@ -198,7 +198,7 @@ class Rewarder(Checked, ABC):
         return self.measure(env, trajectories, None)
 
     @abstractmethod
-    def gains(self, trajectory: Trajectory, found: Any) -> Mapping[str, Values]:
+    def gains(self, trajectory: Trajectory, measured: Any) -> Mapping[str, Values]:
         """By name, one gain per turn; NaN where a turn has none."""
 
     def rewards(self, groups: Mapping[str, Sequence[Trajectory]], measured: Measured) -> dict[str, dict[str, Values]]:
@@ -244,18 +244,18 @@ class ExactGain(Rewarder):
     def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
         return Measured({t.id: _bits(env, t) for t in trajectories})
 
-    def gains(self, trajectory: Trajectory, found: Mapping[str, Values]) -> Mapping[str, Values]:
-        return found
+    def gains(self, trajectory: Trajectory, measured: Mapping[str, Values]) -> Mapping[str, Values]:
+        return measured
 
 
 def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
-    found = Episode.replay(env, trajectory).gains() if as_assumed(env.spec, trajectory) else None
-    if found is None:
+    gains = Episode.replay(env, trajectory).gains() if as_assumed(env.spec, trajectory) else None
+    if gains is None:
         played = {seat: policy.get("name") for seat, policy in trajectory.policies.items()}
         raise invalid("exact_gain: policies", played, f"those that the filter assumes: {dict(env.spec.assumes)}")
     return {
-        "exact_gain": np.array([gain.realised for gain in found], np.float64),
-        "truth_gain": np.array([gain.truth for gain in found], np.float64),
+        "exact_gain": np.array([gain.realised for gain in gains], np.float64),
+        "truth_gain": np.array([gain.truth for gain in gains], np.float64),
     }
 
 
@@ -305,8 +305,8 @@ class BeliefGain(Rewarder):
         if player is None:
             raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
-        found = run_sync(_elicited(player, env, trajectories, self.how))
-        return Measured(found, believed.setting(player.model, self.how, shown))
+        beliefs = run_sync(_elicited(player, env, trajectories, self.how))
+        return Measured(beliefs, believed.setting(player.model, self.how, shown))
 
     def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
         believed.keep(folder, env, trajectories, measured.found, measured.setting)
@@ -318,9 +318,9 @@ class BeliefGain(Rewarder):
             raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
         return Measured(notes.beliefs, notes.setting)
 
-    def gains(self, trajectory: Trajectory, found: Sequence[Elicited]) -> Mapping[str, Values]:
+    def gains(self, trajectory: Trajectory, measured: Sequence[Elicited]) -> Mapping[str, Values]:
         """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
-        known, turns = np.array([self._known(belief) for belief in found], np.float64), len(trajectory.turns)
+        known, turns = np.array([self._known(belief) for belief in measured], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
             raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
@@ -337,8 +337,8 @@ class BeliefGain(Rewarder):
 async def _elicited(
     player: LLM, env: Env[Any], trajectories: Sequence[Trajectory], how: Elicitation
 ) -> dict[str, tuple[Elicited, ...]]:
-    found = elicit(player.model, env, trajectories, how, prompt=player.prompt)
-    return {trajectory.id: beliefs async for trajectory, beliefs in found}
+    elicited = elicit(player.model, env, trajectories, how, prompt=player.prompt)
+    return {trajectory.id: beliefs async for trajectory, beliefs in elicited}
 
 
 REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain)}

@@ -106,10 +106,10 @@ def tokens(t: Trajectory) -> int:
 
 def by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
     """Trajectories by group (one task in one world), in the order in which they first occur."""
-    found: dict[str, list[Trajectory]] = {}
+    groups: dict[str, list[Trajectory]] = {}
     for t in trajectories:
-        found.setdefault(t.group, []).append(t)
-    return found
+        groups.setdefault(t.group, []).append(t)
+    return groups
 
 
 def first_reveal(t: Trajectory) -> Hashable:
@@ -185,8 +185,8 @@ def sft_set(trajectories: Iterable[Trajectory], rule: SFTRule | None = None) -> 
     """Per task, one success of each number of turns, fewest first; the first sample among equals."""
     rule = rule or SFTRule()
     groups, counts = _groups(trajectories, rule.max_tokens)
-    found = tuple(t for group in groups for t in _learnt(group, rule))
-    return Selection(trajectories=found, counts=counts)
+    chosen = tuple(t for group in groups for t in _learnt(group, rule))
+    return Selection(trajectories=chosen, counts=counts)
 
 
 def _learnt(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
@@ -222,9 +222,9 @@ class ShareRule(Checked):
 def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
     """The episodes that the rule admits, in their order; ties in return are spread over as many tasks as possible."""
     groups, counts = _groups(trajectories, rule.max_tokens)
-    found = [[t for t in group if success(t) or not rule.success] for group in groups]
-    kept = top_share([[score(t) for t in group] for group in found], rule.top)
-    return Selection(trajectories=tuple(found[i][j] for i, j in kept), counts=counts)
+    admitted = [[t for t in group if success(t) or not rule.success] for group in groups]
+    kept = top_share([[score(t) for t in group] for group in admitted], rule.top)
+    return Selection(trajectories=tuple(admitted[i][j] for i, j in kept), counts=counts)
 
 
 def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int, int]]:
@@ -294,8 +294,8 @@ def pairs(trajectories: Iterable[Trajectory], rule: PairRule | None = None, seed
     rule = rule or PairRule()
     groups, counts = _groups(trajectories, rule.max_tokens)
     drawn = [_drawn(group, rule, seed) for group in groups]
-    found = tuple(pair for row in drawn for pair in row)
-    return PairSelection(pairs=found, counts=counts, one_sided=counts.solved - sum(map(bool, drawn)))
+    preferences = tuple(pair for row in drawn for pair in row)
+    return PairSelection(pairs=preferences, counts=counts, one_sided=counts.solved - sum(map(bool, drawn)))
 
 
 def _drawn(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Preference]:
@@ -345,14 +345,14 @@ def _invalid_end(t: Trajectory) -> bool:
 
 def _groups(trajectories: Iterable[Trajectory], max_tokens: int | None) -> tuple[list[list[Trajectory]], Counts]:
     """Usable trajectories by group, sorted by sample; empty groups are dropped."""
-    found = list(trajectories)
-    whole = [t for t in found if ended(t)]
+    given = list(trajectories)
+    whole = [t for t in given if ended(t)]
     short = [t for t in whole if max_tokens is None or tokens(t) <= max_tokens]
     groups = [sorted(group, key=lambda t: t.sample) for group in by_world(short).values()]
     counts = Counts(
-        tasks=len(by_world(found)),
-        trajectories=len(found),
-        failed=len(found) - len(whole),
+        tasks=len(by_world(given)),
+        trajectories=len(given),
+        failed=len(given) - len(whole),
         too_long=len(whole) - len(short),
         solved=sum(any(map(success, group)) for group in groups),
     )
@@ -441,12 +441,12 @@ def statistics(
     by: str = "env",
 ) -> Statistics:
     """The table of trajectories under these rules, by environment or by a tag of the tasks."""
-    found = list(trajectories)
+    given = list(trajectories)
     groups: dict[str, list[Trajectory]] = {}
-    for t in found:
+    for t in given:
         groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
     lines = tuple(_line(name, group, sft, pair) for name, group in groups.items())
-    return Statistics(lines=lines, total=_line(TOTAL, found, sft, pair))
+    return Statistics(lines=lines, total=_line(TOTAL, given, sft, pair))
 
 
 def _line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> Line:

@@ -93,7 +93,7 @@ def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 def weights(model: Any) -> dict[str, torch.Tensor]:
     """The full weights to save: in the first process's memory, nothing in the others, which take part. With an adapter,
     only the trained ones."""
-    found, by_id = dict[str, torch.Tensor](), dict[int, torch.Tensor]()
+    tensors, by_id = dict[str, torch.Tensor](), dict[int, torch.Tensor]()
     trained_only, first = has_adapter(model), dist.get_rank() == 0
     for name, p in model.named_parameters(remove_duplicate=False):
         if trained_only and not p.requires_grad:
@@ -101,8 +101,8 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
         if id(p) not in by_id:
             tensor = gathered(p.detach())
             by_id[id(p)] = tensor.cpu() if first else torch.empty(0)
-        found[name] = by_id[id(p)]
-    return found if first else {}
+        tensors[name] = by_id[id(p)]
+    return tensors if first else {}
 
 
 def read(model: Any, folder: Path) -> None:

@@ -74,10 +74,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 def check_free(folder: Path) -> None:
     """Raise `UserError` where a training would overwrite another one, or a run or a model."""
-    found = _left(folder)
-    if found:
+    leftovers = _left(folder)
+    if leftovers:
         kinds = f"to resume it (--resume), {REMEDIES}"
-        raise UserError(f"train: folder: {folder} holds {found[0].name} of an earlier training; allowed: {kinds}")
+        raise UserError(f"train: folder: {folder} holds {leftovers[0].name} of an earlier training; allowed: {kinds}")
     if (folder / "config.json").exists():
         raise UserError(f"train: folder: {folder} holds a run or a model (config.json); allowed: another folder")
 

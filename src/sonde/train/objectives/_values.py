@@ -73,10 +73,10 @@ def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
 
 
 def _needed(batch: Batch, name: str) -> Tensor:
-    found = getattr(batch, name)
-    if found is None:
+    tensor = getattr(batch, name)
+    if tensor is None:
         raise UserError(f"batch: {name} is missing, and this objective needs it")
-    return found
+    return tensor
 
 
 def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:

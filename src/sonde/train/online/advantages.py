@@ -45,7 +45,7 @@ class Critic:
 
     def values(self, samples: Sequence[Sample]) -> dict[str, Values]:
         """By trajectory, the values of the states before its agent tokens, in order."""
-        return {name: found for part in self._parts(samples) for name, found in self._of(part)}
+        return {name: values for part in self._parts(samples) for name, values in self._of(part)}
 
     def _parts(self, samples: Sequence[Sample]) -> list[list[Sample]]:
         return divide(samples, most_items=1024, most_tokens=self.tokens, packed=False)  # type: ignore[return-value]
@@ -72,15 +72,15 @@ def appraised(
 ) -> list[Sample]:
     """The samples with advantages, returns and values on their rows. `kl` is the current weight of the penalty;
     `everyone` gathers a list from every process, by process, as whitening covers everything played."""
-    found = [_credit(sample, values[sample.trajectory], credit, kl) for sample in samples]
-    advantages = [one.advantages for one in found]
+    credits = [_credit(sample, values[sample.trajectory], credit, kl) for sample in samples]
+    advantages = [one.advantages for one in credits]
     if credit.whiten:
         parts = [np.concatenate([np.empty(0), *part]) for part in everyone(advantages)]
         mine = np.split(whiten(np.concatenate(parts)), _ends(parts))[rank]
         advantages = np.split(mine, _ends(advantages))
     return [
         _attached(sample, advantage, one.returns, values[sample.trajectory])
-        for sample, advantage, one in zip(samples, advantages, found, strict=False)
+        for sample, advantage, one in zip(samples, advantages, credits, strict=False)
     ]
 
 

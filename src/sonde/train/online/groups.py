@@ -114,9 +114,9 @@ def measured(
             groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
             episodes = [t for group in groups.values() for t in group]
             with under(rewarder.asks) as player:
-                found = rewarder.measure(game.env, episodes, player)
-            taken.append((game, rewarder, episodes, found))
-            for key, arrays in rewarder.rewards(groups, found).items():
+                measurements = rewarder.measure(game.env, episodes, player)
+            taken.append((game, rewarder, episodes, measurements))
+            for key, arrays in rewarder.rewards(groups, measurements).items():
                 brought.setdefault(key, {}).update(arrays)
     return brought, taken
 
@@ -135,10 +135,10 @@ def credited(
     advantages = settings.credit(rewards)
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
-        found, report = samples(group, max_tokens=settings.max_tokens)
+        group_samples, report = samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
         per_turn = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
-        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in found]
+        ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in group_samples]
         signal = settings.critic is not None or any(map(moves, ready))
         earned = [settings.rewards.earned(row) for row in named[i]]
         groups.append(Group(
@@ -183,12 +183,12 @@ def moving(
     """
     if not (isinstance(objective, Weighted) and objective.skips_flat):
         return step, 0
-    found = [sample for sample in step if moves(sample)]
-    if not over(len(found), 0)[0]:
+    moved = [sample for sample in step if moves(sample)]
+    if not over(len(moved), 0)[0]:
         return step, 0
     still = [sample for sample in step if not moves(sample)]
     tokens = sum(row.n_agent for sample in still for row in sample.rows)
-    return found, over(tokens if objective.unit == "token" else len(still), 0)[0]
+    return moved, over(tokens if objective.unit == "token" else len(still), 0)[0]
 
 
 def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:

@@ -314,8 +314,8 @@ class OnlineTrainer(SondeTrainer):
                 samples = cast("list[Sample]", referee(samples))
         if self.online.critic is not None:
             samples = self._credited(samples, self.online.critic)
-        found = iter(samples)
-        return [group._replace(samples=[next(found) for _ in group.samples]) for group in groups]
+        remaining = iter(samples)
+        return [group._replace(samples=[next(remaining) for _ in group.samples]) for group in groups]
 
     def _credited(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
         """Advantages by the critic, and the next weight of the penalty for leaving the reference."""
@@ -363,7 +363,7 @@ class OnlineTrainer(SondeTrainer):
         self.hf.release()
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
-        if not any(any(found) for found in self._from_all([len(group.samples) for group in groups])):
+        if not any(any(counts) for counts in self._from_all([len(group.samples) for group in groups])):
             raise nothing_learned(played, self.state.global_step + 1)
 
     def _kept(self, groups: Sequence[Group]) -> list[Sample]:
@@ -394,5 +394,5 @@ class OnlineTrainer(SondeTrainer):
         for one, group in zip(chosen, played, strict=True):
             self._store.add(self.state.global_step, one.game, group)
         self._store.flush()
-        for game, rewarder, episodes, found in self._measured:
-            rewarder.keep(self._store.of(game), game.env, episodes, found)
+        for game, rewarder, episodes, measurements in self._measured:
+            rewarder.keep(self._store.of(game), game.env, episodes, measurements)

@@ -38,9 +38,9 @@ _TABLE = "LMRL-Gym table 5; constant rate, one epoch, bfloat16, micro-batch and 
 def presets() -> dict[str, Training]:
     """Every method and task by name, `lmrl_TASK_METHOD`; also `bc`, `filtered_bc` and `online_filtered_bc` by
     themselves."""
-    found = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
-    named = {name: found[f"lmrl_dialogue_{name}"] for name in ("bc", "filtered_bc", "online_filtered_bc")}
-    return found | named
+    every = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
+    named = {name: every[f"lmrl_dialogue_{name}"] for name in ("bc", "filtered_bc", "online_filtered_bc")}
+    return every | named
 
 
 def _bc(task: str) -> Training:
