@@ -16,12 +16,10 @@ from sonde.train.credit import (
     Progress,
     ReturnToGo,
     TurnWise,
-    belief_rewards,
     broadcast,
     discounted,
     gae,
     group_advantages,
-    has_signal,
     returns,
     rounding_of_returns,
     turnwise,
@@ -31,6 +29,11 @@ from sonde.train.rewards import RewardMix
 from sonde.train.types import Row, Sample
 
 # --- returns ---------------------------------------------------------------------------------------------------------
+
+
+def has_signal(scores: Any) -> bool:
+    """Whether a group with these scores teaches anything."""
+    return bool(group_advantages({"g": scores})["g"].any())
 
 
 def test_returns_to_go_by_hand() -> None:
@@ -206,22 +209,6 @@ def test_return_to_go_of_an_outcome_is_credit_for_the_whole() -> None:
 
 def test_progress_is_what_a_turn_earned() -> None:
     assert lists(Progress()(arrays(RAGGED)))["g"] == RAGGED["g"]
-
-
-def test_belief_rewards_by_hand() -> None:
-    """Three good questions, one repeated, won on the fifth: end 2 - .25. Gains 1, -2, .5, 0, and none on the last."""
-    rewards, gains = [0.0, 0.0, -1.0, 0.0, 0.0], [1.0, -2.0, 0.5, 0.0, math.nan]
-    won = belief_rewards(rewards, gains, end=1.75, won=True)
-    assert won == pytest.approx([1.85, 1.75, 0.8, 1.75, 1.75])
-    lost = belief_rewards([0.0, -5.0], [0.2, 3.0], end=-0.1, won=False, weight=0.5)
-    assert lost == pytest.approx([0.0, -3.6])
-    assert belief_rewards([], [], end=1.0, won=False).tolist() == []
-    with pytest.raises(UserError, match=r"gains: got 1, allowed: one per turn: 2"):
-        belief_rewards([0.0, 0.0], [1.0], end=0.0, won=True)
-    with pytest.raises(UserError, match="finite"):
-        belief_rewards([0.0, 0.0], [1.0, math.nan], end=0.0, won=False)
-    with pytest.raises(UserError, match="belief_rewards: end: got nan, allowed: a finite number"):
-        belief_rewards([0.0], [1.0], end=math.nan, won=True)
 
 
 def test_bad_settings_per_turn_are_refused() -> None:

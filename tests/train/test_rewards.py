@@ -8,7 +8,6 @@ import pytest
 
 import sonde
 from sonde.core import Action, Episode, Trajectory, UserError
-from sonde.train.credit import belief_rewards
 from sonde.train.rewards import RewardMix, named_rewards
 
 
@@ -59,10 +58,8 @@ def test_questions_called_invalid_and_repeated_are_charged_as_published() -> Non
 
 def test_equation_3_by_hand_and_as_a_mix() -> None:
     """End of the game on every turn: 2 - 5 * 0.05 = 1.75. Gains of 3, -1, .4 and 0 before the turn that wins."""
-    named, gains = named_rewards(asked()), np.array([3.0, -1.0, 0.4, 0.0, 9.0])
+    named = named_rewards(asked())
     by_hand = [1.75 + 0.3, 1.75 - 1.0, 1.75 - 5.0 + 0.04, 1.75, 1.75]
-    penalties = -5.0 * named["invalid"] - named["repeated"]
-    assert belief_rewards(penalties, gains, end=1.75, won=True) == pytest.approx(by_hand)
     shaped = np.maximum([3.0, -1.0, 0.4, 0.0, 0.0], 0.0)
     assert RewardMix.published("delta_belief")({**named, "belief": shaped}) == pytest.approx(by_hand)
 

@@ -215,18 +215,6 @@ def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
         raise invalid(name, got, " or ".join(allowed))
 
 
-def has_signal(scores: Sequence[float] | Values) -> bool:
-    """Whether the scores of a group differ: two of them are further apart than rounding can make equal ones
-    (`rounding_of_scores`; estimators have the rewards and use `rounding_of_returns`). Whether a group teaches anything
-    depends on its advantages, which need not come from one score per member (`online.groups`).
-
-    >>> has_signal([0.1 + 0.2, 0.3]), has_signal([0.3, 0.3 + 1e-9])
-    (False, True)
-    """
-    values = np.asarray(scores, np.float64)
-    return _apart(values, rounding_of_scores(values))
-
-
 def _apart(scores: Values, rounding: float) -> bool:
     return len(scores) > 1 and float(np.max(scores) - np.min(scores)) > rounding
 
@@ -365,27 +353,6 @@ class Progress(Checked):
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
         return {group: [_scores(row).copy() for row in rows] for group, rows in rewards.items()}
-
-
-def belief_rewards(
-    rewards: Sequence[float] | Values, gains: Sequence[float] | Values, *, end: float, won: bool, weight: float = 0.1
-) -> Values:
-    """ΔBelief-RL, equation 3, for one game: rewards[t] + end + weight max(gains[t], 0). `rewards` are the turns' own
-    (penalties), `end` that of the whole game, added to every turn. The last gain is 0 in a won game: no belief is asked
-    after it, so it may be NaN.
-
-    >>> belief_rewards([0.0, -1.0, 0.0], [2.0, -3.0, 9.0], end=1.5, won=True).tolist()
-    [1.7, 0.5, 1.5]
-    """
-    for name, value in (("end", end), ("weight", weight)):
-        if not np.isfinite(value):
-            raise invalid(f"belief_rewards: {name}", value, "a finite number")
-    r, g = _scores(rewards), np.array(gains, np.float64)
-    if r.shape != g.shape:
-        raise invalid("belief_rewards: gains", len(g), f"one per turn: {len(r)}")
-    if won:
-        g[-1:] = 0.0
-    return r + end + weight * np.maximum(_scores(g), 0.0)
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------
