@@ -37,7 +37,7 @@ BUDGET_TURN = {
 }
 
 
-def best(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
+def best_time(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
     """CPU microseconds per call in the best round."""
     fastest = float("inf")
     for _ in range(rounds):
@@ -48,16 +48,16 @@ def best(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
     return fastest * 1e6
 
 
-def awaited(ep: sonde.Episode) -> sonde.Episode:
+def time_awaited(ep: sonde.Episode) -> sonde.Episode:
     """The episode when the agent must act again, other seats played by their default policies."""
-    return sonde.run_sync(sonde.advance(ep, sonde.default_policies(ep.env)))
+    return sonde.run_sync(sonde.advance_to_agent(ep, sonde.default_policies(ep.env)))
 
 
-def typical(env: Any) -> tuple[sonde.Episode, str]:
+def typical_episode(env: Any) -> tuple[sonde.Episode, str]:
     """An episode at its second turn, and a legal text for it."""
-    start = awaited(sonde.Episode.begin(env, env.tasks("train")[0]))
+    start = time_awaited(sonde.Episode.begin(env, env.tasks("train")[0]))
     random = sonde.make("agents:random")
-    ep = awaited(start.step(random.act_now(start.view())))
+    ep = time_awaited(start.step(random.act_now(start.view())))
     ep = start if ep.to_act is None else ep
     answer = random.act_now(ep.view()).text
     return ep, "<Think>Let me see what is left after the last answer.</Think> " + answer
@@ -70,33 +70,33 @@ def worst_update(env: Any) -> float | None:
     """
     tasks = env.tasks("test")[:100]
     task = max(tasks, key=lambda t: len(env.actions(env.reset(t, sonde.Rng(0, "benchmark"))) or ()))
-    ep = awaited(sonde.Episode.begin(env, task))
+    ep = time_awaited(sonde.Episode.begin(env, task))
     prior = env.filter(task.public)
     if prior is None:
         return None
     legal = ep.view().legal or ()
     slowest = 0.0
     for i in range(20):
-        turn = awaited(ep.step(env.say(legal[(i * 997 + 11) % len(legal)]))).turns[-1]
+        turn = time_awaited(ep.step(env.say(legal[(i * 997 + 11) % len(legal)]))).turns[-1]
         begun = time.process_time()
         prior.observe(turn).entropy  # noqa: B018
         slowest = max(slowest, time.process_time() - begun)
     return slowest * 1e3
 
 
-def measure(name: str, preset: str) -> dict[str, Any]:
+def measure_env(name: str, preset: str) -> dict[str, Any]:
     env = sonde.make(name, preset=preset)
-    ep, text = typical(env)
+    ep, text = typical_episode(env)
     row: dict[str, Any] = {"env": name, "preset": preset}
-    row["step us"] = best(lambda: env.step(ep.state, text, sonde.Rng(0, "benchmark")), 5000)
-    row["turn us"] = best(lambda: (ep.view().messages, ep.step(text)), 5000)
+    row["step us"] = best_time(lambda: env.step(ep.state, text, sonde.Rng(0, "benchmark")), 5000)
+    row["turn us"] = best_time(lambda: (ep.view().messages, ep.step(text)), 5000)
     row["update ms"] = worst_update(env)
-    row["make us"] = best(lambda: sonde.make(name, preset=preset), 200)
+    row["make us"] = best_time(lambda: sonde.make(name, preset=preset), 200)
     row["budget step"], row["budget turn"] = BUDGET_STEP.get(name), BUDGET_TURN.get(name)
     return row
 
 
-def flatness() -> float:
+def measure_flatness() -> float:
     """Cost of turn 400 over that of turn 10, in Mastermind with 1,000 turns."""
     env = sonde.make("mastermind", max_turns=1000)
     ep = sonde.Episode.begin(env, env.task("0427"))
@@ -104,7 +104,7 @@ def flatness() -> float:
     for turn in range(401):
         if turn in (10, 400):
             now = ep
-            costs[turn] = best(lambda now=now: (now.view().messages, now.step("<Answer>1 1 2 2</Answer>")), 3000)
+            costs[turn] = best_time(lambda now=now: (now.view().messages, now.step("<Answer>1 1 2 2</Answer>")), 3000)
         ep = ep.step("<Answer>1 1 2 2</Answer>")
     return costs[400] / costs[10]
 
@@ -113,8 +113,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows = [measure(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
-    ratio = flatness()
+    rows = [measure_env(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
+    ratio = measure_flatness()
     if args.json:
         print(json.dumps({"rows": rows, "turn 400 / turn 10": ratio}, indent=1))
         return

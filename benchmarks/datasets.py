@@ -23,13 +23,13 @@ PARTS = 5
 
 def main(games: int) -> None:
     """Play and print."""
-    peaks, played = [_peak()], 0
+    peaks, played = [_peak_memory()], 0
 
-    def told(_: Trajectory) -> None:
+    def report_progress(_: Trajectory) -> None:
         nonlocal played
         played += 1
         if played % (games // PARTS) == 0:
-            peaks.append(_peak())
+            peaks.append(_peak_memory())
             grown = PARTS * (peaks[-1] - peaks[-2]) / games
             print(
                 f"{played:,} games: {peaks[-1] / 1e6:.0f} MB, {grown:.0f} bytes for each of the last fifth", flush=True
@@ -37,12 +37,19 @@ def main(games: int) -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder, begun = Path(name), time.process_time()
-        datasets.fill(datasets.parts(datasets.dataset("wordle"), n=games)[0], folder, processes=1, on_done=told)
+        datasets.fill_part(
+            datasets.make_parts(datasets.find_dataset("wordle"), n=games)[0],
+            folder,
+            processes=1,
+            on_done=report_progress,
+        )
         seconds, size = time.process_time() - begun, sum(path.stat().st_size for path in folder.iterdir())
-    print(f"{1000 * seconds / games:.2f} ms and {size / games:.0f} bytes on disk per game; peak {_peak() / 1e6:.0f} MB")
+    print(
+        f"{1000 * seconds / games:.2f} ms and {size / games:.0f} bytes on disk per game; peak {_peak_memory() / 1e6:.0f} MB"
+    )
 
 
-def _peak() -> int:
+def _peak_memory() -> int:
     """Peak memory of this process in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 

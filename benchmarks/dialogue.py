@@ -22,7 +22,7 @@ from typing import Any
 
 import sonde
 from sonde.core import AGENT, Episode
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 ENVS = (
     "twenty_questions",
@@ -38,28 +38,28 @@ _LOAD = """
 import time, sonde
 env = sonde.make({name!r})
 begun = time.process_time()
-sonde.Seated(env).reset(env.tasks("train")[0])
+sonde.SeatedPolicies(env).reset(env.tasks("train")[0])
 view = sonde.Episode.begin(env, env.tasks("train")[0]).step({said!r}).view("user")
 sonde.default_policies(env)["user"].act_now(view)
 print(time.process_time() - begun)
 """
 
 
-def load(name: str) -> str:
+def load_users(name: str) -> str:
     """CPU seconds from an environment object to the user's first reply."""
     code = _LOAD.format(name=name, said="Is it something you have seen before?")
     runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5))
     return f"{min(float(run.stdout) for run in runs):.3f} s"
 
 
-def messages(env: Any, n: int) -> list[str]:
+def list_messages(env: Any, n: int) -> list[str]:
     """Legal answers, each made a message of its own by a preamble, so that nothing remembered helps."""
     rng = random.Random(0)
     legal = Episode.begin(env, env.tasks("train")[0]).view().legal or ()
     return [f"Well, that is {i} so far. {env.say(rng.choice(legal))}" for i in range(n)]
 
 
-def written(name: str) -> list[str]:
+def read_written(name: str) -> list[str]:
     """The messages of `tests/truth`, each once, in a fixed random order; of some environments there are none."""
     rows = (
         json.loads(row)
@@ -71,19 +71,19 @@ def written(name: str) -> list[str]:
     return found
 
 
-def free(name: str) -> str:
-    """As `turn`, over messages in people's own words, most of them none of the environment's."""
-    said = written(name)
-    return _timed(name, said, len(said) // 2) if said else "no messages"
+def make_free_text(name: str) -> str:
+    """As `time_turn`, over messages in people's own words, most of them none of the environment's."""
+    said = read_written(name)
+    return _time_call(name, said, len(said) // 2) if said else "no messages"
 
 
-def turn(name: str, n: int = 3000, warm: int = 1000) -> str:
+def time_turn(name: str, n: int = 3000, warm: int = 1000) -> str:
     """The user's share of a turn: reading a new message, replying, and the environment passing both on. The first
     `warm` messages are told apart: patterns and tables are made when they are first needed."""
-    return _timed(name, messages(sonde.make(name), n), warm)
+    return _time_call(name, list_messages(sonde.make(name), n), warm)
 
 
-def _timed(name: str, said: list[str], warm: int) -> str:
+def _time_call(name: str, said: list[str], warm: int) -> str:
     env = sonde.make(name)
     user = sonde.default_policies(env)["user"]
     tasks = env.tasks("train")
@@ -99,14 +99,14 @@ def _timed(name: str, said: list[str], warm: int) -> str:
     return f"{later:.0f} us (the first {warm:,} messages {first:.0f} us)"
 
 
-def many(name: str) -> str:
+def time_many(name: str) -> str:
     """Wall seconds and peak memory of 10,000 episodes begun at once."""
     env = sonde.make(name)
     tasks = env.tasks("train")
     plan = Plan(k=-(-EPISODES // len(tasks)), concurrency=EPISODES)
     agent = sonde.make("agents:user_personalization_floor" if name == "user_personalization" else "agents:random")
     begun = time.perf_counter()
-    found = collect(env, {AGENT: agent}, tasks, plan)
+    found = collect_trajectories(env, {AGENT: agent}, tasks, plan)
     seconds = time.perf_counter() - begun
     turns = sum(len(t.turns) for t in found)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("kind", choices=("load", "turn", "free", "many"))
     parser.add_argument("env", nargs="?", choices=ENVS)
     args = parser.parse_args()
-    measure = {"load": load, "turn": turn, "free": free, "many": many}[args.kind]
+    measure = {"load": load_users, "turn": time_turn, "free": make_free_text, "many": time_many}[args.kind]
     for name in (args.env,) if args.env else ENVS:
         print(f"{name:22} {measure(name)}", flush=True)
 

@@ -8,8 +8,9 @@ paper does: the whole history again for every probe, here without padding and wi
 *packed* is `Model.score` with all probes of all episodes at once. Both include rendering and encoding.
 
 Times are CPU seconds of this process, so that a busy machine changes them little; the model is loaded and warmed up
-before. Of a group, *per turn* is timed on `--timed` episodes and multiplied, since its episodes share nothing. *needed*
-counts the distinct beginnings of what has to be fed, by a walk over all probes that shares no code with the library.
+before. Of a group, *per turn* is timed on `--time_call` episodes and multiplied, since its episodes share nothing.
+*needed* counts the distinct beginnings of what has to be fed, by a walk over all probes that shares no code with the
+library.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ WORDS = [
 SECRETS = ("wheelbarrow", "carrot", "lighthouse keeper", "snow")
 
 
-def text(rng: random.Random, words: int) -> str:
+def make_text(rng: random.Random, words: int) -> str:
     return " ".join(rng.choices(WORDS, k=words))
 
 
-def episode(prompt: Message, rng: random.Random, turns: int, secret: str) -> list[Probe]:
+def make_episode(prompt: Message, rng: random.Random, turns: int, secret: str) -> list[Probe]:
     """The probes of one dialogue."""
     said = f"Is it '{secret}'?"
     told = [prompt]
@@ -65,23 +66,23 @@ def episode(prompt: Message, rng: random.Random, turns: int, secret: str) -> lis
     for turn in range(turns + 1):
         probes.append(Probe((*told, Message("assistant", said)), (7, 7 + len(secret))))
         if turn < turns:
-            told += [Message("assistant", text(rng, 21) + "?"), Message("user", rng.choice(("yes", "no")))]
+            told += [Message("assistant", make_text(rng, 21) + "?"), Message("user", rng.choice(("yes", "no")))]
     return probes
 
 
-def group(seed: int, size: int, turns: int) -> list[list[Probe]]:
+def make_group(seed: int, size: int, turns: int) -> list[list[Probe]]:
     """Episodes that share a prompt and a secret."""
     rng = random.Random(seed)
-    prompt, secret = Message("user", text(rng, 140)), rng.choice(SECRETS)
-    return [episode(prompt, rng, turns, secret) for _ in range(size)]
+    prompt, secret = Message("user", make_text(rng, 140)), rng.choice(SECRETS)
+    return [make_episode(prompt, rng, turns, secret) for _ in range(size)]
 
 
 def per_turn(hf: HF, probes: Sequence[Probe]) -> list[list[float]]:
     """A forward pass over the whole history for every probe."""
-    loaded = hf._loaded
+    loaded = hf._loaded_model
     found: list[list[float]] = []
     for probe in probes:
-        row = loaded.chat.scored(probe)
+        row = loaded.chat.encode_probe(probe)
         ids, places = torch.tensor(row.ids), torch.tensor(row.places)
         with torch.inference_mode():
             out = loaded.engine.model(input_ids=ids[None, :-1], use_cache=False, logits_to_keep=places - 1)
@@ -90,40 +91,40 @@ def per_turn(hf: HF, probes: Sequence[Probe]) -> list[list[float]]:
     return found
 
 
-def packed(hf: HF, episodes: Sequence[Sequence[Probe]]) -> list[list[list[float]]]:
-    async def work() -> list[list[list[float]]]:
+def time_packed(hf: HF, episodes: Sequence[Sequence[Probe]]) -> list[list[list[float]]]:
+    async def run_packed() -> list[list[list[float]]]:
         return await asyncio.gather(*(hf.score(probes) for probes in episodes))
 
-    return asyncio.run(work())
+    return asyncio.run(run_packed())
 
 
-def needed(hf: HF, episodes: Sequence[Sequence[Probe]]) -> int:
+def tokens_needed(hf: HF, episodes: Sequence[Sequence[Probe]]) -> int:
     """Distinct beginnings of the tokens that predict something, or lead to one that does."""
     edges: dict[tuple[int, int], int] = {}
     for probe in (probe for probes in episodes for probe in probes):
         at = 0
-        for token in hf._loaded.chat.scored(probe).ids[:-1]:
+        for token in hf._loaded_model.chat.encode_probe(probe).ids[:-1]:
             at = edges.setdefault((at, token), len(edges) + 1)
     return len(edges)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def time_call(work: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
     found = work()
     return time.process_time() - start, found
 
 
-def line(hf: HF, name: str, episodes: Sequence[Sequence[Probe]], n_timed: int) -> str:
+def format_line(hf: HF, name: str, episodes: Sequence[Sequence[Probe]], n_timed: int) -> str:
     before = replace(hf.stats)
-    together, found = timed(lambda: packed(hf, episodes))
+    together, found = time_call(lambda: time_packed(hf, episodes))
     computed, passes = hf.stats.fed - before.fed, hf.stats.passes - before.passes
     some = episodes[:n_timed]
-    alone, expected = timed(lambda: [per_turn(hf, probes) for probes in some])
+    alone, expected = time_call(lambda: [per_turn(hf, probes) for probes in some])
     alone *= len(episodes) / len(some)
     far = max(abs(a - b) for many, ones in zip(found, expected, strict=False)
               for row, other in zip(many, ones, strict=True) for a, b in zip(row, other, strict=True))  # fmt: skip
-    again = sum(len(hf._loaded.chat.scored(probe).ids) - 1 for probes in episodes for probe in probes)
-    need = needed(hf, episodes)
+    again = sum(len(hf._loaded_model.chat.encode_probe(probe).ids) - 1 for probes in episodes for probe in probes)
+    need = tokens_needed(hf, episodes)
     return (
         f"{name:28}{need:8}{computed:9}{computed / need:7.3f}{again / need:7.1f}{passes:7}"
         f"{alone:10.1f}{together:9.1f}{alone / together:8.1f}{far:10.1e}"
@@ -140,10 +141,10 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, help="tokens of a pass, instead of those of `models.score`")
     args = parser.parse_args()
     hf = HF(model=args.model, dtype=args.dtype, threads=1)
-    warm = group(0, 1, 2)
-    packed(hf, warm)
+    warm = make_group(0, 1, 2)
+    time_packed(hf, warm)
     per_turn(hf, warm[0])
-    scorer = hf._loaded.engine.scorer
+    scorer = hf._loaded_model.engine.scorer
     scorer.most = scorer._tokens = args.tokens or scorer.most
     print(
         f"{args.model} {args.dtype}, {args.turns} turns, passes of at most {scorer.most} tokens, 1 thread; CPU seconds"
@@ -151,10 +152,10 @@ def main() -> None:
     print(f"{'':28}{'needed':>8}{'computed':>9}{'ratio':>7}{'naive':>7}{'passes':>7}{'per turn':>10}{'packed':>9}"
           f"{'faster':>8}{'differ':>10}")  # fmt: skip
     for seed in (1, 2):
-        print(line(hf, f"one dialogue ({seed})", group(seed, 1, args.turns), 1), flush=True)
+        print(format_line(hf, f"one dialogue ({seed})", make_group(seed, 1, args.turns), 1), flush=True)
     if args.group > 1:
         name = f"{args.group} sharing a prompt"
-        print(line(hf, name, group(3, args.group, args.turns), args.timed), flush=True)
+        print(format_line(hf, name, make_group(3, args.group, args.turns), args.timed), flush=True)
     asyncio.run(hf.close())
 
 

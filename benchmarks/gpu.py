@@ -35,7 +35,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from gpu_checks import CHECKS, PLAIN, TINY, Found, clock, endless, loaded, said, talks, waits
+from gpu_checks import (
+    CHECKS,
+    PLAIN,
+    TINY,
+    CheckResult,
+    check_waits,
+    endless_steer,
+    list_said,
+    load_model,
+    make_talks,
+    time_seconds,
+)
 
 import sonde
 from sonde.core import EMPTY, UserError
@@ -54,7 +65,7 @@ ROWS = (1, 16, 64, 256)
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-def written(size: str, folder: Path) -> str:
+def write_results(size: str, folder: Path) -> str:
     """A model with random weights in a folder, with the tokenizer of sonde-tiny-maze."""
     if size == "tiny":
         return TINY
@@ -73,7 +84,7 @@ def written(size: str, folder: Path) -> str:
     return str(folder)
 
 
-def peak(device: str) -> float:
+def peak_memory(device: str) -> float:
     """Peak GiB in use on the device since the last call."""
     if device == "cpu":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -87,24 +98,24 @@ def peak(device: str) -> float:
 # --- decoding --------------------------------------------------------------------------------------------------------
 
 
-def prompts(name: str, rows: int, words: int) -> list[list[int]]:
+def make_prompts(name: str, rows: int, words: int) -> list[list[int]]:
     """The same prompts as ids."""
     from transformers import AutoTokenizer
 
     from sonde.models.chat.chat import Chat
 
     chat = Chat(AutoTokenizer.from_pretrained(name), label=name, template=EMPTY)
-    return [list(chat.prompt(messages).ids) for messages in talks(rows, words)]
+    return [list(chat.encode_prompt(messages).ids) for messages in make_talks(rows, words)]
 
 
 def by_sonde(o: argparse.Namespace, rows: int) -> float:
-    hf = endless(o.model, o.device, o.dtype, rows)
-    chats, told = talks(rows, o.words), replace(PLAIN, max_new_tokens=o.new)
-    asyncio.run(said(hf, chats, replace(told, max_new_tokens=2)))  # loads, warms up
-    hf.release()
-    begun = clock(o.device)
-    completions = asyncio.run(said(hf, chats, told))
-    seconds = clock(o.device) - begun
+    hf = endless_steer(o.model, o.device, o.dtype, rows)
+    chats, told = make_talks(rows, o.words), replace(PLAIN, max_new_tokens=o.new)
+    asyncio.run(list_said(hf, chats, replace(told, max_new_tokens=2)))  # loads, warms up
+    hf.release_cache()
+    begun = time_seconds(o.device)
+    completions = asyncio.run(list_said(hf, chats, told))
+    seconds = time_seconds(o.device) - begun
     asyncio.run(hf.close())
     assert {len(c.ids) for c in completions} == {o.new}
     return seconds
@@ -113,20 +124,20 @@ def by_sonde(o: argparse.Namespace, rows: int) -> float:
 def by_generate(o: argparse.Namespace, rows: int) -> float:
     import torch
 
-    model, _ = loaded(o.model, o.device, o.dtype)
-    asked = prompts(o.model, rows, o.words)
+    model, _ = load_model(o.model, o.device, o.dtype)
+    asked = make_prompts(o.model, rows, o.words)
     longest = max(map(len, asked))
     ids = torch.tensor([[0] * (longest - len(row)) + row for row in asked], device=o.device)
     mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in asked], device=o.device)
 
-    def run(new: int) -> Any:
+    def run_batch(new: int) -> Any:
         more: dict[str, Any] = {"do_sample": True, "temperature": 1.0, "top_k": 0, "pad_token_id": 0}
         return model.generate(ids, attention_mask=mask, min_new_tokens=new, max_new_tokens=new, **more)
 
-    run(2)
-    begun = clock(o.device)
-    out = run(o.new)
-    seconds = clock(o.device) - begun
+    run_batch(2)
+    begun = time_seconds(o.device)
+    out = run_batch(o.new)
+    seconds = time_seconds(o.device) - begun
     assert out.shape == (rows, longest + o.new)
     return seconds
 
@@ -134,24 +145,24 @@ def by_generate(o: argparse.Namespace, rows: int) -> float:
 def by_continuous(o: argparse.Namespace, rows: int) -> float:
     from transformers import ContinuousBatchingConfig, GenerationConfig
 
-    model, _ = loaded(o.model, o.device, o.dtype)
-    asked = prompts(o.model, rows, o.words)
+    model, _ = load_model(o.model, o.device, o.dtype)
+    asked = make_prompts(o.model, rows, o.words)
     settings: dict[str, Any] = {}
     if o.device == "cpu":  # by itself it would take most of the machine's memory
         settings = {"page_size": 32, "num_blocks": sum(1 + (len(row) + o.new) // 32 for row in asked) + 1,
                     "max_batch_tokens": 512}  # fmt: skip
 
-    def run(new: int) -> Any:
+    def run_batch(new: int) -> Any:
         told = GenerationConfig(
             do_sample=True, temperature=1.0, top_k=0, max_new_tokens=new, eos_token_id=-1, pad_token_id=0
         )
         config = ContinuousBatchingConfig(**settings)
         return model.generate_batch(asked, generation_config=told, continuous_batching_config=config)
 
-    run(2)
-    begun = clock(o.device)
-    out = run(o.new)
-    seconds = clock(o.device) - begun
+    run_batch(2)
+    begun = time_seconds(o.device)
+    out = run_batch(o.new)
+    seconds = time_seconds(o.device) - begun
     assert [len(one.generated_tokens) for one in out.values()] == [o.new] * rows
     return seconds
 
@@ -161,42 +172,42 @@ ARMS: dict[str, Callable[[argparse.Namespace, int], float]] = {
 }  # fmt: skip
 
 
-def measured(o: argparse.Namespace) -> None:
+def measure_arm(o: argparse.Namespace) -> None:
     """Measure one arm with one number of rows in a process of its own, which reports in JSON."""
-    peak(o.device)
+    peak_memory(o.device)
     seconds = ARMS[o.one](o, o.rows[0])
-    print(json.dumps({"seconds": seconds, "gib": peak(o.device)}))
+    print(json.dumps({"seconds": seconds, "gib": peak_memory(o.device)}))
 
 
-def decoding(o: argparse.Namespace, arm: str, rows: int, until: float) -> Found:
+def measure_decoding(o: argparse.Namespace, arm: str, rows: int, until: float) -> CheckResult:
     command = [sys.executable, __file__, "--one", arm, "--rows", str(rows), "--model", o.model, "--device", o.device]
     command += ["--dtype", o.dtype, "--words", str(o.words), "--new", str(o.new)]
     left = until - time.monotonic()
     if left < 5:
-        return Found(arm, "left out: no time", rows=rows)
+        return CheckResult(arm, "left out: no time", rows=rows)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=left)
     except subprocess.TimeoutExpired:
-        return Found(arm, f"left out: more than {left:.0f} s", rows=rows)
+        return CheckResult(arm, f"left out: more than {left:.0f} s", rows=rows)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        return Found(arm, last, "fails" if arm.startswith("sonde") else "not checked", rows)
+        return CheckResult(arm, last, "fails" if arm.startswith("sonde") else "not checked", rows)
     told = json.loads(done.stdout.splitlines()[-1])
     speed = rows * o.new / told["seconds"]
-    return Found(arm, f"{speed:,.0f} tokens/s, {told['gib']:.1f} GiB", rows=rows, figure=speed)
+    return CheckResult(arm, f"{speed:,.0f} tokens/s, {told['gib']:.1f} GiB", rows=rows, figure=speed)
 
 
 # --- training, tests -------------------------------------------------------------------------------------------------
 
 
-def grpo(o: argparse.Namespace) -> list[Found]:
+def measure_grpo(o: argparse.Namespace) -> list[CheckResult]:
     """The second of two steps: 64 episodes of mazes, 5 turns each."""
     from sonde.train.collect import Game
     from sonde.train.learn import learn_online
     from sonde.train.presets import preset
 
     env = sonde.make("maze", preset="pairs", max_turns=5)
-    peak(o.device)
+    peak_memory(o.device)
     with tempfile.TemporaryDirectory() as folder:
         size, bf16 = (64, True) if o.device == "cuda" else (16, False)
         training = preset(
@@ -206,17 +217,19 @@ def grpo(o: argparse.Namespace) -> list[Found]:
         result = learn_online(o.model, training, [Game(env, env.tasks("train"), "maze")])
     step = [entry for entry in result.history if "seconds_playing" in entry][-1]
     play, train = step["seconds_playing"], step["seconds_training"]
-    text = f"{play:.1f} s playing {size} episodes, {train:.1f} s training on them, {peak(o.device):.1f} GiB at most"
-    return [Found("a step of GRPO", text, figure=play + train)]
+    text = (
+        f"{play:.1f} s playing {size} episodes, {train:.1f} s training on them, {peak_memory(o.device):.1f} GiB at most"
+    )
+    return [CheckResult("a step of GRPO", text, figure=play + train)]
 
 
-def tests(paths: Sequence[str], until: float) -> Found:
+def run_tests(paths: Sequence[str], until: float) -> CheckResult:
     """Run pytest until the time limit; its last line."""
     what = "tests"
     there = [str(ROOT / path) for path in paths if (ROOT / path).exists()]
     seconds = until - time.monotonic()
     if not there or seconds < 5:
-        return Found(what, "no time is left" if there else "no files: --tests, in a checkout", "not checked")
+        return CheckResult(what, "no time is left" if there else "no files: --tests, in a checkout", "not checked")
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-m", "not slow and not thorough", *there]
     run = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
@@ -227,27 +240,27 @@ def tests(paths: Sequence[str], until: float) -> Found:
     failed = [line.split()[1] for line in out.splitlines() if line.startswith(("FAILED", "ERROR "))]
     summary = out.strip().splitlines()[-1].strip("= ") if out.strip() else f"exit code {run.returncode}"
     text = f"{summary}{' (stopped: time is up)' if run.returncode == 2 else ''} {' '.join(failed)}".strip()
-    return Found(what, text, "fails" if failed or run.returncode not in (0, 2, 5) else "ok")
+    return CheckResult(what, text, "fails" if failed or run.returncode not in (0, 2, 5) else "ok")
 
 
 # --- all of it -------------------------------------------------------------------------------------------------------
 
 
-def everything(o: argparse.Namespace) -> list[Found]:
+def run_everything(o: argparse.Namespace) -> list[CheckResult]:
     begun = time.monotonic()
     end = begun + 60 * o.minutes
     found = [check(o.device, attention) for attention in ("sdpa", "eager") for check in CHECKS]
-    found.append(waits(o.device, o.model, o.dtype))
+    found.append(check_waits(o.device, o.model, o.dtype))
     until = begun + 0.6 * (end - begun)
-    found += [decoding(o, arm, rows, until) for rows, arm in product(o.rows, ARMS)]
-    found += grpo(o)
-    return [*found, tests(o.tests, end)]
+    found += [measure_decoding(o, arm, rows, until) for rows, arm in product(o.rows, ARMS)]
+    found += measure_grpo(o)
+    return [*found, run_tests(o.tests, end)]
 
 
-def table(o: argparse.Namespace, found: Sequence[Found]) -> str:
+def format_table(o: argparse.Namespace, found: Sequence[CheckResult]) -> str:
     """The results as a table, for the terminal and the page."""
     speeds = {(f.what, f.rows): "-" if math.isnan(f.figure) else f"{f.figure:,.0f}" for f in found if f.rows}
-    lines = [f"{where(o)}. {o.called}, {o.dtype}, {o.new} tokens after prompts of up to {o.words} words", ""]
+    lines = [f"{describe_machine(o)}. {o.called}, {o.dtype}, {o.new} tokens after prompts of up to {o.words} words", ""]
     lines += [
         f"| tokens per {'CPU ' if o.device == 'cpu' else ''}second | " + " | ".join(f"{n} rows" for n in o.rows) + " |"
     ]
@@ -257,7 +270,7 @@ def table(o: argparse.Namespace, found: Sequence[Found]) -> str:
     return "\n".join([*lines, "", *rest])
 
 
-def where(o: argparse.Namespace) -> str:
+def describe_machine(o: argparse.Namespace) -> str:
     import torch
     import transformers
 
@@ -269,7 +282,7 @@ def where(o: argparse.Namespace) -> str:
     return f"{device}, torch {torch.__version__}, transformers {transformers.__version__}, sonde {sonde.__version__}"
 
 
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def parse_args(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a folder or a hub's name, in place of random weights")
     parser.add_argument("--size", choices=SIZES, default="0.5b", help="of random weights (default 0.5b)")
@@ -292,7 +305,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    o = parsed(arguments)
+    o = parse_args(arguments)
     one = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     os.environ["CUDA_VISIBLE_DEVICES"] = one if o.device == "cuda" else ""  # whatever else is here
     import torch
@@ -300,12 +313,16 @@ def main(arguments: Sequence[str]) -> int:
     if o.device == "cuda" and not torch.cuda.is_available():
         raise UserError("gpu: device: got 'cuda', which torch does not find here; allowed: --device cpu --size tiny")
     if o.one:
-        measured(o)
+        measure_arm(o)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        o.model = o.model or written(o.size, Path(folder))
-        found = everything(o)
-    print(json.dumps({"where": where(o), "found": [asdict(f) for f in found]}, indent=2) if o.json else table(o, found))
+        o.model = o.model or write_results(o.size, Path(folder))
+        found = run_everything(o)
+    print(
+        json.dumps({"where": describe_machine(o), "found": [asdict(f) for f in found]}, indent=2)
+        if o.json
+        else format_table(o, found)
+    )
     return int(any(f.verdict == "fails" for f in found))
 
 

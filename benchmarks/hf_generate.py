@@ -31,73 +31,73 @@ WORDS = TEXT.split()
 SAMPLING = Sampling(temperature=0.7, min_p=0.3)
 
 
-def text(rng: random.Random, words: int) -> str:
+def make_text(rng: random.Random, words: int) -> str:
     return " ".join(rng.choices(WORDS, k=words))
 
 
-def endless(hf_args: dict[str, Any]) -> HF:
+def endless_steer(hf_args: dict[str, Any]) -> HF:
     """The model with its end tokens forbidden."""
     import torch
 
-    def steer(hidden: Any, logits: Any) -> Any:
-        return logits.index_fill(-1, torch.tensor(sorted(hf._loaded.chat.ends), device=logits.device), -math.inf)
+    def never_end(hidden: Any, logits: Any) -> Any:
+        return logits.index_fill(-1, torch.tensor(sorted(hf._loaded_model.chat.ends), device=logits.device), -math.inf)
 
-    hf = HF(**hf_args, steer=steer)  # named here, because the hook needs the tokenizer of the loaded model
+    hf = HF(**hf_args, steer=never_end)  # named here, because the hook needs the tokenizer of the loaded model
     return hf
 
 
-def timed(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
+def time_call(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
     start = time.process_time()
     asyncio.run(work())
     return time.process_time() - start
 
 
-def prefill(hf: HF, rows: int, words: int, seed: int) -> str:
+def time_prefill(hf: HF, rows: int, words: int, seed: int) -> str:
     rng = random.Random(seed)
-    chats = [(Message("user", text(rng, words)),) for _ in range(rows)]
+    chats = [(Message("user", make_text(rng, words)),) for _ in range(rows)]
     before = replace(hf.stats)
 
-    async def work() -> None:
+    async def run_prefill() -> None:
         await asyncio.gather(*(hf.generate(chat, replace(SAMPLING, max_new_tokens=1)) for chat in chats))
 
-    seconds = timed(work)
+    seconds = time_call(run_prefill)
     tokens = hf.stats.prefilled - before.prefilled
     return f"prefill {rows:3} x {words} words: {tokens / seconds:7.0f} tokens/s ({tokens} tokens in {seconds:.2f} s)"
 
 
-def decode(hf: HF, rows: int, words: int, new: int, seed: int, *, shared: bool) -> str:
+def time_decode(hf: HF, rows: int, words: int, new: int, seed: int, *, shared: bool) -> str:
     """Decode alone: the prompts are computed before the clock starts."""
     rng = random.Random(seed)
-    opening = text(rng, words)
-    chats = [(Message("user", opening if shared else text(rng, words)),) for _ in range(rows)]
+    opening = make_text(rng, words)
+    chats = [(Message("user", opening if shared else make_text(rng, words)),) for _ in range(rows)]
 
-    async def work(n: int) -> None:
+    async def run_decode(n: int) -> None:
         calls = (hf.generate(c, replace(SAMPLING, max_new_tokens=n, seed=i)) for i, c in enumerate(chats))
         await asyncio.gather(*calls)
 
-    asyncio.run(work(1))
-    seconds = timed(lambda: work(new))
+    asyncio.run(run_decode(1))
+    seconds = time_call(lambda: run_decode(new))
     kind = "one prompt" if shared else "own prompts"
     return f"decode  {rows:3} rows, {words:4} words, {kind:11}: {rows * new / seconds:6.0f} tokens/s ({seconds:.2f} s)"
 
 
-def conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
+def time_conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
     """Conversations of their own lengths after one shared opening."""
-    opening = text(random.Random(0), opening_words)
+    opening = make_text(random.Random(0), opening_words)
     before = replace(hf.stats)
 
-    async def one(i: int) -> None:
+    async def play_one(i: int) -> None:
         rng = random.Random(i)
-        chat: tuple[Message, ...] = (Message("user", f"{opening} {text(rng, 5 + i)}"),)
+        chat: tuple[Message, ...] = (Message("user", f"{opening} {make_text(rng, 5 + i)}"),)
         for turn in range(turns):
             sampling = replace(SAMPLING, max_new_tokens=rng.randint(8, 32), seed=1000 * i + turn)
             c: Completion = await hf.generate(chat, sampling)
-            chat = (*chat, Message("assistant", c.text, c), Message("user", text(rng, rng.randint(10, 40))))
+            chat = (*chat, Message("assistant", c.text, c), Message("user", make_text(rng, rng.randint(10, 40))))
 
-    async def work() -> None:
-        await asyncio.gather(*(one(i) for i in range(episodes)))
+    async def play_all() -> None:
+        await asyncio.gather(*(play_one(i) for i in range(episodes)))
 
-    seconds = timed(work)
+    seconds = time_call(play_all)
     now = hf.stats
     needed, prefilled = now.needed - before.needed, now.prefilled - before.prefilled
     decoded = now.requests - before.requests + now.decoded - before.decoded
@@ -111,8 +111,8 @@ def conversation(hf: HF, episodes: int, turns: int, opening_words: int) -> str:
 
 def compare_conversations(hf: HF, turns: int, episodes: int = 8, new: int = 16, words: int = 30) -> str:
     """CPU seconds for the same multi-turn conversations: sonde, and transformers' `generate` on the whole history."""
-    hf.release()
-    ours = timed(lambda: play_with_sonde(hf, turns, episodes, new, words))
+    hf.release_cache()
+    ours = time_call(lambda: play_with_sonde(hf, turns, episodes, new, words))
     start = time.process_time()
     play_with_generate(hf, turns, episodes, new, words)
     theirs = time.process_time() - start
@@ -126,7 +126,7 @@ async def play_with_sonde(hf: HF, turns: int, episodes: int, new: int, words: in
     async def one(i: int) -> None:
         rng, chat = random.Random(i), tuple[Message, ...]()
         for turn in range(turns):
-            chat = (*chat, Message("user", text(rng, words)))
+            chat = (*chat, Message("user", make_text(rng, words)))
             c = await hf.generate(chat, replace(SAMPLING, max_new_tokens=new, seed=1000 * i + turn))
             chat = (*chat, Message("assistant", c.text, c))
 
@@ -137,37 +137,37 @@ def play_with_generate(hf: HF, turns: int, episodes: int, new: int, words: int) 
     """All conversations take a turn at the same time, as one batch padded on the left."""
     import torch
 
-    loaded = hf._loaded
+    loaded = hf._loaded_model
     rngs, chats = [random.Random(i) for i in range(episodes)], [tuple[Message, ...]() for _ in range(episodes)]
     more: dict[str, Any] = {"do_sample": True, "temperature": 0.7, "min_p": 0.3, "top_k": 0, "pad_token_id": 0}
     for _ in range(turns):
-        chats = [(*chat, Message("user", text(rng, words))) for chat, rng in zip(chats, rngs, strict=True)]
-        asked = [list(loaded.chat.prompt(chat).ids) for chat in chats]
+        chats = [(*chat, Message("user", make_text(rng, words))) for chat, rng in zip(chats, rngs, strict=True)]
+        asked = [list(loaded.chat.encode_prompt(chat).ids) for chat in chats]
         longest = max(map(len, asked))
         ids = torch.tensor([[0] * (longest - len(row)) + row for row in asked])
         mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in asked])
         with torch.inference_mode():
             out = loaded.engine.model.generate(ids, attention_mask=mask, min_new_tokens=new, max_new_tokens=new, **more)
-        texts = [loaded.chat.decode(row[longest:].tolist()) for row in out]
+        texts = [loaded.chat.decode_ids(row[longest:].tolist()) for row in out]
         chats = [(*chat, Message("assistant", said)) for chat, said in zip(chats, texts, strict=True)]
 
 
-def rounding(hf_args: dict[str, Any]) -> str:
+def measure_rounding(hf_args: dict[str, Any]) -> str:
     """How far log-probabilities of the same tokens move when other rows share the batch."""
     rng = random.Random(3)
-    chats = [(Message("user", text(rng, 20 * (i + 1))),) for i in range(8)]
-    answers = [text(rng, 5 * (i + 1)) for i in range(8)]
+    chats = [(Message("user", make_text(rng, 20 * (i + 1))),) for i in range(8)]
+    answers = [make_text(rng, 5 * (i + 1)) for i in range(8)]
 
-    async def work() -> float:
-        alone = [await _score(hf_args, [pair]) for pair in zip(chats, answers, strict=True)]
-        together = await _score(hf_args, list(zip(chats, answers, strict=True)))
+    async def score_all() -> float:
+        alone = [await _score_text(hf_args, [pair]) for pair in zip(chats, answers, strict=True)]
+        together = await _score_text(hf_args, list(zip(chats, answers, strict=True)))
         pairs = [(a, b) for (one,), many in zip(alone, together, strict=True) for a, b in zip(one, many, strict=True)]
         return max(abs(a - b) for a, b in pairs)
 
-    return f"largest difference of a log-probability, alone or among 7 others: {asyncio.run(work()):.1e}"
+    return f"largest difference of a log-probability, alone or among 7 others: {asyncio.run(score_all()):.1e}"
 
 
-async def _score(hf_args: dict[str, Any], pairs: list[tuple[tuple[Message, ...], str]]) -> list[list[float]]:
+async def _score_text(hf_args: dict[str, Any], pairs: list[tuple[tuple[Message, ...], str]]) -> list[list[float]]:
     hf = HF(**{**hf_args, "kv_bytes": 0})
     probes = [Probe((*chat, Message("assistant", answer))) for chat, answer in pairs]
     scores = await asyncio.gather(*(hf.score([probe]) for probe in probes))
@@ -184,14 +184,14 @@ def main() -> None:
     parser.add_argument("--turns", type=int, nargs="+", help="only compare conversations of so many turns")
     args = parser.parse_args()
     hf_args = {"model": args.model, "dtype": args.dtype, "threads": args.threads}
-    hf = endless(hf_args)
-    timed(lambda: hf.generate((Message("user", "warm up"),), replace(SAMPLING, max_new_tokens=4)))
+    hf = endless_steer(hf_args)
+    time_call(lambda: hf.generate((Message("user", "warm up"),), replace(SAMPLING, max_new_tokens=4)))
     print(f"{args.model} {args.dtype}, {args.threads} thread(s)")
     for turns in args.turns or ():
         print(compare_conversations(hf, turns), flush=True)
     if args.turns:
         return
-    print(prefill(hf, 2, 400, seed=1), flush=True)
+    print(time_prefill(hf, 2, 400, seed=1), flush=True)
     for rows, words, new, shared in (
         (1, 200, 16, False),
         (8, 200, 16, False),
@@ -200,11 +200,11 @@ def main() -> None:
     ):
         if args.quick and rows * words > 2000:
             continue
-        print(decode(hf, rows, words, new, rows + words, shared=shared), flush=True)
-    print(conversation(hf, 8, 3 if args.quick else 10, 0), flush=True)
-    print(conversation(hf, 8, 2 if args.quick else 4, 600), flush=True)
+        print(time_decode(hf, rows, words, new, rows + words, shared=shared), flush=True)
+    print(time_conversation(hf, 8, 3 if args.quick else 10, 0), flush=True)
+    print(time_conversation(hf, 8, 2 if args.quick else 4, 600), flush=True)
     asyncio.run(hf.close())
-    print(rounding(hf_args), flush=True)
+    print(measure_rounding(hf_args), flush=True)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
 
 

@@ -27,7 +27,7 @@ REPLY = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choic
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(REPLY), REPLY)
 
 
-class Instant(asyncio.Protocol):
+class InstantServer(asyncio.Protocol):
     """Reads a request to its end and answers at once."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -45,41 +45,41 @@ class Instant(asyncio.Protocol):
             self.transport.write(RESPONSE)
 
 
-def serve(report: Connection) -> None:
+def serve_instant(report: Connection) -> None:
     async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(Instant, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.get_running_loop().create_server(InstantServer, "127.0.0.1", 0, backlog=1024)
         report.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(main())
 
 
-def conversation(count: int, size: int) -> tuple[Message, ...]:
+def make_conversation(count: int, size: int) -> tuple[Message, ...]:
     text = ("what is told and what is said " * (size // 30 + 1))[:size]
     return tuple(Message("assistant" if i % 2 else "user", text) for i in range(count))
 
 
-async def measure(model: Http, messages: tuple[Message, ...], args: argparse.Namespace) -> tuple[float, float]:
+async def measure_client(model: Http, messages: tuple[Message, ...], args: argparse.Namespace) -> tuple[float, float]:
     """CPU microseconds per call, and calls per second of wall time."""
 
-    async def worker(first: int) -> None:
+    async def ask_repeatedly(first: int) -> None:
         for seed in range(first, args.requests, args.concurrency):
             completion = await model.generate(messages, Sampling(seed=seed, temperature=0.7, min_p=0.3))
             assert completion.usage.prompt == 300
 
     cpu, wall = time.process_time(), time.perf_counter()
-    await asyncio.gather(*map(worker, range(args.concurrency)))
+    await asyncio.gather(*map(ask_repeatedly, range(args.concurrency)))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return cpu / args.requests * 1e6, args.requests / wall
 
 
-async def run(port: int, args: argparse.Namespace) -> None:
+async def run_client(port: int, args: argparse.Namespace) -> None:
     model = Http(base_url=f"http://127.0.0.1:{port}/v1", model="m", concurrency=args.concurrency, api_key_env="")
     print(f"{args.concurrency} calls in flight, {args.requests} calls, median of {args.repeats}")
     for name, (count, size, target) in CONVERSATIONS.items():
-        messages = conversation(count, size)
-        await measure(model, messages, args)  # opens the connections
-        rows = [await measure(model, messages, args) for _ in range(args.repeats)]
+        messages = make_conversation(count, size)
+        await measure_client(model, messages, args)  # opens the connections
+        rows = [await measure_client(model, messages, args) for _ in range(args.repeats)]
         cpu, rate = (statistics.median(column) for column in zip(*rows, strict=True))
         low, high = min(r[0] for r in rows), max(r[0] for r in rows)
         print(f"{name:20} {cpu:6.0f} us CPU per call ({low:.0f}-{high:.0f}; target {target:.0f}), {rate:,.0f} calls/s")
@@ -93,10 +93,10 @@ def main() -> None:
         parser.add_argument(f"--{option}", type=int, default=default)
     args = parser.parse_args()
     here, there = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=serve, args=(there,), daemon=True)
+    server = multiprocessing.Process(target=serve_instant, args=(there,), daemon=True)
     server.start()
     try:
-        asyncio.run(run(here.recv(), args))
+        asyncio.run(run_client(here.recv(), args))
     finally:
         server.terminate()
         server.join()

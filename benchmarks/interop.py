@@ -2,10 +2,11 @@
 
     python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
-`core` is `Episode.step` alone, with the same replies everywhere; `session` is what all adapters share; then each
-installed host, through its own API, and its `_host`: the same loop on an environment of that host which does nothing.
-verl is timed with its own agent loop and a scripted engine (the folder of its packages in SONDE_TEST_WHEELS). verifiers
-starts a process for every turn; the time of finished processes counts. `interop_in.py` has the other direction.
+`time_core` is `Episode.step` alone, with the same replies everywhere; `time_session` is what all adapters share; then
+each installed host, through its own API, and its `_proxy_host`: the same loop on an environment of that host which does
+nothing. verl is timed with its own agent loop and a scripted engine (the folder of its packages in
+SONDE_TEST_WHEELS). verifiers starts a process for every turn; the time of finished processes counts. `interop_in.py`
+has the other direction.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REPLY = "<Answer>toast</Answer>"
 SEEDS = range(10**9)
 
 
-def core() -> Iterator[int]:
+def time_core() -> Iterator[int]:
     for seed in SEEDS:
         ep = Episode.begin(ENV, ENV.tasks("train")[seed % 100], seed=seed)
         while ep.to_act:
@@ -39,7 +40,7 @@ def core() -> Iterator[int]:
             yield 1
 
 
-def session() -> Iterator[int]:
+def time_session() -> Iterator[int]:
     seat = Session(ENV)
     for seed in SEEDS:
         heard = seat.reset(seed, index=seed % 100)
@@ -48,13 +49,13 @@ def session() -> Iterator[int]:
             yield 1
 
 
-def gymnasium() -> Iterator[int]:
+def time_gymnasium() -> Iterator[int]:
     from sonde.interop.outward.gymnasium import make
 
-    yield from _gym(make(ENV))
+    yield from _time_gym(make(ENV))
 
 
-def gymnasium_host() -> Iterator[int]:
+def time_gymnasium_host() -> Iterator[int]:
     import gymnasium as gym
 
     from sonde.interop.outward.gymnasium import Unicode
@@ -72,10 +73,10 @@ def gymnasium_host() -> Iterator[int]:
             self.turn += 1
             return "", 0.0, False, self.turn == 20, {}
 
-    yield from _gym(Nothing())
+    yield from _time_gym(Nothing())
 
 
-def _gym(env: Any) -> Iterator[int]:
+def _time_gym(env: Any) -> Iterator[int]:
     for seed in SEEDS:
         env.reset(seed=seed, options={"index": seed % 100})
         over = False
@@ -85,7 +86,7 @@ def _gym(env: Any) -> Iterator[int]:
             yield 1
 
 
-def skyrl_gym() -> Iterator[int]:
+def time_skyrl_gym() -> Iterator[int]:
     from sonde.interop.outward.skyrl_gym import TextEnv
 
     for seed in SEEDS:
@@ -95,7 +96,7 @@ def skyrl_gym() -> Iterator[int]:
             yield 1
 
 
-def skyrl_gym_host() -> Iterator[int]:
+def time_skyrl_gym_host() -> Iterator[int]:
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
     class Nothing(BaseTextEnv):
@@ -110,41 +111,45 @@ def skyrl_gym_host() -> Iterator[int]:
             yield 1
 
 
-def openenv() -> Iterator[int]:
+def time_openenv() -> Iterator[int]:
     """Client and server, both in this process."""
-    from sonde.interop.outward.openenv import Say, SondeClient, Told, app
+    from sonde.interop.outward.openenv import SayAction, SondeClient, SondeObservation, make_app
 
-    yield from _openenv(app(ENV, sessions=1), SondeClient, Say(text=REPLY), Told)
+    yield from _time_openenv(make_app(ENV, sessions=1), SondeClient, SayAction(text=REPLY), SondeObservation)
 
 
-def openenv_host() -> Iterator[int]:
+def time_openenv_host() -> Iterator[int]:
     from openenv.core.env_server.http_server import create_app
     from openenv.core.env_server.interfaces import Environment
 
-    from sonde.interop.outward.openenv import Say, SondeClient, Told, Where
+    from sonde.interop.outward.openenv import SayAction, SondeClient, SondeObservation, SondeState
 
-    class Nothing(Environment[Say, Told, Where]):
+    class Nothing(Environment[SayAction, SondeObservation, SondeState]):
         turn = 0
-        state = Where()
+        state = SondeState()
 
-        def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+        def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> SondeObservation:
             self.turn = 0
-            return Told(text="")
+            return SondeObservation(text="")
 
-        async def reset_async(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+        async def reset_async(
+            self, seed: int | None = None, episode_id: str | None = None, **more: Any
+        ) -> SondeObservation:
             return self.reset()
 
-        def step(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+        def step(self, action: SayAction, timeout_s: float | None = None, **more: Any) -> SondeObservation:
             self.turn += 1
-            return Told(text="", reward=0.0, done=self.turn == 20)
+            return SondeObservation(text="", reward=0.0, done=self.turn == 20)
 
-        async def step_async(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+        async def step_async(self, action: SayAction, timeout_s: float | None = None, **more: Any) -> SondeObservation:
             return self.step(action)
 
-    yield from _openenv(create_app(Nothing, Say, Told), SondeClient, Say(text=REPLY), Told)
+    yield from _time_openenv(
+        create_app(Nothing, SayAction, SondeObservation), SondeClient, SayAction(text=REPLY), SondeObservation
+    )
 
 
-def _openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[int]:
+def _time_openenv(served: Any, client: Any, say: Any, told: Any) -> Iterator[int]:
     with openenv_served(served) as url, client(base_url=url).sync() as env:
         for seed in SEEDS:
             env.reset(seed=seed)
@@ -178,13 +183,13 @@ def openenv_served(served: Any) -> Iterator[str]:
 EPISODES = 25
 
 
-def inspect() -> Iterator[int]:
-    from sonde.interop.outward.inspect import task_of
+def time_inspect() -> Iterator[int]:
+    from sonde.interop.outward.inspect import make_task
 
-    yield from _inspect(task_of(ENV, split="train", indices=range(EPISODES)))
+    yield from _time_inspect(make_task(ENV, split="train", indices=range(EPISODES)))
 
 
-def inspect_host() -> Iterator[int]:
+def time_inspect_host() -> Iterator[int]:
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import ChatMessageUser
@@ -202,10 +207,10 @@ def inspect_host() -> Iterator[int]:
         return solve
 
     rows = MemoryDataset([Sample(input="Begin.", target="x", id=i) for i in range(EPISODES)])
-    yield from _inspect(Task(dataset=rows, solver=talk(), scorer=match()))
+    yield from _time_inspect(Task(dataset=rows, solver=talk(), scorer=match()))
 
 
-def _inspect(task: Any) -> Iterator[int]:
+def _time_inspect(task: Any) -> Iterator[int]:
     from inspect_ai import eval as evaluate
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
@@ -221,14 +226,14 @@ def _inspect(task: Any) -> Iterator[int]:
             yield 20 * EPISODES
 
 
-def verifiers() -> Iterator[int]:
+def time_verifiers() -> Iterator[int]:
     from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTasksetConfig
 
     taskset = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 20})
-    yield from _verifiers(SondeEnv(SondeEnvConfig(taskset=taskset)))
+    yield from _time_verifiers(SondeEnv(SondeEnvConfig(taskset=taskset)))
 
 
-def verifiers_host() -> Iterator[int]:
+def time_verifiers_host() -> Iterator[int]:
     import verifiers.v1 as vf
 
     from sonde.interop.outward.verifiers import SondeEnvConfig, SondeTasksetConfig
@@ -239,13 +244,13 @@ def verifiers_host() -> Iterator[int]:
                 for _ in range(20):
                     await exchange.turn("Go on.")
 
-    yield from _verifiers(Talk(SondeEnvConfig(taskset=SondeTasksetConfig(id="sonde-verifiers", env="wordle"))))
+    yield from _time_verifiers(Talk(SondeEnvConfig(taskset=SondeTasksetConfig(id="sonde-verifiers", env="wordle"))))
 
 
-def _verifiers(env: Any) -> Iterator[int]:
+def _time_verifiers(env: Any) -> Iterator[int]:
     import verifiers.v1 as vf
 
-    from tests.interop.endpoint import endpoint
+    from tests.interop.endpoint import serve_endpoint
 
     os.environ["ENDPOINT_KEY"] = "none"
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -257,12 +262,12 @@ def _verifiers(env: Any) -> Iterator[int]:
         assert episode.ok, episode.traces[0].errors
 
     while True:
-        with endpoint(lambda messages: REPLY) as url:
+        with serve_endpoint(lambda messages: REPLY) as url:
             asyncio.run(play(url))
         yield 20
 
 
-def verl() -> Iterator[int]:
+def time_verl() -> Iterator[int]:
     """Its own agent loop, token builder included, with a scripted engine and one token per byte."""
     from tests.interop import verl_host
 
@@ -280,16 +285,16 @@ def verl() -> Iterator[int]:
 
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
-    "core": core, "session": session, "gymnasium_host": gymnasium_host, "gymnasium": gymnasium,
-    "skyrl_gym_host": skyrl_gym_host, "skyrl_gym": skyrl_gym, "openenv_host": openenv_host,
-    "openenv": openenv, "inspect_host": inspect_host, "inspect": inspect, "verifiers_host": verifiers_host,
-    "verifiers": verifiers, "verl": verl,
+    "core": time_core, "session": time_session, "gymnasium_host": time_gymnasium_host, "gymnasium": time_gymnasium,
+    "skyrl_gym_host": time_skyrl_gym_host, "skyrl_gym": time_skyrl_gym, "openenv_host": time_openenv_host,
+    "openenv": time_openenv, "inspect_host": time_inspect_host, "inspect": time_inspect, "verifiers_host": time_verifiers_host,
+    "verifiers": time_verifiers, "verl": time_verl,
 }  # fmt: skip
 FEW = {"verifiers_host": 40, "verifiers": 40}
 """Turns of those that take a second each."""
 
 
-def seconds() -> float:
+def cpu_seconds() -> float:
     """CPU time of this process and of those that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
@@ -300,10 +305,10 @@ def per_turn(turns: Iterator[int], n: int) -> float:
     done = next(turns)
     while done < min(100, n):
         done += next(turns)
-    begun, done = seconds(), 0
+    begun, done = cpu_seconds(), 0
     while done < n:
         done += next(turns)
-    return (seconds() - begun) / done * 1e6
+    return (cpu_seconds() - begun) / done * 1e6
 
 
 def main(kinds: dict[str, Callable[[], Iterator[int]]], description: str | None) -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/interop_in.py [textarena gem ...] [--turns 20000]
 
-`_host` is the same game without sonde. `openenv` has its server in this process, which is most of its cost.
+`_proxy_host` is the same game without sonde. `time_openenv` has its server in this process, which is most of its cost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from interop import ENV, REPLY, SEEDS, main, openenv_served
 from sonde.interop.session import Session
 
 
-def _foreign(name: str, reply: str, **config: object) -> Iterator[int]:
+def _time_third_party(name: str, reply: str, **config: object) -> Iterator[int]:
     """Time a game of another library, played as an environment of sonde."""
     seat = Session(name, **config)
     for seed in SEEDS:
@@ -24,11 +24,11 @@ def _foreign(name: str, reply: str, **config: object) -> Iterator[int]:
             yield 1
 
 
-def textarena() -> Iterator[int]:
-    yield from _foreign("textarena:TowerOfHanoi-v0", "[A B]")
+def time_textarena() -> Iterator[int]:
+    yield from _time_third_party("textarena:TowerOfHanoi-v0", "[A B]")
 
 
-def textarena_host() -> Iterator[int]:
+def time_textarena_host() -> Iterator[int]:
     import textarena as ta
 
     env = ta.make("TowerOfHanoi-v0-raw")
@@ -41,11 +41,11 @@ def textarena_host() -> Iterator[int]:
             yield 1
 
 
-def gem() -> Iterator[int]:
-    yield from _foreign("gem:game:GuessTheNumber-v0-hard", r"\boxed{7}")
+def time_gem() -> Iterator[int]:
+    yield from _time_third_party("gem:game:GuessTheNumber-v0-hard", r"\boxed{7}")
 
 
-def gem_host() -> Iterator[int]:
+def time_gem_host() -> Iterator[int]:
     from gem.envs.registration import make
 
     import sonde.interop.inward.gem  # noqa: F401 (which registers, and leaves logging alone)
@@ -60,11 +60,11 @@ def gem_host() -> Iterator[int]:
             yield 1
 
 
-def reasoning_gym() -> Iterator[int]:
-    yield from _foreign("reasoning_gym:leg_counting", "<answer>7</answer>")
+def time_reasoning_gym() -> Iterator[int]:
+    yield from _time_third_party("reasoning_gym:leg_counting", "<answer>7</answer>")
 
 
-def reasoning_gym_host() -> Iterator[int]:
+def time_reasoning_gym_host() -> Iterator[int]:
     from reasoning_gym import create_dataset
 
     data = create_dataset("leg_counting", seed=0, size=10**9)
@@ -73,11 +73,11 @@ def reasoning_gym_host() -> Iterator[int]:
         yield 1
 
 
-def gymnasium() -> Iterator[int]:
-    yield from _foreign("gymnasium:FrozenLake-v1", "1")
+def time_gymnasium() -> Iterator[int]:
+    yield from _time_third_party("gymnasium:FrozenLake-v1", "1")
 
 
-def gymnasium_host() -> Iterator[int]:
+def time_gymnasium_host() -> Iterator[int]:
     import gymnasium as gym
 
     env = gym.make("FrozenLake-v1", render_mode="ansi")
@@ -91,27 +91,27 @@ def gymnasium_host() -> Iterator[int]:
             yield 1
 
 
-def openenv() -> Iterator[int]:
-    from sonde.interop.outward.openenv import app
+def time_openenv() -> Iterator[int]:
+    from sonde.interop.outward.openenv import make_app
 
-    with openenv_served(app(ENV, sessions=64)) as url:
-        yield from _foreign(f"openenv:{url}", REPLY, reward_range=(0.0, 1.0), max_turns=20)
+    with openenv_served(make_app(ENV, sessions=64)) as url:
+        yield from _time_third_party(f"openenv:{url}", REPLY, reward_range=(0.0, 1.0), max_turns=20)
 
 
-def openenv_host() -> Iterator[int]:
-    from sonde.interop.outward.openenv import Say, SondeClient, app
+def time_openenv_host() -> Iterator[int]:
+    from sonde.interop.outward.openenv import SayAction, SondeClient, make_app
 
-    with openenv_served(app(ENV, sessions=64)) as url, SondeClient(base_url=url).sync() as env:
+    with openenv_served(make_app(ENV, sessions=64)) as url, SondeClient(base_url=url).sync() as env:
         for seed in SEEDS:
             env.reset(seed=seed)
-            while not env.step(Say(text=REPLY)).done:
+            while not env.step(SayAction(text=REPLY)).done:
                 yield 1
 
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
-    "textarena_host": textarena_host, "textarena": textarena, "gem_host": gem_host, "gem": gem,
-    "reasoning_gym_host": reasoning_gym_host, "reasoning_gym": reasoning_gym, "gymnasium_host": gymnasium_host,
-    "gymnasium": gymnasium, "openenv_host": openenv_host, "openenv": openenv,
+    "textarena_host": time_textarena_host, "textarena": time_textarena, "gem_host": time_gem_host, "gem": time_gem,
+    "reasoning_gym_host": time_reasoning_gym_host, "reasoning_gym": time_reasoning_gym, "gymnasium_host": time_gymnasium_host,
+    "gymnasium": time_gymnasium, "openenv_host": time_openenv_host, "openenv": time_openenv,
 }  # fmt: skip
 
 if __name__ == "__main__":

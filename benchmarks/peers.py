@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from core import best, typical
+from core import best_time, typical_episode
 
 import sonde
 
@@ -43,34 +43,34 @@ GAMES: dict[str, dict[str, tuple[str, str]]] = {
 """Our game, and what it is called elsewhere, with something legal to say."""
 
 
-def gem(game: str, said: str) -> Begin:
+def time_gem(game: str, said: str) -> Begin:
     import gem as library
 
     env: Any = library.make(game)
 
-    def begin() -> Step:
+    def begin_gem() -> Step:
         env.reset(seed=0)
         return lambda: env.step(said)
 
-    return begin
+    return begin_gem
 
 
-def textarena(game: str, said: str) -> Begin:
+def time_textarena(game: str, said: str) -> Begin:
     import textarena as library
 
     env: Any = library.make(game)
 
-    def begin() -> Step:
+    def begin_textarena() -> Step:
         env.reset(num_players=1, seed=0)
         return lambda: (env.step(said), env.get_observation())
 
-    return begin
+    return begin_textarena
 
 
-PEERS: dict[str, Callable[[str, str], Begin]] = {"gem": gem, "textarena": textarena}
+PEERS: dict[str, Callable[[str, str], Begin]] = {"gem": time_gem, "textarena": time_textarena}
 
 
-def changing(begin: Begin, n: int = 2000, rounds: int = 15) -> float:
+def vary_replies(begin: Begin, n: int = 2000, rounds: int = 15) -> float:
     """CPU microseconds of a step of an object that it changes: the second and third after it was set up."""
     fastest = float("inf")
     for _ in range(rounds):
@@ -86,14 +86,14 @@ def changing(begin: Begin, n: int = 2000, rounds: int = 15) -> float:
     return fastest * 1e6
 
 
-def measured(name: str) -> dict[str, Any]:
+def measure_peer(name: str) -> dict[str, Any]:
     env = sonde.make(name)
-    ep, text = typical(env)
-    ours = best(lambda: env.step(ep.state, text, sonde.Rng(0, "benchmark")), 2000, 15)
+    ep, text = typical_episode(env)
+    ours = best_time(lambda: env.step(ep.state, text, sonde.Rng(0, "benchmark")), 2000, 15)
     row: dict[str, Any] = {"game": name, "sonde": ours, "lacks": {}}
     for peer, called in GAMES[name].items():
         try:
-            row[peer] = changing(PEERS[peer](*called))
+            row[peer] = vary_replies(PEERS[peer](*called))
         except (ImportError, LookupError, OSError) as e:
             row["lacks"][peer] = f"{type(e).__name__}: {' '.join(str(e).split())[:80]}"
     return row
@@ -103,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows = [measured(name) for name in GAMES]
+    rows = [measure_peer(name) for name in GAMES]
     if args.json:
         print(json.dumps(rows, indent=1))
         return

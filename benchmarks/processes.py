@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, ...]] = {
 }
 
 
-def measured(case: str, processes: int, folder: Path) -> tuple[float, float, int]:
+def measure_processes(case: str, processes: int, folder: Path) -> tuple[float, float, int]:
     """Seconds and CPU seconds of one run, and its episodes."""
     file = folder / "endpoint.json"
     file.write_text(json.dumps({"seats": {"agent": {"name": "agents:llm", "model": FAKE}}}))
@@ -60,7 +60,7 @@ def main() -> None:
     for case in given.cases:
         for n in given.processes:
             with tempfile.TemporaryDirectory() as folder:
-                took, cpu, episodes = measured(case, n, Path(folder))
+                took, cpu, episodes = measure_processes(case, n, Path(folder))
             line = f"{took:6.1f} s, {cpu:6.1f} s of CPU, {episodes} episodes, {episodes / took:6.1f}/s"
             print(f"{case:12} {n} processes: {line}", flush=True)
 

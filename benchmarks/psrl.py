@@ -13,7 +13,7 @@ import time
 
 import sonde
 from sonde.evaluation import regret
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 RUNS = {
     "thompson": ("bernoulli_bandit", "thompson"),
@@ -32,9 +32,11 @@ def main() -> None:
     tasks = env.tasks("train")
     k = -(-args.trials // len(tasks))
     begun, wall = time.process_time(), time.perf_counter()
-    played = collect(env, {"agent": sonde.make(f"agents:{agent}")}, tasks[: -(-args.trials // k)], Plan(k=k))
+    played = collect_trajectories(
+        env, {"agent": sonde.make(f"agents:{agent}")}, tasks[: -(-args.trials // k)], Plan(k=k)
+    )
     cpu, wall = time.process_time() - begun, time.perf_counter() - wall
-    curve = regret.cumulative(regret.regret_table(env, played))
+    curve = regret.cumulative_regret(regret.regret_table(env, played))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     turns = sum(len(t.turns) for t in played)
     print(

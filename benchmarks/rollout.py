@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 
 import sonde
 from sonde.core import Action, Policy, View
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 RUNS = {"fake": 10_000, "exact": 2_000, "random": 10_000, "lane": 10_000}
 LANES = (256, 5_000)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneByOne(Policy):
+class SequentialPolicy(Policy):
     """A policy that answers one call at a time, so that episodes end one by one and each is awaited alone."""
 
     lane: asyncio.Lock = field(default_factory=asyncio.Lock, metadata={"config": False})
@@ -35,17 +35,19 @@ class OneByOne(Policy):
         return Action("no answer at all")
 
 
-def lane(n: int) -> None:
+def play_lane(n: int) -> None:
     """Cost of waiting: the same episodes at low and at high concurrency."""
     env = sonde.make("mastermind")
     tasks = env.tasks("train")
     for concurrency in LANES:
         begun = time.process_time()
-        found = collect(env, {"agent": OneByOne()}, tasks, Plan(k=n // len(tasks), concurrency=concurrency))
+        found = collect_trajectories(
+            env, {"agent": SequentialPolicy()}, tasks, Plan(k=n // len(tasks), concurrency=concurrency)
+        )
         print(f"lane: {len(found)} episodes at concurrency {concurrency}: {time.process_time() - begun:.1f} CPU s")
 
 
-def policy(kind: str) -> sonde.AnyPolicy:
+def make_policy(kind: str) -> sonde.AnyPolicy:
     if kind == "fake":
         model = sonde.make("models:fake", script=("<Answer>1 1 2 2</Answer>", "<Answer>3 4 5 6</Answer>"))
         return sonde.make("agents:llm", model=model)
@@ -57,13 +59,13 @@ def main() -> None:
     parser.add_argument("kind", choices=RUNS)
     kind = parser.parse_args().kind
     if kind == "lane":
-        lane(RUNS[kind])
+        play_lane(RUNS[kind])
         return
     env = sonde.make("mastermind")
     tasks, n = env.tasks("train"), RUNS[kind]
     plan = Plan(k=n // len(tasks), concurrency=n)
     begun = time.perf_counter()
-    found = collect(env, {"agent": policy(kind)}, tasks, plan)
+    found = collect_trajectories(env, {"agent": make_policy(kind)}, tasks, plan)
     seconds = time.perf_counter() - begun
     turns = sum(len(t.turns) for t in found)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -18,15 +18,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from sonde._util.processes import cores
-from sonde.evaluation.run_evaluation import rescore
-from sonde.runs.run import config_from, play, prepare
+from sonde._util.processes import count_cores
+from sonde.evaluation.run_evaluation import rescore_run
+from sonde.runs.run import config_from, play_run, prepare_run
 
 EPISODES = {"wordle": 5_000, "mastermind": 2_000}
 T = TypeVar("T")
 
 
-def timed(what: str, work: Callable[[], T]) -> T:
+def time_scoring(what: str, work: Callable[[], T]) -> T:
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
     result = work()
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
@@ -41,15 +41,17 @@ def main() -> None:
     args = parser.parse_args()
     n = args.n or EPISODES.get(args.env, 500)
     seats = {"agent": {"name": "agents:random"}}
-    tasks = len(prepare(config_from({"env": {"name": args.env}, "seats": seats})).tasks)
+    tasks = len(prepare_run(config_from({"env": {"name": args.env}, "seats": seats})).tasks)
     n_tasks = min(n, tasks)
-    run = prepare(config_from({"env": {"name": args.env}, "seats": seats, "n_tasks": n_tasks, "k": -(-n // n_tasks)}))
+    run = prepare_run(
+        config_from({"env": {"name": args.env}, "seats": seats, "n_tasks": n_tasks, "k": -(-n // n_tasks)})
+    )
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
-        print(f"{args.env}: {run.config.k * n_tasks:,} episodes, {cores()} cores")
-        timed("played", lambda: play(run, folder))
-        first = timed("scored", lambda: rescore(run, folder))
-        again = timed("scored again", lambda: rescore(run, folder))
+        print(f"{args.env}: {run.config.k * n_tasks:,} episodes, {count_cores()} cores")
+        time_scoring("played", lambda: play_run(run, folder))
+        first = time_scoring("scored", lambda: rescore_run(run, folder))
+        again = time_scoring("scored again", lambda: rescore_run(run, folder))
         assert again.rows == first.rows
 
 

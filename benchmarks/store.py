@@ -28,7 +28,7 @@ import numpy as np
 import sonde
 from sonde.core import Action, Completion, Episode, Trajectory, Usage, derive
 from sonde.runs.store import Run, RunWriter, TrajectoryDataset
-from sonde.runs.store.export import export
+from sonde.runs.store.export import export_parquet
 from sonde.runs.store.index import NAME
 
 VOCABULARY = 49_152
@@ -38,24 +38,24 @@ BUDGET_MB = 500
 PLAYED = 2000
 
 
-def _ids(rng: np.random.Generator, n: int) -> array[int]:
+def _make_ids(rng: np.random.Generator, n: int) -> array[int]:
     return array("i", np.minimum(rng.zipf(1.2, n), VOCABULARY - 1).astype(np.int32).tobytes())
 
 
-def _action(rng: np.random.Generator, words: random.Random, turn: int) -> Action:
-    ids = _ids(rng, int(rng.integers(30, 90)))
+def _make_action(rng: np.random.Generator, words: random.Random, turn: int) -> Action:
+    ids = _make_ids(rng, int(rng.integers(30, 90)))
     logprobs = array("f", (-rng.exponential(0.7, len(ids))).astype(np.float32).tobytes())
     thought, guess = " ".join(words.choices(WORDS, k=len(ids) - 12)), " ".join(f"{words.randrange(10_000):04}")
     text = f"<Think> {thought} </Think> <Answer> {guess} </Answer>"
     usage = Usage(280 + 120 * turn, len(ids), 120 * turn)
     completion = Completion(
-        text=text, ids=ids, logprobs=logprobs, prompt_ids=_ids(rng, 45 if turn else 260), shared=120 * turn,
+        text=text, ids=ids, logprobs=logprobs, prompt_ids=_make_ids(rng, 45 if turn else 260), shared=120 * turn,
         model="HuggingFaceTB/SmolLM2-135M-Instruct", weights="main", usage=usage,
     )  # fmt: skip
     return Action(text, completions=(completion,))
 
 
-def trajectories(n: int) -> Iterator[Trajectory]:
+def make_trajectories(n: int) -> Iterator[Trajectory]:
     """`n` trajectories of six turns, groups of four per task. 2,000 are played; the rest are these in other worlds, so
     far apart that no frame holds the same twice."""
     env = sonde.make("mastermind", max_turns=6)
@@ -68,26 +68,26 @@ def trajectories(n: int) -> Iterator[Trajectory]:
         rng, words = np.random.Generator(np.random.PCG64(derive(0, "bench", i))), random.Random(i)
         ep = Episode.begin(env, tasks[i // 4], sample=i % 4)
         while ep.outcome is None:
-            ep = ep.step(_action(rng, words, len(ep.turns)))
-        played.append(ep.trajectory())
+            ep = ep.step(_make_action(rng, words, len(ep.turns)))
+        played.append(ep.to_trajectory())
         yield played[-1]
 
 
 def generate(folder: Path, n: int) -> int:
     """The trajectories alone, to be subtracted from `write`."""
-    return sum(1 for _ in trajectories(n))
+    return sum(1 for _ in make_trajectories(n))
 
 
 def write(folder: Path, n: int) -> int:
     with RunWriter.open(folder, {"benchmark": "store", "n": n}) as run:
-        for t in trajectories(n):
-            run.append(t)
+        for t in make_trajectories(n):
+            run.append_trajectory(t)
     return n
 
 
 def resume(folder: Path, n: int) -> int:
     with RunWriter.open(folder, {"benchmark": "store", "n": n}) as run:
-        return len(run.finished)
+        return len(run.finished_keys)
 
 
 def rebuild(folder: Path, n: int) -> int:
@@ -98,12 +98,12 @@ def rebuild(folder: Path, n: int) -> int:
 
 def append(folder: Path, n: int) -> int:
     """2,000 trajectories more, played before."""
-    more = [replace(t, sample=t.sample + 4) for t in trajectories(2000)]
+    more = [replace(t, sample=t.sample + 4) for t in make_trajectories(2000)]
     begun = time.perf_counter()
     with RunWriter.open(folder, {"benchmark": "store", "n": n}) as run:
         opened = time.perf_counter()
         for t in more:
-            run.append(t)
+            run.append_trajectory(t)
         appended = time.perf_counter()
     closed, each = time.perf_counter() - appended, (appended - opened) / 2000
     print(f"append: opening {1e3 * (opened - begun):.0f} ms, {1e6 * each:.0f} us each, closing {1e3 * closed:.0f} ms",
@@ -122,12 +122,12 @@ def access(folder: Path, n: int) -> int:
 
 
 def entries(folder: Path, n: int) -> int:
-    return sum(1 for entry in TrajectoryDataset(folder).entries() if entry.turns)
+    return sum(1 for entry in TrajectoryDataset(folder).index_entries() if entry.turns)
 
 
 def best(folder: Path, n: int) -> int:
     """The best fifty of those that took more than four turns."""
-    found = TrajectoryDataset(folder).where("turns > ?", 4, order="score DESC, turns, task, seed, sample")
+    found = TrajectoryDataset(folder).select_where("turns > ?", 4, order="score DESC, turns, task, seed, sample")
     return sum(1 for t in found[:50] if t.id)
 
 
@@ -147,12 +147,12 @@ def single(folder: Path, n: int) -> int:
 
 
 def canonical(folder: Path, n: int) -> int:
-    return sum(1 for _ in Run.load(folder).canonical())
+    return sum(1 for _ in Run.load(folder).canonical_lines())
 
 
 def exporting(folder: Path, n: int) -> int:
     target = folder.with_name(f"{folder.name}-tables")
-    export(folder, target)
+    export_parquet(folder, target)
     shutil.rmtree(target)
     return n
 
@@ -185,10 +185,10 @@ def main() -> None:
         run_stage(args.stage, args.folder, args.n)
         return
     with tempfile.TemporaryDirectory() as temporary:
-        report(args.folder or Path(temporary) / "run", args.n)
+        print_report(args.folder or Path(temporary) / "run", args.n)
 
 
-def report(folder: Path, n: int) -> None:
+def print_report(folder: Path, n: int) -> None:
     print(f"{n:,} trajectories of six turns", "".join(f"{word:>11}" for word in HEAD), sep="\n")
     for name in STAGES:
         command = [sys.executable, __file__, "--stage", name, "--folder", str(folder), "--n", str(n)]

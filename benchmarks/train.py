@@ -38,7 +38,7 @@ BATCH = 16
 LR = 5e-4
 
 
-def row(rng: random.Random, turns: int, opening: Sequence[int]) -> Row:
+def make_row(rng: random.Random, turns: int, opening: Sequence[int]) -> Row:
     ids, agent, turn = array("i", opening), bytearray(), array("i")
     for i in range(turns):
         told, said = rng.randint(2, 6) if i else len(opening), 3
@@ -48,18 +48,18 @@ def row(rng: random.Random, turns: int, opening: Sequence[int]) -> Row:
     return Row(ids=ids, agent=bytes(agent), turns=turn)
 
 
-def opening(rng: random.Random) -> list[int]:
+def make_opening(rng: random.Random) -> list[int]:
     return [rng.randrange(5, VOCAB) for _ in range(rng.randint(20, 60))]
 
 
-def sample(rng: random.Random, start: Sequence[int]) -> Sample:
+def make_sample(rng: random.Random, start: Sequence[int]) -> Sample:
     turns = rng.randint(2, 20)
     rewards = (0.0,) * turns
     names: dict[str, Any] = dict.fromkeys(("trajectory", "group", "task", "env"), "")
-    return Sample(rows=(row(rng, turns, start),), kind="win", score=1.0, rewards=rewards, tags={}, **names)
+    return Sample(rows=(make_row(rng, turns, start),), kind="win", score=1.0, rewards=rewards, tags={}, **names)
 
 
-def llama() -> Any:
+def make_llama() -> Any:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -72,7 +72,7 @@ def llama() -> Any:
     return LlamaForCausalLM(config)
 
 
-def batches(items: Sequence[Any], steps: int) -> list[list[Any]]:
+def make_batches(items: Sequence[Any], steps: int) -> list[list[Any]]:
     """`steps` mini-batches, going around."""
     return [[items[(s * BATCH + i) % len(items)] for i in range(BATCH)] for s in range(steps)]
 
@@ -80,14 +80,14 @@ def batches(items: Sequence[Any], steps: int) -> list[list[Any]]:
 # --- arms: each trains `steps` steps on `items` and returns nothing ---------------------------------------------------
 
 
-def bare(items: Sequence[Sample], steps: int, *, bf16: bool = False) -> None:
+def time_bare(items: Sequence[Sample], steps: int, *, bf16: bool = False) -> None:
     """What one writes by hand: pad, all logits, the model's own loss, step."""
     import torch
 
-    model = llama().train()
+    model = make_llama().train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: 0.5 * (1 + math.cos(math.pi * s / steps)))
-    for batch in batches(items, steps):
+    for batch in make_batches(items, steps):
         rows = [s.rows[0] for s in batch]
         longest = max(map(len, rows))
         ids, mask = torch.full((BATCH, longest), PAD), torch.zeros(BATCH, longest, dtype=torch.long)
@@ -106,7 +106,7 @@ def bare(items: Sequence[Sample], steps: int, *, bf16: bool = False) -> None:
         optimizer.zero_grad()
 
 
-def sonde(items: Sequence[Any], steps: int, *, objective: str = "sft", **changes: Any) -> None:
+def time_sonde(items: Sequence[Any], steps: int, *, objective: str = "sft", **changes: Any) -> None:
     from sonde.train.objectives.dpo import DPO
     from sonde.train.objectives.sft import SFT
     from sonde.train.settings import TrainSettings
@@ -117,7 +117,7 @@ def sonde(items: Sequence[Any], steps: int, *, objective: str = "sft", **changes
         settings = TrainSettings(
             folder=folder, lr=LR, batch_size=size, micro_batch=size, max_steps=steps, logging_steps=10, **changes
         )
-        SondeTrainer(llama(), SFT() if objective == "sft" else DPO(), items, settings).train()
+        SondeTrainer(make_llama(), SFT() if objective == "sft" else DPO(), items, settings).train()
 
 
 def trl_arguments(folder: str, size: int, steps: int, **changes: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def trl_arguments(folder: str, size: int, steps: int, **changes: Any) -> dict[st
     }  # fmt: skip
 
 
-def words() -> Any:
+def make_words() -> Any:
     """A tokenizer of one id per word: TRL encodes preferences from text."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
@@ -148,7 +148,7 @@ def trl_sft(items: Sequence[Sample], steps: int) -> None:
     data = Dataset.from_dict({"input_ids": [list(r.ids) for r in rows], "labels": labels})
     with tempfile.TemporaryDirectory() as folder:
         arguments = SFTConfig(**trl_arguments(folder, BATCH, steps, max_length=None))
-        SFTTrainer(llama(), arguments, train_dataset=data, processing_class=words()).train()
+        SFTTrainer(make_llama(), arguments, train_dataset=data, processing_class=make_words()).train()
 
 
 def trl_dpo(items: Sequence[Pair], steps: int) -> None:
@@ -156,48 +156,48 @@ def trl_dpo(items: Sequence[Pair], steps: int) -> None:
     from trl.trainer.dpo_config import DPOConfig
     from trl.trainer.dpo_trainer import DPOTrainer
 
-    def text(ids: Sequence[int]) -> str:
+    def make_text(ids: Sequence[int]) -> str:
         return " ".join(f"w{i}" for i in ids)
 
     prompts = [pair.chosen.rows[0].agent.index(1) for pair in items]
     columns = {
-        name: [text(getattr(pair, name).rows[0].ids[n:]) + " " for pair, n in zip(items, prompts, strict=True)]
+        name: [make_text(getattr(pair, name).rows[0].ids[n:]) + " " for pair, n in zip(items, prompts, strict=True)]
         for name in ("chosen", "rejected")
     }
-    columns["prompt"] = [text(pair.chosen.rows[0].ids[:n]) + " " for pair, n in zip(items, prompts, strict=True)]
+    columns["prompt"] = [make_text(pair.chosen.rows[0].ids[:n]) + " " for pair, n in zip(items, prompts, strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         arguments = DPOConfig(
             **trl_arguments(folder, BATCH // 2, steps, max_length=None, precompute_ref_log_probs=True)
         )
         data = Dataset.from_dict(columns)
-        DPOTrainer(llama(), llama(), arguments, train_dataset=data, processing_class=words()).train()
+        DPOTrainer(make_llama(), make_llama(), arguments, train_dataset=data, processing_class=make_words()).train()
 
 
 ARMS: dict[str, tuple[str, Callable[[Sequence[Any], int], None]]] = {
-    "bare": ("sft", bare),
-    "sonde": ("sft", sonde),
-    "sonde-by-length": ("sft", lambda items, steps: sonde(items, steps, micro_tokens=1024)),
-    "sonde-packed": ("sft", lambda items, steps: sonde(items, steps, packing=True)),
-    "bare-bf16": ("sft", lambda items, steps: bare(items, steps, bf16=True)),
-    "sonde-bf16": ("sft", lambda items, steps: sonde(items, steps, bf16=True)),
+    "bare": ("sft", time_bare),
+    "sonde": ("sft", time_sonde),
+    "sonde-by-length": ("sft", lambda items, steps: time_sonde(items, steps, micro_tokens=1024)),
+    "sonde-packed": ("sft", lambda items, steps: time_sonde(items, steps, packing=True)),
+    "bare-bf16": ("sft", lambda items, steps: time_bare(items, steps, bf16=True)),
+    "sonde-bf16": ("sft", lambda items, steps: time_sonde(items, steps, bf16=True)),
     "trl-sft": ("sft", trl_sft),
     "trl-dpo": ("dpo", trl_dpo),
-    "sonde-dpo": ("dpo", lambda items, steps: sonde(items, steps, objective="dpo")),
-    "sonde-dpo-packed": ("dpo", lambda items, steps: sonde(items, steps, objective="dpo", packing=True)),
+    "sonde-dpo": ("dpo", lambda items, steps: time_sonde(items, steps, objective="dpo")),
+    "sonde-dpo-packed": ("dpo", lambda items, steps: time_sonde(items, steps, objective="dpo", packing=True)),
 }
 
 
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-def measure(arm: str, steps: int, seed: int) -> dict[str, float]:
+def measure_way(arm: str, steps: int, seed: int) -> dict[str, float]:
     """CPU seconds of `steps` steps: a run of `steps + 2` less a run of 2. In a process of its own."""
     import torch
 
     torch.set_num_threads(1)
     kind, train = ARMS[arm]
     rng = random.Random(seed)
-    samples = [sample(rng, start) for start in (opening(rng) for _ in range(BATCH * 8)) for _ in range(2)]
+    samples = [make_sample(rng, start) for start in (make_opening(rng) for _ in range(BATCH * 8)) for _ in range(2)]
     items: Sequence[Any] = samples if kind == "sft" else [Pair(*samples[i : i + 2]) for i in range(0, len(samples), 2)]
     train(items, 2)
     clocks: list[float] = []
@@ -210,7 +210,7 @@ def measure(arm: str, steps: int, seed: int) -> dict[str, float]:
     return {"seconds": clocks[1] - clocks[0], "tokens": tokens, "mib": peak}
 
 
-def child(arm: str, steps: int, seed: int) -> dict[str, float]:
+def run_child(arm: str, steps: int, seed: int) -> dict[str, float]:
     command = [sys.executable, __file__, "--one", arm, "--steps", str(steps), "--seed", str(seed)]
     done = subprocess.run(
         command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
@@ -220,7 +220,7 @@ def child(arm: str, steps: int, seed: int) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
+def format_interval(values: Sequence[float]) -> tuple[float, float]:
     """Of the median, 95 %, by 2,000 resamples."""
     rng = random.Random(0)
     medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(2000))
@@ -236,18 +236,18 @@ def main() -> None:
     parser.add_argument("--one", choices=ARMS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(args.one, args.steps, args.seed)))
+        print(json.dumps(measure_way(args.one, args.steps, args.seed)))
         return
     found: dict[str, list[dict[str, float]]] = {arm: [] for arm in args.arms}
     for _ in range(args.runs):
         for arm in args.arms:
-            found[arm].append(child(arm, args.steps, args.seed))
+            found[arm].append(run_child(arm, args.steps, args.seed))
     base = args.arms[0]
     print(f"{'arm':16} {'tokens/s':>9} {'ms/step':>8} {'MiB':>6}   speed relative to {base}")
     for arm, runs in found.items():
         speeds = [run["tokens"] / run["seconds"] for run in runs]
         ratios = [s * b["seconds"] / b["tokens"] for s, b in zip(speeds, found[base], strict=True)]
-        low, high = interval(ratios)
+        low, high = format_interval(ratios)
         step = statistics.median(run["seconds"] for run in runs) / args.steps * 1000
         peak = max(run["mib"] for run in runs)
         ratio = f"{statistics.median(ratios):.2f} [{low:.2f}, {high:.2f}]"

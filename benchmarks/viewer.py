@@ -23,11 +23,11 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import orjson
-from store import trajectories
+from store import make_trajectories
 
 import sonde
 from sonde.core import Gain
-from sonde.evaluation.evaluate import summarise
+from sonde.evaluation.evaluate import make_evaluation
 from sonde.evaluation.rows import Row
 from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.runs.store import Run, RunWriter
@@ -36,22 +36,22 @@ SAMPLED = 200
 """Pages of one kind that are asked for."""
 
 
-def prepare(folder: Path, n: int) -> None:
+def prepare_runs(folder: Path, n: int) -> None:
     """The run, and an evaluation of it. Its gains are invented: to compute them would take an hour and cost no page."""
     env, agent = sonde.make("mastermind", max_turns=6), sonde.make("agents:random")
     config = {"env": env.config, "seats": {"agent": agent.config}, "split": "train", "seed": 0, "version": "1"}
     with RunWriter.open(folder, config) as run:
-        for t in trajectories(n):
-            run.append(t)
-    found = summarise(
-        env, _rows(folder), agent=agent.config, label="random", split="train", seed=0, k=4,
-        tasks=sorted({row.task for row in _rows(folder)}),
+        for t in make_trajectories(n):
+            run.append_trajectory(t)
+    found = make_evaluation(
+        env, _make_rows(folder), agent=agent.config, label="random", split="train", seed=0, k=4,
+        tasks=sorted({row.task for row in _make_rows(folder)}),
     )  # fmt: skip
     (folder / EVALUATION).write_bytes(orjson.dumps(found, default=dict, option=orjson.OPT_INDENT_2))
 
 
-def _rows(folder: Path) -> Iterator[Row]:
-    for e in Run.load(folder).trajectories.entries():
+def _make_rows(folder: Path) -> Iterator[Row]:
+    for e in Run.load(folder).trajectories.index_entries():
         gains = tuple(Gain(2.0, 2.0, 1.5, 2.5) for _ in range(e.turns))
         entropy = tuple(13.3 - 2.0 * i for i in range(e.turns + 1))
         yield Row(
@@ -60,7 +60,7 @@ def _rows(folder: Path) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def measure(folder: Path) -> None:
+def measure_pages(folder: Path) -> None:
     command = [sys.executable, "-m", "sonde", "view", str(folder), "--no-open", "--json", "--port", "0"]
     begun = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -68,53 +68,53 @@ def measure(folder: Path) -> None:
             assert server.stdout is not None
             address = json.loads(server.stdout.readline())["address"]
             print(f"{'application answers after':34}{1e3 * (time.perf_counter() - begun):10.0f} ms")
-            ask(address, folder, server.pid)
+            ask_page(address, folder, server.pid)
         finally:
             server.terminate()
 
 
-def ask(address: str, folder: Path, pid: int) -> None:
-    ids = [e.id for e in Run.load(folder).trajectories.entries()]
+def ask_page(address: str, folder: Path, pid: int) -> None:
+    ids = [e.id for e in Run.load(folder).trajectories.index_entries()]
     rng, name = random.Random(0), quote(folder.name)
     some = rng.sample(ids, min(SAMPLED, len(ids)))
     pages = max(1, len(ids) // 50)
 
-    def get(path: str) -> None:
+    def fetch_page(path: str) -> None:
         with urlopen(address + path) as answer:
             assert answer.read()
 
-    def told(what: str, n: int, path: Callable[[int], str]) -> None:
+    def read_page(what: str, n: int, path: Callable[[int], str]) -> None:
         times: list[float] = []
-        used = _cpu(pid)
+        used = _cpu_seconds(pid)
         for i in range(n):
             begun = time.perf_counter()
-            get(path(i))
+            fetch_page(path(i))
             times.append(1e3 * (time.perf_counter() - begun))
         times.sort()
-        cpu = f"{1e3 * (_cpu(pid) - used) / n:6.0f} ms CPU"
+        cpu = f"{1e3 * (_cpu_seconds(pid) - used) / n:6.0f} ms CPU"
         print(
-            f"{what:34}{times[len(times) // 2]:10.0f} ms   worst {times[-1]:6.0f} ms   {cpu}   {_memory(pid)}",
+            f"{what:34}{times[len(times) // 2]:10.0f} ms   worst {times[-1]:6.0f} ms   {cpu}   {_memory_used(pid)}",
             flush=True,
         )
 
-    told("first page, just begun", 1, lambda i: "")
-    told("first page again", 20, lambda i: "")
-    told("the run, just opened", 1, lambda i: f"run/{name}")
-    told("the run again", 20, lambda i: f"run/{name}")
-    told("any page of its list", 20, lambda i: f"run/{name}?page={rng.randrange(pages)}&sort=-turns")
-    told("an episode", len(some), lambda i: f"episode/{name}/{some[i]}")
-    told("its board and posterior", len(some), lambda i: f"replay/{name}/{some[i]}")
-    told("is there news", 50, lambda i: f"state/run/{name}")
-    told("a stretch of search", 5, lambda i: f"search/{name}?text=nowhere&from={i * len(ids) // 5}")
+    read_page("first page, just begun", 1, lambda i: "")
+    read_page("first page again", 20, lambda i: "")
+    read_page("the run, just opened", 1, lambda i: f"run/{name}")
+    read_page("the run again", 20, lambda i: f"run/{name}")
+    read_page("any page of its list", 20, lambda i: f"run/{name}?page={rng.randrange(pages)}&sort=-turns")
+    read_page("an episode", len(some), lambda i: f"episode/{name}/{some[i]}")
+    read_page("its board and posterior", len(some), lambda i: f"replay/{name}/{some[i]}")
+    read_page("is there news", 50, lambda i: f"state/run/{name}")
+    read_page("a stretch of search", 5, lambda i: f"search/{name}?text=nowhere&from={i * len(ids) // 5}")
 
 
-def _cpu(pid: int) -> float:
+def _cpu_seconds(pid: int) -> float:
     """CPU seconds of a process, which on a shared machine say more than the wall clock."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(pid: int) -> str:
+def _memory_used(pid: int) -> str:
     status = Path(f"/proc/{pid}/status").read_text()
     return ", ".join(
         f"{int(status.split(f'{f}:')[1].split()[0]) / 1024:.0f} MB {w}"
@@ -130,9 +130,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary) / "run"
         if not (folder / EVALUATION).is_file():
-            prepare(folder, args.n)
+            prepare_runs(folder, args.n)
         print(f"{len(Run.load(folder)):,} episodes")
-        measure(folder)
+        measure_pages(folder)
 
 
 if __name__ == "__main__":

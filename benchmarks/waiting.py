@@ -16,8 +16,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from sonde.runs.rollout import record
-from sonde.runs.run import RunConfig, prepare
+from sonde.runs.rollout import record_plan
+from sonde.runs.run import RunConfig, prepare_run
 
 ASKED = ("Is it alive?", "Is it an animal?", "Is it bigger than a car?", "Is it used every day?", "Is it a tool?")
 
@@ -31,13 +31,13 @@ def main() -> None:
     model = {"name": "models:fake", "script": list(ASKED), "latency": given.latency}
     seats = {"agent": {"name": "agents:llm", "model": model}}
     config = RunConfig(env={"name": given.env}, seats=seats, concurrency=given.episodes, gains=False)
-    ready = prepare(config)
+    ready = prepare_run(config)
     with tempfile.TemporaryDirectory() as folder:
         begun, cpu = time.perf_counter(), time.process_time()
-        plan = replace(config.plan(), span=(0, given.episodes))
-        run = record(ready.env, ready.policies, ready.tasks, plan, Path(folder), ready.resolved)
+        plan = replace(config.make_plan(), span=(0, given.episodes))
+        run = record_plan(ready.env, ready.policies, ready.tasks, plan, Path(folder), ready.resolved_config)
         wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
-        turns = sum(entry.turns for entry in run.trajectories.entries())
+        turns = sum(entry.turns for entry in run.trajectories.index_entries())
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     per_turn, alone = 1e6 * cpu / turns, given.latency * turns / given.episodes

@@ -25,7 +25,7 @@ from sonde.core import Env
 from sonde.evaluation import regret
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.viewer.figures.axes import DASHES, AgentStyle, figure_axes, label_ends, plot_estimates, set_turn_ticks
 from sonde.viewer.figures.svg import render_svg
 
@@ -165,7 +165,7 @@ def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[AgentStyle]:
         elif name == env.spec.reference:
             yield AgentStyle.for_role(number, name, "reference")
         else:
-            look = AgentStyle.numbered(number, name, turn)
+            look = AgentStyle.from_number(number, name, turn)
             yield replace(look, dash=DASHES[turn % len(DASHES)])
             turn += 1
 
@@ -176,7 +176,7 @@ def measure(name: str, told: Mapping[str, Any]) -> dict[str, list[list[float]]]:
     tasks = env.tasks("test")[: told["tasks"]]
     found: dict[str, list[list[float]]] = {}
     for label, config in _players(name, told).items():
-        played = collect(env, {"agent": sonde.core.build(config)}, tasks, Plan(k=told.get("k", 1)))
+        played = collect_trajectories(env, {"agent": sonde.core.build(config)}, tasks, Plan(k=told.get("k", 1)))
         found[label] = [[round(v, 3) for v in point] for point in _points(told["kind"], env, played)]
     return found
 
@@ -190,7 +190,7 @@ def _players(name: str, told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _points(kind: str, env: Env[Any], played: Sequence[Any]) -> Iterator[tuple[float, float, float]]:
     if kind == "regret":
-        rows = regret.cumulative(regret.regret_table(env, played))
+        rows = regret.cumulative_regret(regret.regret_table(env, played))
         return ((m, m - e, m + e) for m, e in zip(rows.mean, rows.error, strict=True))
     found = evaluate(played, gains=kind == "unknown")
     if kind == "unknown":

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from sonde.core import names
 from sonde.evaluation.metrics import Estimate
-from sonde.train.objectives import found, objective
+from sonde.train.objectives import find_objective, make_objective
 from sonde.train.objectives.dpo import ipo_loss, sigmoid_loss
 from sonde.train.objectives.grpo import clipped_loss
 from sonde.train.objectives.kto import kto_loss
@@ -154,7 +154,7 @@ def overview() -> str:
     where = {name: title for title, page in PAGES.items() for name in page.names}
     rows: list[tuple[str, str, str]] = []
     for name in names("objectives"):
-        first, _ = WRITTEN["parted"](inspect.getdoc(found(name)) or "")
+        first, _ = WRITTEN["parted"](inspect.getdoc(find_objective(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
     parts.append(WRITTEN["table"](("name", "what", "learns from"), rows))
     parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
@@ -162,12 +162,12 @@ def overview() -> str:
 
 
 def _kind(name: str) -> str:
-    learned = LEARNS[found(name).learns]
-    return learned + ", a reference" * ("reference" in objective(name).needs)
+    learned = LEARNS[find_objective(name).learns]
+    return learned + ", a reference" * ("reference" in make_objective(name).needs)
 
 
 def _page(title: str, page: Page) -> str:
-    classes = {name: found(name) for name in page.names}
+    classes = {name: find_objective(name) for name in page.names}
     module = sys.modules[next(iter(classes.values())).__module__]
     first, rest = WRITTEN["parted"](module.__doc__ or "")
     parts = [
@@ -213,7 +213,7 @@ def _lessons(names: Sequence[str]) -> str:
 
 
 def _plays(name: str) -> bool:
-    return name.startswith("online_") or (name in names("objectives") and found(name).learns == "play")
+    return name.startswith("online_") or (name in names("objectives") and find_objective(name).learns == "play")
 
 
 def _row(name: str) -> tuple[str, ...]:

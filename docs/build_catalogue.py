@@ -13,7 +13,7 @@ from pathlib import Path
 
 import sonde
 from sonde.core.model import CAPABILITIES
-from sonde.core.registry import summary
+from sonde.core.registry import read_summary
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -33,7 +33,7 @@ def users_and_models() -> str:
     for kind, title in (("users", "Users, opponents, judges"), ("models", "Models")):
         parts.append(f"## {title}\n")
         for name in sonde.names(kind):
-            parts += [f"### {kind}:{name}\n", f"{summary(kind, name)}\n", arguments(sonde.find(f"{kind}:{name}"))]
+            parts += [f"### {kind}:{name}\n", f"{read_summary(kind, name)}\n", arguments(sonde.find(f"{kind}:{name}"))]
             told = [
                 who.replace(name, what) for what, all_ in CAPABILITIES.items() for who in all_ if who.split()[0] == name
             ]

@@ -5,7 +5,7 @@
 Only the rules are written by hand, in `environments/rules.toml`, with the facts of `spec` beside them. The playthrough
 is the first golden one, weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and
 papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played
-with legal and with hostile answers (`sonde.testing.Probe`). `tests/docs/test_environments.py` fails when a page is out
+with legal and with hostile answers (`sonde.testing.EnvProbe`). `tests/docs/test_environments.py` fails when a page is out
 of date.
 """
 
@@ -26,9 +26,9 @@ from sonde.core import Env, Episode, Gain, Rng, Turn, View, playthrough
 from sonde.core.registry import env_folder
 from sonde.core.types import Json
 from sonde.evaluation import scale as reference
-from sonde.evaluation.information_gain import as_assumed
-from sonde.testing import Probe
-from sonde.testing.probe import mixed, sensible
+from sonde.evaluation.information_gain import has_assumed_policies
+from sonde.testing import EnvProbe
+from sonde.testing.probe import mixed_reply, sensible_reply
 
 WRITTEN = runpy.run_path(str(Path(__file__).parent / "written.py"))
 flat, table, prose, arguments = (WRITTEN[name] for name in ("flat", "table", "prose", "arguments"))
@@ -132,7 +132,7 @@ def _rules(name: str, env: Env[Any]) -> str:
         f"from {low:g} to {high:g}, and by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough "
         f"below, the agent begins with {first} and ends with {last}."
     )
-    unread = Probe(env=env, episodes=1).play(0, lambda view, _: "hello", "catalogue")
+    unread = EnvProbe(env=env, episodes=1).play_episode(0, lambda view, _: "hello", "catalogue")
     if unread.outcome is not None and unread.outcome.kind == "format":
         numbers += " A message without `<Answer> ... </Answer>` ends the episode."
     return "".join(f"- **{label}:** {text}\n" for label, text in lines.items()) + f"\n{numbers}\n"
@@ -160,13 +160,13 @@ def _example(text: str) -> str:
 @cache
 def _golden(name: str, env: Env[Any]) -> Episode:
     text = (env_folder(name) / "golden" / f"{name}.{env.spec.preset}.0.txt").read_text("utf-8")
-    return playthrough.read(text).play()
+    return playthrough.read_playthrough(text).replay_episode()
 
 
 def _playthrough(name: str, env: Env[Any]) -> str:
     ep = _golden(name, env)
     opening = Episode.begin(ep.env, ep.task, seed=ep.seed).view().messages[0].content
-    gains = ep.gains(expected=True) if as_assumed(env.spec, ep.trajectory()) else None
+    gains = ep.gains(expected=True) if has_assumed_policies(env.spec, ep.to_trajectory()) else None
     parts = [f"The first message:\n\n```text\n{_cut(opening, 4 * SAID)}\n```\n"]
     first, last = SHOWN
     turns = list(ep.turns)
@@ -215,7 +215,7 @@ def _preset(env: Env[Any]) -> tuple[str, ...]:
     spec = env.spec
     sizes = ", ".join(f"{len(env.tasks(split)):,}" for split in env.splits)
     low, high = spec.reward_range
-    found = reference.entries().get(reference.fingerprint(env)) if spec.reference else None
+    found = reference.load_entries().get(reference.scale_fingerprint(env)) if spec.reference else None
     floor, top = (_score(found, role, getattr(spec, role)) for role in ("floor", "reference"))
     public = ", ".join(sorted(env.tasks("train")[0].public)) or "-"
     return (f"`{spec.preset}`", spec.source, str(spec.max_turns), sizes, public, f"{low:g} to {high:g}", floor, top)
@@ -261,27 +261,27 @@ def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
     for env in made:
         turns = env.spec.max_turns
         least = 8 if turns <= PATIENCE else 3
-        for turn in _turns(Probe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
+        for turn in _turns(EnvProbe(env=env, episodes=max(least, min(EPISODES, TURNS // turns)))):
             facts = {k: v for k, v in turn.info.items() if v is not None}
             found.setdefault(str(facts.pop("result", "")), {}).update(facts)
     return [(f"`{result}`" if result else "no result", _facts(facts)) for result, facts in sorted(found.items())]
 
 
-def _turns(probe: Probe) -> Iterator[Turn]:
+def _turns(probe: EnvProbe) -> Iterator[Turn]:
     """Turns of legal play, of legal and hostile play, of play that repeats itself, and of the reference."""
     for i in range(probe.episodes):
-        for reply in (sensible, mixed, _repeating):
-            yield from probe.play(i, reply, "catalogue").turns
+        for reply in (sensible_reply, mixed_reply, _repeating):
+            yield from probe.play_episode(i, reply, "catalogue").turns
     if policy := probe.reference:
         act = policy.act_now
         for i in range(probe.episodes // 8):
-            yield from probe.play(i, lambda view, _: act(view).text).turns
+            yield from probe.play_episode(i, lambda view, _: act(view).text).turns
 
 
 def _repeating(view: View, rng: Rng) -> str:
     """What was said last, every third time."""
     said = [m.content for m in view.messages if m.role == "assistant"]
-    return said[-1] if said and rng.random() < 1 / 3 else sensible(view, rng)
+    return said[-1] if said and rng.random() < 1 / 3 else sensible_reply(view, rng)
 
 
 def _facts(facts: Mapping[str, Json]) -> str:

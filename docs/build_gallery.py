@@ -15,7 +15,7 @@ from sonde.core import Episode, playthrough
 from sonde.core.registry import env_folder
 from sonde.viewer.boards import FAMILIES, draw_board
 from sonde.viewer.boards.chat import draw_chat
-from sonde.viewer.templating import STYLE, asset
+from sonde.viewer.templating import STYLE, read_asset
 
 PICTURES = Path(__file__).parent / "gallery"
 
@@ -29,14 +29,14 @@ def _picture(name: str) -> str:
     folder = env_folder(name) / "golden"
     preset = sonde.make(name).spec.preset
     text = (folder / f"{name}.{preset}.0.txt").read_text("utf-8")
-    ep: Episode = playthrough.read(text).play()
+    ep: Episode = playthrough.read_playthrough(text).replay_episode()
     svg = draw_board(ep, reveal=True, name=name) if name in FAMILIES else None
     return svg or draw_chat(ep).to_svg(name)
 
 
 def _standing(svg: str) -> str:
     """The picture with the colours of the light theme in it, as a page that shows it as an image has none for it."""
-    css = asset(STYLE)
+    css = read_asset(STYLE)
     colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", css[: css.index("@media")]))
     rules = re.findall(r"^(\.b-[^\n]+)$", css, re.MULTILINE)
     used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}

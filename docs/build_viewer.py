@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.run import config_from, prepare_run
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import start_server
 
@@ -39,8 +39,8 @@ def main() -> None:
         names: dict[tuple[str, str], str] = {}
         for agent, env, n, k in RUNS:
             config = {"env": env, "seats": {"agent": {"name": f"agents:{agent}"}}, "n_tasks": n, "k": k}
-            run = prepare(config_from(config))
-            execute(run, Path(temporary) / run.folder_name)
+            run = prepare_run(config_from(config))
+            execute_run(run, Path(temporary) / run.folder_name)
             names[agent, env["name"]] = run.folder_name
         asyncio.run(_look(Path(temporary), names, browser))
 
@@ -51,7 +51,7 @@ async def _look(runs: Path, names: dict[tuple[str, str], str], browser: str) -> 
     library = Library([runs])
     runner, address = await start_server(library, 0, "token")
     guessed, mined = names["random", "wordle"], names["random", "minesweeper"]
-    lost = library.run(mined).run.trajectories.where("kind = 'loss'", order="turns DESC")[0]
+    lost = library.run(mined).run.trajectories.select_where("kind = 'loss'", order="turns DESC")[0]
     pages = {
         "runs": ("", 760, ()),
         "run": (f"run/{names['sweeper', 'minesweeper']}", 1000, ()),

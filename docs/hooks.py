@@ -116,10 +116,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_post_build(config: Any) -> None:
     """The leaderboard beside its page."""
-    from sonde.evaluation.leaderboard import board
-    from sonde.viewer.leaderboard import export
+    from sonde.evaluation.leaderboard import read_board
+    from sonde.viewer.leaderboard import export_leaderboard
 
-    export(board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")
+    export_leaderboard(read_board(ROOT / "results"), Path(config.site_dir) / "leaderboard" / "board")
 
 
 def reference(title: str, modules: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from sonde.viewer.templating import STYLE, asset
+from sonde.viewer.templating import STYLE, read_asset
 
 _TABLE = re.compile(r"^\s*\|")
 _ITEM = re.compile(r"^- ")
@@ -119,7 +119,7 @@ def arguments(cls: type[Any]) -> str:
 
 def standing(svg: str, width: int = 460) -> str:
     """A figure of a page as a picture of its own, light or dark as its reader's screen is."""
-    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in asset(STYLE).split("@media"))
+    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in read_asset(STYLE).split("@media"))
     used = {name for name in light if f"var({name})" in svg} | {"--paper"}
     day, night = ("".join(f"{name}:{value[name]};" for name in sorted(used & set(value))) for value in (light, dark))
     style = f"<style>:root{{{day}}}@media(prefers-color-scheme:dark){{:root{{{night}}}}}</style>"

@@ -48,11 +48,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import sonde
 from sonde.agents.llm import LLM
-from sonde.evaluation.metrics import difference, rate
-from sonde.models.files.shipped import shipped
+from sonde.evaluation.metrics import paired_difference, rate
+from sonde.models.files.shipped import get_shipped_model
 from sonde.models.hf import HF
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import samples
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import make_samples
 from sonde.train.types import Row, Sample
 
 
@@ -75,7 +75,7 @@ class Config:
 
 def play(env: sonde.Env[Any], agent: LLM, tasks: Sequence[sonde.Task], k: int, seed: int) -> list[sonde.Trajectory]:
     """k episodes of each task. `seed` is the world's: the k episodes of a task share what is hidden."""
-    return collect(env, {sonde.AGENT: agent}, tasks, Plan(k=k, seed=seed), keep_open=True)
+    return collect_trajectories(env, {sonde.AGENT: agent}, tasks, Plan(k=k, seed=seed), keep_open=True)
 
 
 def play_tests(env: sonde.Env[Any], hf: HF, n_tasks: int, temperature: float) -> list[list[float]]:
@@ -168,11 +168,13 @@ def compute_loss(model: Any, batch: Batch, clip_low: float, clip_high: float) ->
 def train(config: Config) -> dict[str, Any]:
     torch.manual_seed(config.seed)
     env = sonde.make("best_arm", preset="small")
-    base = shipped("sonde-tiny-best_arm")
+    base = get_shipped_model("sonde-tiny-best_arm")
     model = AutoModelForCausalLM.from_pretrained(base.folder).eval()  # no dropout in it: the same mode plays and learns
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=0.0)
-    hf = HF.around(model, tokenizer, model=base.name, lock_step=True, max_batch=256)  # plays with these very weights
+    hf = HF.from_module(
+        model, tokenizer, model=base.name, lock_step=True, max_batch=256
+    )  # plays with these very weights
 
     temperatures = (1.0, 0.0)
     before = {t: play_tests(env, hf, config.test_tasks, t) for t in temperatures}
@@ -186,7 +188,7 @@ def train(config: Config) -> dict[str, Any]:
         trajectories = play(env, make_agent(hf, temperature=1.0), chosen, config.group_size, world)
 
         # credit: an advantage for each episode
-        episodes, _ = samples(trajectories)
+        episodes, _ = make_samples(trajectories)
         advantages = compute_advantages(episodes)
 
         for _ in range(config.updates_per_step):
@@ -197,14 +199,14 @@ def train(config: Config) -> dict[str, Any]:
             torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
             optimizer.step()
             optimizer.zero_grad()
-        hf.renew(weights=str(step + 1))  # the sampler forgets the keys and values of the old weights
+        hf.renew_weights(weights=str(step + 1))  # the sampler forgets the keys and values of the old weights
 
         won = sum(episode.success for episode in episodes) / len(episodes)
         flat = sum(advantage == 0.0 for advantage in advantages) / len(advantages)
         print(f"step {step:2}: {won:.2f} won; {flat:.2f} of the episodes were in groups that teach nothing")
 
     after = {t: play_tests(env, hf, config.test_tasks, t) for t in temperatures}
-    gains = {t: difference(after[t], before[t]) for t in temperatures}  # task by task, in the same worlds
+    gains = {t: paired_difference(after[t], before[t]) for t in temperatures}  # task by task, in the same worlds
     for t in temperatures:
         print(f"temperature {t:g}: {rate(before[t])} won before, {rate(after[t])} after, difference {gains[t]}")
     sonde.run_sync(hf.close())

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import sonde
 from sonde import AGENT, Frozen, Outcome, Spec, Step, TabularEnv, Task, TaskList
-from sonde.envs._shared.answer import parse_answer, read_answer, tagged
+from sonde.envs._shared.answer import parse_answer, read_answer, tag_answer
 from sonde.testing import check_env
 
 NUMBERS = tuple(range(1, 33))
@@ -57,12 +57,12 @@ class NoisySearch(TabularEnv[State]):
 
     def split(self, split: str) -> Sequence[Task]:
         numbers = SHUFFLED[:20] if split == "train" else SHUFFLED[20:]
-        return TaskList(len(numbers), lambda i: self.listed(split, i, hidden=numbers[i]))
+        return TaskList(len(numbers), lambda i: self.make_listed_task(split, i, hidden=numbers[i]))
 
     def task(self, hidden: Any) -> Task:
         if type(hidden) is not int or hidden not in NUMBERS:
             raise sonde.invalid("hidden", hidden, "a whole number from 1 to 32")
-        return self.listed("custom", 0, hidden=hidden)
+        return self.make_listed_task("custom", 0, hidden=hidden)
 
     def prior(self, public: Mapping[str, Any]) -> Sequence[tuple[float, int]]:
         return [(1 / len(NUMBERS), number) for number in NUMBERS]
@@ -105,7 +105,7 @@ class NoisySearch(TabularEnv[State]):
         return [str(number) for number in NUMBERS]
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
 
 if __name__ == "__main__":

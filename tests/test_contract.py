@@ -13,7 +13,7 @@ import pytest
 
 import sonde
 from sonde.core import Env, Rng
-from sonde.testing import Probe, check_env, hostile
+from sonde.testing import EnvProbe, check_env, hostile_reply
 
 NAMES = sonde.names()
 EPISODES, LONG = 8, 1000
@@ -63,11 +63,11 @@ def test_ten_thousand_hostile_replies_do_no_harm(name: str) -> None:
 
 
 def fuzz(env: Env[Any], most: int) -> None:
-    p = Probe(env=env, episodes=count_episodes(env, LONG))
+    p = EnvProbe(env=env, episodes=count_episodes(env, LONG))
     low, high = env.spec.reward_range
     replies, i, rng = 0, 0, Rng(1, "fuzz", env.name)
     while replies < most:
-        for before, after in pairwise(p.walk(i % p.episodes, lambda view, _: hostile(view, rng), "fuzz")):
+        for before, after in pairwise(p.walk_episode(i % p.episodes, lambda view, _: hostile_reply(view, rng), "fuzz")):
             turn = after.turns[-1]
             assert low <= turn.rewards.get("agent", 0.0) <= high
             assert before.outcome is None and (after.outcome is None) == (after.to_act is not None)
@@ -77,11 +77,11 @@ def fuzz(env: Env[Any], most: int) -> None:
 
 DIGESTS = """
 import sonde
-from sonde.testing import digest
+from sonde.testing import digest_env
 for name in sonde.names():
     for preset in sonde.find(name).presets:
         env = sonde.make(name, preset=preset)
-        print(name, preset, digest(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
+        print(name, preset, digest_env(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
 """
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited, ask, elicit
+from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited, belief_probes, elicit_beliefs
 from sonde.core import AGENT, CapabilityError, Probe, Trajectory, UserError
 from sonde.models.fake import Fake
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
 ENV = sonde.make("word_guess", max_turns=4)
@@ -34,12 +34,12 @@ NAMED = {  # environments in which the agent can say what the hypothesis is, wit
 
 
 def episodes(env: Any = ENV, n: int = 3, k: int = 1, agent: str = "random") -> list[Trajectory]:
-    return collect(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:n], Plan(k=k))
+    return collect_trajectories(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:n], Plan(k=k))
 
 
-def found(model: Any, env: Any, played: Sequence[Trajectory], **how: Any) -> list[tuple[Elicited, ...]]:
+def elicit_all(model: Any, env: Any, played: Sequence[Trajectory], **how: Any) -> list[tuple[Elicited, ...]]:
     async def work() -> list[tuple[Elicited, ...]]:
-        return [beliefs async for _, beliefs in elicit(model, env, played, Elicitation(**how))]
+        return [beliefs async for _, beliefs in elicit_beliefs(model, env, played, Elicitation(**how))]
 
     return asyncio.run(work())
 
@@ -48,7 +48,7 @@ def secret(t: Trajectory) -> str:
     return ENV.hypothesis(sonde.Episode.begin(ENV, t.task, seed=t.seed).state)
 
 
-def scored(model: Any, probes: Sequence[Probe]) -> list[float]:
+def score_probes(model: Any, probes: Sequence[Probe]) -> list[float]:
     return [sum(row) for row in asyncio.run(model.score(probes))]
 
 
@@ -66,32 +66,32 @@ def scored(model: Any, probes: Sequence[Probe]) -> list[float]:
 )
 def test_the_target_is_the_characters_that_were_put_in(template: str, text: str, span: Any) -> None:
     (t,) = episodes(n=1)
-    asked = ask(ENV, t, Elicitation(template=template))
+    asked = belief_probes(ENV, t, Elicitation(template=template))
     word = secret(t)
     assert asked.texts == (word,) and len(asked.probes) == len(t.turns) + 1
     for probe in asked.probes:
         last = probe.messages[-1]
         assert (last.role, last.content) == ("assistant", text.format(word))
         assert probe.span == span and probe.ending == (span is None)
-        assert probe.text == (word if span else last.content)
+        assert probe.span_text == (word if span else last.content)
 
 
 def test_a_belief_stands_on_what_the_seat_had_heard() -> None:
     (t,) = episodes(n=1)
-    asked = ask(ENV, t, Elicitation())
+    asked = belief_probes(ENV, t, Elicitation())
     histories = [probe.messages[:-1] for probe in asked.probes]
     assert [len(h) for h in histories] == [1 + 2 * i for i in range(len(t.turns) + 1)]
     for turn, history in zip(t.turns, histories[1:], strict=True):
         assert history[-2].content == turn.text and history[-1].content == turn.told
-    beliefs = found(FAKE, ENV, [t])[0]
-    assert [b.target for b in beliefs] == pytest.approx(scored(FAKE, asked.probes))
+    beliefs = elicit_all(FAKE, ENV, [t])[0]
+    assert [b.target for b in beliefs] == pytest.approx(score_probes(FAKE, asked.probes))
     assert all(b.candidates is None and b.outside is None and b.tokens == len(secret(t)) for b in beliefs)
 
 
 def test_completions_stay_on_the_messages_and_the_prompt_is_the_agents_own() -> None:
     agent = sonde.make("agents:llm", model=FAKE, context="last:1", system="Be brief.")
-    (t,) = collect(ENV, {AGENT: agent}, ENV.tasks("test")[:1])
-    asked = ask(ENV, t, Elicitation(), agent.prompt)
+    (t,) = collect_trajectories(ENV, {AGENT: agent}, ENV.tasks("test")[:1])
+    asked = belief_probes(ENV, t, Elicitation(), agent.build_prompt)
     last = asked.probes[-1].messages
     assert [m.role for m in last] == ["system", "user", "assistant", "user", "assistant"]
     assert last[0].content == "Be brief." and last[2].completion is t.turns[-1].acts[0].action.completions[0]
@@ -101,13 +101,13 @@ def test_where_nothing_is_told_at_the_end_there_is_no_belief_after_it() -> None:
     """Nobody has spoken to the agent, so the conversation has no place for a message of its own."""
     (t,) = episodes(n=1)
     n = len(t.turns)
-    asked = ask(ENV, t, Elicitation(), lambda view: view.messages if view.turn < n else view.messages[:-1])
+    asked = belief_probes(ENV, t, Elicitation(), lambda view: view.messages if view.turn < n else view.messages[:-1])
     assert len(asked.probes) == n
 
 
 def test_the_mean_is_over_the_tokens_of_the_target() -> None:
     played = episodes(n=1)
-    (sums,), (means,) = (found(FAKE, ENV, played, aggregate=how) for how in ("sum", "mean"))
+    (sums,), (means,) = (elicit_all(FAKE, ENV, played, aggregate=how) for how in ("sum", "mean"))
     n = len(secret(played[0]))
     assert [b.target for b in means] == pytest.approx([b.target / n for b in sums])
 
@@ -119,13 +119,13 @@ def test_every_hypothesis_of_a_support_and_the_mass_outside() -> None:
     (t,) = episodes(n=1)
     prior = ENV.filter(t.task.public)
     assert prior is not None
-    (beliefs,) = found(FAKE, ENV, [t], template=ANSWER, candidates="all")
+    (beliefs,) = elicit_all(FAKE, ENV, [t], template=ANSWER, candidates="all")
     for b in beliefs:
         assert b.candidates is not None and b.outside is not None
         assert tuple(b.candidates) == tuple(prior.belief().hypotheses)
         assert b.candidates[secret(t)] == b.target
         assert b.outside == pytest.approx(1.0 - sum(map(math.exp, b.candidates.values())))
-    (others,) = found(FAKE, ENV, [t], candidates="all")
+    (others,) = elicit_all(FAKE, ENV, [t], candidates="all")
     assert all(b.outside is None for b in others)
 
 
@@ -135,18 +135,20 @@ def test_the_mass_outside_of_all_that_can_be_said_is_nothing() -> None:
     class Sure(Fake):
         async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
             p = {"amber": 0.5, "coral": 0.25, "indigo": 0.125}
-            return [[math.log(next(v for k, v in p.items() if k in probe.text)), 0.0] for probe in probes]
+            return [[math.log(next(v for k, v in p.items() if k in probe.span_text)), 0.0] for probe in probes]
 
     env = sonde.make("best_arm", preset="small")
-    (beliefs,) = found(Sure(script=("x",)), env, episodes(env, 1), template=ANSWER, candidates="all")
+    (beliefs,) = elicit_all(Sure(script=("x",)), env, episodes(env, 1), template=ANSWER, candidates="all")
     assert [b.outside for b in beliefs] == pytest.approx([0.125] * len(beliefs))
-    (beliefs,) = found(Sure(script=("x",)), env, episodes(env, 1), template=ANSWER, candidates="all", aggregate="mean")
+    (beliefs,) = elicit_all(
+        Sure(script=("x",)), env, episodes(env, 1), template=ANSWER, candidates="all", aggregate="mean"
+    )
     assert all(b.outside is None for b in beliefs)
 
 
 def test_a_number_of_candidates_holds_the_truth_and_is_the_same_for_all_samples() -> None:
     played = episodes(n=6, k=2)
-    asked = [ask(ENV, t, Elicitation(candidates=5)) for t in played]
+    asked = [belief_probes(ENV, t, Elicitation(candidates=5)) for t in played]
     by_task: dict[str, set[tuple[str, ...]]] = {}
     for t, a in zip(played, asked, strict=True):
         assert len(set(a.texts)) == 5 and a.texts[a.target] == secret(t)
@@ -157,17 +159,17 @@ def test_a_number_of_candidates_holds_the_truth_and_is_the_same_for_all_samples(
 
 def test_texts_as_candidates_take_the_truth_in() -> None:
     (t,) = episodes(n=1)
-    assert ask(ENV, t, Elicitation(candidates=("zebra", "gnu"))).texts == ("zebra", "gnu", secret(t))
+    assert belief_probes(ENV, t, Elicitation(candidates=("zebra", "gnu"))).texts == ("zebra", "gnu", secret(t))
     given = (secret(t), "gnu")
-    assert ask(ENV, t, Elicitation(candidates=given)).texts == given
+    assert belief_probes(ENV, t, Elicitation(candidates=given)).texts == given
 
 
 def test_many_episodes_and_one_at_a_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     played = episodes(n=4)
-    together = found(FAKE, ENV, played, candidates=3)
+    together = elicit_all(FAKE, ENV, played, candidates=3)
     monkeypatch.setattr("sonde.beliefs.elicitation.BATCH", 7)  # fewer than an episode has
-    assert found(FAKE, ENV, played, candidates=3) == together
-    assert [found(FAKE, ENV, [t], candidates=3)[0] for t in played] == together
+    assert elicit_all(FAKE, ENV, played, candidates=3) == together
+    assert [elicit_all(FAKE, ENV, [t], candidates=3)[0] for t in played] == together
 
 
 # --- hypotheses in words -------------------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ def test_the_answer_template_says_what_wins(name: str) -> None:
     t = episodes(env, 1, agent=NAMED[name])[0]
     ep = sonde.Episode.begin(env, t.task, seed=t.seed)
     text = env.in_words(env.hypothesis(ep.state))
-    assert ask(env, t, Elicitation(template=ANSWER)).probes[0].text == env.say(text)
+    assert belief_probes(env, t, Elicitation(template=ANSWER)).probes[0].span_text == env.say(text)
     if name in ("mastermind", "word_guess", "wordle", "cellular_automata"):
         assert ep.step(env.say(text)).outcome.kind == "win"  # pyright: ignore[reportOptionalMemberAccess]
 
@@ -198,7 +200,7 @@ def test_all_hypotheses_have_words_of_their_own_that_can_be_answered(name: str) 
 def test_an_environment_without_hidden_text_is_refused(name: str) -> None:
     env = sonde.make(name)
     with pytest.raises(UserError, match=rf"elicit: env: got {name}, whose hypothesis .* is no text, allowed: an env"):
-        ask(env, episodes(env, 1)[0], Elicitation())
+        belief_probes(env, episodes(env, 1)[0], Elicitation())
 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
@@ -224,18 +226,18 @@ def test_settings_are_checked(values: dict[str, Any], message: str) -> None:
 
 def test_what_a_trajectory_cannot_be_asked_is_told() -> None:
     with pytest.raises(UserError, match="candidates: got 41, allowed: 2 to 40, all that there are"):
-        ask(ENV, episodes(n=1)[0], Elicitation(candidates=41))
+        belief_probes(ENV, episodes(n=1)[0], Elicitation(candidates=41))
     code = sonde.make("mastermind")
     with pytest.raises(UserError, match="candidates: got 'all', allowed: at most 1,024, mastermind has 10,000; or a"):
-        ask(code, episodes(code, 1)[0], Elicitation(candidates="all"))
+        belief_probes(code, episodes(code, 1)[0], Elicitation(candidates="all"))
     ships = sonde.make("battleship")
     with pytest.raises(UserError, match=r"template: got 'answer', but 'carrier .*' is no answer that can be given in"):
-        ask(ships, episodes(ships, 1)[0], Elicitation(template=ANSWER))
+        belief_probes(ships, episodes(ships, 1)[0], Elicitation(template=ANSWER))
 
 
 def test_a_model_that_cannot_score_is_refused() -> None:
     with pytest.raises(CapabilityError, match="model 'oracle' cannot score; backends that can: fake, hf"):
-        found(sonde.make("models:oracle"), ENV, episodes(n=1))
+        elicit_all(sonde.make("models:oracle"), ENV, episodes(n=1))
 
 
 # --- a real model --------------------------------------------------------------------------------------------------
@@ -249,11 +251,11 @@ def test_a_shipped_model_believes_in_the_arm_it_would_name() -> None:
         "agents:llm", model=sonde.make("models:hf", model="sonde-tiny-best_arm"), context="render",
         max_new_tokens=8, temperature=0.0, min_p=0.0,
     )  # fmt: skip
-    played = collect(env, {AGENT: agent}, env.tasks("test")[:3])
+    played = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:3])
 
     async def work() -> list[tuple[Elicited, ...]]:
         how = Elicitation(template=ANSWER, candidates="all")
-        return [b async for _, b in elicit(agent.model, env, played, how, prompt=agent.prompt)]
+        return [b async for _, b in elicit_beliefs(agent.model, env, played, how, prompt=agent.build_prompt)]
 
     for t, beliefs in zip(played, asyncio.run(work()), strict=True):
         for turn, b in zip(t.turns, beliefs, strict=False):

@@ -12,8 +12,8 @@ from sonde._util import extras
 from sonde._util.extras import find_spec
 from sonde.core import Action, Completion, Episode, StoreError, Trajectory, Usage, UserError
 from sonde.runs.store import RunWriter
-from sonde.runs.store.export import GROUP, TABLES, _check, export
-from sonde.runs.store.parquet import writer
+from sonde.runs.store.export import GROUP, TABLES, _check_table, export_parquet
+from sonde.runs.store.parquet import open_parquet_writer
 
 from .full_disk import files_of_at_most
 
@@ -29,13 +29,13 @@ def episode(number: int, turns: int = 2, error: str = "") -> Trajectory:
     ep = Episode.begin(sonde.make("mastermind"), TASKS[number // 4], seed=2**64 - 1, sample=number % 4)
     for _ in range(turns):
         ep = ep.step(Action("<Answer>1122</Answer> é", memory=[1], completions=(completion,)))
-    return ep.trajectory(error=error, tags={"note": "a"})
+    return ep.to_trajectory(error=error, tags={"note": "a"})
 
 
 def write(folder: Path, trajectories: list[Trajectory]) -> Path:
     with RunWriter.open(folder, {}) as run:
         for t in trajectories:
-            run.append(t)
+            run.append_trajectory(t)
     return folder
 
 
@@ -46,27 +46,31 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path: Path) -> None:
     run = write(tmp_path / "run", [episode(i, turns=11) for i in range(60)])
     for most in (0, 3000, 8000):
         with files_of_at_most(most), pytest.raises(OSError, match="File too large") as caught:
-            export(run, tmp_path / "tables")
+            export_parquet(run, tmp_path / "tables")
         assert Path(str(caught.value.filename)).suffix == ".parquet"
         del caught
         gc.collect()
         assert [p.name for p in tmp_path.iterdir()] == ["run"]
-    export(run, tmp_path / "tables")
+    export_parquet(run, tmp_path / "tables")
 
 
 def test_a_training_set_that_cannot_be_written_again_is_still_there(tmp_path: Path) -> None:
     file = tmp_path / "kept.parquet"
     schema = pa.schema([("x", pa.int64())])
-    with writer(file, schema) as out:
+    with open_parquet_writer(file, schema) as out:
         out.write_table(pa.table({"x": [1, 2]}, schema=schema))
-    with files_of_at_most(4000), pytest.raises(OSError, match="File too large"), writer(file, schema) as out:
+    with (
+        files_of_at_most(4000),
+        pytest.raises(OSError, match="File too large"),
+        open_parquet_writer(file, schema) as out,
+    ):
         out.write_table(pa.table({"x": [hash((0, i)) for i in range(10_000)]}, schema=schema))
     assert pq.read_table(file)["x"].to_pylist() == [1, 2] and [*tmp_path.iterdir()] == [file]
 
 
 def test_tables_hold_one_row_per_episode_and_per_act(tmp_path: Path) -> None:
     given = [episode(0), episode(1, turns=0, error="WorldError: x"), episode(2, turns=1)]
-    target = export(write(tmp_path / "run", given), tmp_path / "out" / "tables")
+    target = export_parquet(write(tmp_path / "run", given), tmp_path / "out" / "tables")
     assert target == tmp_path / "out" / "tables"
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["tables"]
     assert sorted(p.name for p in target.iterdir()) == ["acts.parquet", "trajectories.parquet"]
@@ -90,7 +94,9 @@ def test_tables_hold_one_row_per_episode_and_per_act(tmp_path: Path) -> None:
 
 
 def test_any_parquet_reader_sees_the_documented_types(tmp_path: Path) -> None:
-    target = export(write(tmp_path / "run", [episode(n, turns=n % 2) for n in range(GROUP + 1)]), tmp_path / "tables")
+    target = export_parquet(
+        write(tmp_path / "run", [episode(n, turns=n % 2) for n in range(GROUP + 1)]), tmp_path / "tables"
+    )
     acts = pq.read_table(target / "acts.parquet")
     inner = acts.schema.field("completions").type.value_type
     assert str(inner.field("ids").type.value_type) == "int32"
@@ -103,26 +109,26 @@ def test_any_parquet_reader_sees_the_documented_types(tmp_path: Path) -> None:
 
 
 def test_what_reads_back_otherwise_gets_no_name(tmp_path: Path) -> None:
-    path = export(write(tmp_path / "run", [episode(n) for n in range(3)]), tmp_path / "tables") / "acts.parquet"
-    _check(path, 6)
+    path = export_parquet(write(tmp_path / "run", [episode(n) for n in range(3)]), tmp_path / "tables") / "acts.parquet"
+    _check_table(path, 6)
     with pytest.raises(StoreError, match=r"acts\.parquet: 6 rows read back, 7 were written"):
-        _check(path, 7)
+        _check_table(path, 7)
     data = bytearray(path.read_bytes())
     data[pq.ParquetFile(path).metadata.row_group(0).column(3).dictionary_page_offset + 20] ^= 1
     path.write_bytes(data)
     with pytest.raises(StoreError, match=r"acts\.parquet: not readable as Parquet, or damaged"):
-        _check(path, 6)
+        _check_table(path, 6)
 
 
 def test_what_cannot_be_exported_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="is not a run folder"):
-        export(tmp_path / "none", tmp_path / "tables")
+        export_parquet(tmp_path / "none", tmp_path / "tables")
     with pytest.raises(UserError, match="holds no trajectories yet"):
-        export(write(tmp_path / "empty", []), tmp_path / "tables")
+        export_parquet(write(tmp_path / "empty", []), tmp_path / "tables")
     folder = write(tmp_path / "run", [episode(0)])
     with pytest.raises(UserError, match="is there already; allowed: a new folder"):
-        export(folder, tmp_path / "empty")
+        export_parquet(folder, tmp_path / "empty")
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
     with pytest.raises(UserError, match=r"pip install 'sonde-rl\[parquet\]'"):
-        export(folder, tmp_path / "tables")
+        export_parquet(folder, tmp_path / "tables")
     assert not (tmp_path / "tables").exists()

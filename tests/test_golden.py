@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 from sonde.core import Env
-from sonde.core.playthrough import read, write
+from sonde.core.playthrough import read_playthrough, write_playthrough
 from tests.cases import Checks
 
 GOLDEN = {
@@ -38,9 +38,9 @@ def check_playthrough(name: str) -> None:
     """It plays again line by line, to the end. Playthroughs become few-shot examples, so none may show a test task, and
     the first two are short wins."""
     env, preset, number, _ = name.split(".")
-    ep = read(GOLDEN[name]).play()
-    assert write(ep).splitlines() == GOLDEN[name].splitlines()
-    assert write(ep) == GOLDEN[name]
+    ep = read_playthrough(GOLDEN[name]).replay_episode()
+    assert write_playthrough(ep).splitlines() == GOLDEN[name].splitlines()
+    assert write_playthrough(ep) == GOLDEN[name]
     assert (ep.env.name, ep.env.spec.preset) == (env, preset)
     assert ep.outcome is not None, "a playthrough goes to the end"
     assert ep.task.split == "train" and ep.task == ep.env.tasks("train")[ep.task.index]

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.core import SondeError, StoreError, UserError
-from sonde.evaluation.run_evaluation import begin_anew
-from sonde.runs.store import Run, RunWriter, discard
+from sonde.evaluation.run_evaluation import remove_run
+from sonde.runs.store import Run, RunWriter, discard_run
 
 from .train.asking import WORDS, Asking
 from .train.tiny import tiny_model, tiny_tokenizer
@@ -42,9 +42,9 @@ def invoke(*args: str) -> Any:
     return CliRunner().invoke(app, [*args, *SAMPLED], env={"COLUMNS": "120"})
 
 
-def evaluated(*args: str) -> dict[str, Any]:
+def evaluate_model(*args: str) -> dict[str, Any]:
     result = invoke("eval", GAME, "--model", "rpo/model", "-k", "2", "--json", *args)
-    assert result.exit_code == 0, (result.output, result.exception)
+    assert result.exit_code == 0, (result.make_output, result.exception)
     return json.loads(result.stdout)[0]
 
 
@@ -60,10 +60,10 @@ def weights(folder: str) -> set[str]:
 
 
 def test_a_model_that_was_trained_again_is_evaluated_again() -> None:
-    before = evaluated()
-    assert evaluated()["folder"] == before["folder"]
+    before = evaluate_model()
+    assert evaluate_model()["folder"] == before["folder"]
     write(1)
-    after = evaluated()
+    after = evaluate_model()
     assert after["folder"] != before["folder"] and after["label"] != before["label"]
     assert weights(before["folder"]) != weights(after["folder"])
     assert before["label"] == f"llm (rpo@{weights(before['folder']).pop()[:6]})"
@@ -83,11 +83,11 @@ def test_another_model_does_not_continue_a_run_and_the_refusal_says_what_does() 
 
 
 def test_fresh_evaluates_again() -> None:
-    folder = Path(evaluated()["folder"])
+    folder = Path(evaluate_model()["folder"])
     stored = (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns
-    evaluated()
+    evaluate_model()
     assert (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns == stored
-    evaluated("--fresh")
+    evaluate_model("--fresh")
     assert (folder / "trajectories-00000.jsonl.zst").stat().st_mtime_ns != stored
     assert [p.name for p in folder.parent.iterdir()] == [folder.name], "nothing is left beside it"
 
@@ -101,17 +101,17 @@ def test_fresh_removes_runs_only() -> None:
 
 
 def test_a_run_with_other_files_in_it_or_a_writer_on_it_stays() -> None:
-    begin_anew(Path("run"))  # nothing there: nothing to do
+    remove_run(Path("run"))  # nothing there: nothing to do
     with RunWriter.open("run", {"a": 1}), pytest.raises(StoreError, match="another writer"):
-        discard("run")
+        discard_run("run")
     Path("run/notes.md").write_text("mine")
     with pytest.raises(UserError, match=r"run holds notes\.md, which is no part of a run"):
-        begin_anew(Path("run"))
+        remove_run(Path("run"))
     Path("run/notes.md").unlink()
     Path("run/evaluation.json").write_text("{}")
     with pytest.raises(UserError, match=r"run holds evaluation\.json"):
-        discard("run")
-    begin_anew(Path("run"))
+        discard_run("run")
+    remove_run(Path("run"))
     assert not Path("run").exists()
     with RunWriter.open("run", {"a": 2}):  # another configuration may take its place
         pass

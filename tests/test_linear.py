@@ -17,15 +17,15 @@ import pytest
 import sonde
 from sonde.agents._shared import calls
 from sonde.core import AGENT, Env, Episode, ProgramPolicy, default_policies, names
-from sonde.core.playthrough import recorded
+from sonde.core.playthrough import golden_playthroughs
 from sonde.envs._shared import sub_episodes
 from sonde.envs._shared.answer import parse_answer, read_answer, read_message
-from sonde.envs._shared.checks import CHECKS, gives_away
-from sonde.envs._shared.dialogue import JUDGE, USER, claimed, spoken, verdict
-from sonde.envs._shared.english.acts import reported
-from sonde.envs._shared.english.letters import apostrophes, plain_words, unaccented
-from sonde.envs._shared.english.naming import Names, verdict_on
-from sonde.envs._shared.english.numbers import amount, ungrouped
+from sonde.envs._shared.checks import CHECKS, gives_name_away
+from sonde.envs._shared.dialogue import JUDGE, USER, claims_goal, parse_verdict, spoken_line
+from sonde.envs._shared.english.acts import is_reported
+from sonde.envs._shared.english.letters import add_apostrophes, plain_words, strip_accents
+from sonde.envs._shared.english.naming import Names, judge_naming
+from sonde.envs._shared.english.numbers import drop_thousands_commas, parse_amount
 from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.envs.circuit_decoding.circuits import Shape, read_turn
 from sonde.envs.maze.grid import read_move
@@ -57,27 +57,27 @@ PARSERS: dict[str, Parser] = {
     "frames": lambda text: [*peel_frames(text), *peel_frames(text[:LONGEST]), plain_message(text[:LONGEST])],
     "codes": lambda text: (join_symbols(text), join_symbols(text[:LONGEST]), split_cell(text[:LONGEST])),
     "probes and tables": lambda text: read_turn(Shape(3, 3), text),
-    "spoken": lambda text: spoken(text, 2_000),
-    "verdict": verdict,
-    "claimed": lambda text: claimed(spoken(text, 2_400)),
+    "spoken": lambda text: spoken_line(text, 2_000),
+    "verdict": parse_verdict,
+    "claimed": lambda text: claims_goal(spoken_line(text, 2_400)),
     "plain": plain_words,
-    "gives_away": lambda text: gives_away(text, text, ("Rome", "Lisbon")),
-    "unaccented": unaccented,
-    "apostrophes": apostrophes,
-    "ungrouped": ungrouped,
-    "amount": lambda text: amount(text.split()),
-    "verdict_on": lambda text: verdict_on(spoken(text, 2_000), NAMED),
-    "reported": reported,
+    "gives_away": lambda text: gives_name_away(text, text, ("Rome", "Lisbon")),
+    "unaccented": strip_accents,
+    "apostrophes": add_apostrophes,
+    "ungrouped": drop_thousands_commas,
+    "amount": lambda text: parse_amount(text.split()),
+    "verdict_on": lambda text: judge_naming(spoken_line(text, 2_000), NAMED),
+    "reported": is_reported,
     "read_move": read_move,
     "read_verdict": read_verdict,
     "read_stars": lambda text: read_stars(text, 5),
     "split_reasoning": split_reasoning,
-    "without_syntax": sub_episodes.without_syntax,
-    "without_tags": sub_episodes.without_tags,
-    "behind a marker": calls.after("Hypothesis:"),
-    "an action": calls.action(("A", "B")),
-    "any action": calls.action(None),
-    "a number": calls.number("Estimate:"),
+    "without_syntax": sub_episodes.strip_syntax,
+    "without_tags": sub_episodes.strip_answer_tags,
+    "behind a marker": calls.text_reader("Hypothesis:"),
+    "an action": calls.action_reader(("A", "B")),
+    "any action": calls.action_reader(None),
+    "a number": calls.number_reader("Estimate:"),
     **{f"check {name}": lambda text, check=check: check(text, 500, len) for name, check in CHECKS.items()},
 }  # fmt: skip
 
@@ -92,24 +92,24 @@ def seats() -> Iterator[tuple[str, dict[str, Any], str]]:
                 yield name, {"preset": preset, "judge": "seat"}, JUDGE
 
 
-def at(env: Env[Any], seat: str) -> Episode:
+def begin_at_seat(env: Env[Any], seat: str) -> Episode:
     """An episode in which this seat is to act."""
     if seat == JUDGE:
         return before_the_judge(env)
     ep = Episode.begin(env, env.tasks("train")[0])
     while ep.to_act != seat:
-        ep = ep.step(said(env, ep))
+        ep = ep.step(say_something(env, ep))
     return ep
 
 
 def before_the_judge(env: Env[Any]) -> Episode:
     """Who is asked once a user claims the goal of a message that the rules do not refute: the last of a game won."""
-    games = (told.play() for told in recorded(env.spec.name, env.spec.preset))
+    games = (told.replay_episode() for told in golden_playthroughs(env.spec.name, env.spec.preset))
     won = next(ep for ep in games if ep.outcome is not None and ep.outcome.success)
     return Episode.begin(env, won.task, seed=won.seed).step(won.turns[-1].text).step("Goal reached")
 
 
-def said(env: Env[Any], ep: Episode) -> str:
+def say_something(env: Env[Any], ep: Episode) -> str:
     """Something that is no hostile text."""
     if ep.to_act == AGENT:
         return env.say((env.actions(ep.state) or ["Is it Rome?"])[0])
@@ -120,7 +120,7 @@ def said(env: Env[Any], ep: Episode) -> str:
 
 def step_of(name: str, config: dict[str, Any], seat: str) -> Parser:
     env = sonde.make(name, **config)
-    ep = at(env, seat)
+    ep = begin_at_seat(env, seat)
     user = default_policies(env).get(USER)
 
     def work(text: str) -> None:
@@ -134,7 +134,7 @@ def step_of(name: str, config: dict[str, Any], seat: str) -> Parser:
 _NUMBERS = count()
 
 
-def spent(work: Parser, head: str, unit: str, length: int) -> float:
+def measure_time(work: Parser, head: str, unit: str, length: int) -> float:
     """The least CPU time of a few runs, each with a text of its own, because readings are remembered."""
     least = float("inf")
     for _ in range(3):
@@ -150,9 +150,11 @@ def spent(work: Parser, head: str, unit: str, length: int) -> float:
 def grows_in_proportion(work: Parser) -> None:
     for head in HEADS:
         for unit in UNITS if not head else (" ", "a ", "9", "* ", head):
-            long = spent(work, head, unit, 4 * SHORT)
+            long = measure_time(work, head, unit, 4 * SHORT)
             if long >= NO_TIME:
-                assert long <= GROWTH * max(spent(work, head, unit, SHORT), NO_TIME / 4), f"{head!r} and many {unit!r}"
+                assert long <= GROWTH * max(measure_time(work, head, unit, SHORT), NO_TIME / 4), (
+                    f"{head!r} and many {unit!r}"
+                )
 
 
 @pytest.mark.thorough

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import AGENT, Trajectory
-from sonde.evaluation.audit import annotate, audit
+from sonde.evaluation.audit import annotate_run, audit_trajectories
 from sonde.evaluation.evaluate import evaluate
-from sonde.runs.rollout import Plan, collect, rollout
+from sonde.runs.rollout import Plan, collect_trajectories, rollout
 from sonde.runs.store import Run
 from tests.cases import each
 
@@ -27,13 +27,13 @@ def fake(*script: str) -> sonde.AnyPolicy:
     return sonde.make("users:llm", model=sonde.make("models:fake", script=script))
 
 
-def played(
+def play_messages(
     user: str | sonde.AnyPolicy, *messages: str, env: str = "twenty_questions", **config: object
 ) -> list[Trajectory]:
     made = sonde.make(env, **config)
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=messages))
     seats = {AGENT: agent, "user": sonde.make(user) if isinstance(user, str) else user}
-    return collect(made, seats, made.tasks("test")[:2], Plan(k=1))
+    return collect_trajectories(made, seats, made.tasks("test")[:2], Plan(k=1))
 
 
 def secret(trajectory: Trajectory) -> str:
@@ -59,7 +59,7 @@ def test_a_user_behind_an_endpoint() -> None:
 
 
 def test_posteriors_through_a_surrogate_are_on_the_record() -> None:
-    done = played(fake("yes"), "Is it alive?", "Is it big?", error_rate=0.1, max_turns=3)
+    done = play_messages(fake("yes"), "Is it alive?", "Is it big?", error_rate=0.1, max_turns=3)
     found = evaluate(done)
     assert found.metrics["bits"] is not None
     assert found.env["error_rate"] == 0.1
@@ -72,9 +72,9 @@ def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
     for task in made.tasks("test")[:3]:
         names = made.secrets(made.reset(task, sonde.Rng(0, "reset", task.id)))
         user = fake(f"Between us, it is {names[0]}.", "I do not know.")
-        (t,) = collect(made, {AGENT: agent, "user": user}, [task], Plan(k=1))
+        (t,) = collect_trajectories(made, {AGENT: agent, "user": user}, [task], Plan(k=1))
         assert t.turns[0].info["leaks"] >= 1
-        found = audit([t])
+        found = audit_trajectories([t])
         assert found.counts["leaks"] == 0 and found.counts["withheld_replies"] >= 1
 
 
@@ -116,28 +116,28 @@ def test_a_judge_is_told_the_answer_and_not_what_else_gives_it_away() -> None:
 
 
 def test_a_claimed_goal_is_not_a_win_until_it_is_judged() -> None:
-    (first, _) = played(fake("Goal reached"), "Is it a guitar?")
+    (first, _) = play_messages(fake("Goal reached"), "Is it a guitar?")
     assert first.outcome and (first.outcome.claimed, first.outcome.judged) == (True, False)
     assert not first.outcome.success
 
 
 def test_a_claim_that_answers_no_guess_is_asked_for_again() -> None:
-    (first, _) = played(fake("Goal reached", "yes"), "Is it alive?", max_turns=1)
+    (first, _) = play_messages(fake("Goal reached", "yes"), "Is it alive?", max_turns=1)
     assert first.outcome and first.outcome.kind == "timeout"
     assert (first.turns[0].info["answer"], first.turns[0].info["retries"]) == ("yes", 1)
 
 
 def test_audit_counts_what_a_second_judge_denies(tmp_path: Path) -> None:
     env = sonde.make("twenty_questions")
-    done = collect(env, {AGENT: sonde.make("agents:twenty_questions")}, env.tasks("test")[:6], Plan(k=1))
+    done = collect_trajectories(env, {AGENT: sonde.make("agents:twenty_questions")}, env.tasks("test")[:6], Plan(k=1))
     wins = sum(bool(t.outcome and t.outcome.success) for t in done)
     assert wins >= 4
-    kind, harsh = audit(done, fake("<VALID>")), audit(done, fake("<NOTVALID>"))
+    kind, harsh = audit_trajectories(done, fake("<VALID>")), audit_trajectories(done, fake("<NOTVALID>"))
     assert kind.counts["denied_by_rules"] == kind.counts["denied_by_judge"] == 0
     assert harsh.counts["denied_by_judge"] == wins
     rate = harsh.rates["false_success_by_judge"]
     assert rate is not None and rate.mean == 1.0
-    assert audit(done).rates["false_success_by_judge"] is None
+    assert audit_trajectories(done).rates["false_success_by_judge"] is None
 
 
 def test_the_command_line_seats_models_and_audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,13 +154,13 @@ def test_the_command_line_seats_models_and_audits(tmp_path: Path, monkeypatch: p
     seen = CliRunner().invoke(app, ["audit", str(folder)])
     assert seen.exit_code == 0, seen.output
     assert "false success by rules" in seen.output and "successes 2" in seen.output.replace("\n", " ")
-    notes = Run.load(folder).annotations("audit")
+    notes = Run.load(folder).read_annotations("audit")
     assert len(notes) == 2 and all(note.value["by_rules"] is None for note in notes.values())
-    annotate(folder, audit(Run.load(folder).trajectories), "again")
+    annotate_run(folder, audit_trajectories(Run.load(folder).trajectories), "again")
 
 
 def test_the_person_at_the_terminal_may_be_the_user() -> None:
     """Any policy sits in any seat; here a rule user answers a model that asks."""
-    (t, _) = played("users:answerer", "Is it alive?", max_turns=1)
+    (t, _) = play_messages("users:answerer", "Is it alive?", max_turns=1)
     assert t.turns[0].info["answer"] in ("yes", "no", "unknown")
     assert secret(t)

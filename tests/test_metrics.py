@@ -15,16 +15,16 @@ from sonde.core import UserError
 from sonde.evaluation.metrics import (
     Estimate,
     anchored_score,
-    average,
-    difference,
     difference_over_seeds,
     estimate,
+    max_unseen_share,
     mean,
     mean_at,
+    mean_of_estimates,
+    paired_difference,
     pass_at,
     rate,
-    unseen,
-    within,
+    success_within,
 )
 from tests.cases import each
 
@@ -150,10 +150,12 @@ def test_a_mean_weighs_tasks_not_samples() -> None:
 
 def test_the_share_of_what_may_differ_unseen_by_hand() -> None:
     """1 - 0.05^(1/n): 0.95 of one, 1 - 0.8609 of 20; and the rule of three, 3 / n, for many."""
-    assert unseen(1) == pytest.approx(0.95)
-    assert unseen(2) == pytest.approx(1 - 0.05**0.5) == pytest.approx(0.7764, abs=5e-5)
-    assert unseen(20) == pytest.approx(0.1391, abs=5e-5) and (1 - unseen(20)) ** 20 == pytest.approx(0.05)
-    assert unseen(3000) == pytest.approx(3 / 3000, rel=2e-3)
+    assert max_unseen_share(1) == pytest.approx(0.95)
+    assert max_unseen_share(2) == pytest.approx(1 - 0.05**0.5) == pytest.approx(0.7764, abs=5e-5)
+    assert max_unseen_share(20) == pytest.approx(0.1391, abs=5e-5) and (
+        1 - max_unseen_share(20)
+    ) ** 20 == pytest.approx(0.05)
+    assert max_unseen_share(3000) == pytest.approx(3 / 3000, rel=2e-3)
 
 
 def test_a_mean_of_equal_values_has_the_limits_of_what_was_not_seen() -> None:
@@ -170,20 +172,20 @@ def test_a_mean_of_equal_values_has_the_limits_of_what_was_not_seen() -> None:
 def test_towards_an_infinite_bound_nothing_can_be_said() -> None:
     assert mean([[2.5, 2.5]] * 7) == Estimate(2.5, 2.5, 2.5, 7)
     half = mean([[2.5]] * 7, bounds=(0.0, float("inf")))
-    assert half.high == 2.5 and half.low == pytest.approx(2.5 * (1 - unseen(7)))
+    assert half.high == 2.5 and half.low == pytest.approx(2.5 * (1 - max_unseen_share(7)))
 
 
 def test_differences_that_are_all_equal_do_not_collapse() -> None:
     """`sonde compare` of 20 tasks that one agent won and the other lost: -1, up to -1 + 2 * 0.1391."""
     won, lost = [[1.0]] * 20, [[0.0]] * 20
-    found = difference(lost, won)
+    found = paired_difference(lost, won)
     assert str(found) == "-1.000 [-1.000, -0.722]"
-    assert str(difference(won, lost)) == "1.000 [0.722, 1.000]"
-    assert str(difference(won, won)) == "0.000 [-0.139, 0.139]"
-    assert difference(lost, won, bounds=(-6.0, 6.0)) == found  # nothing but 0 and 1 occurs
-    assert str(difference([[3.0]] * 20, [[5.0]] * 20, bounds=(0.0, 6.0))) == "-2.000 [-2.556, -0.887]"
+    assert str(paired_difference(won, lost)) == "1.000 [0.722, 1.000]"
+    assert str(paired_difference(won, won)) == "0.000 [-0.139, 0.139]"
+    assert paired_difference(lost, won, bounds=(-6.0, 6.0)) == found  # nothing but 0 and 1 occurs
+    assert str(paired_difference([[3.0]] * 20, [[5.0]] * 20, bounds=(0.0, 6.0))) == "-2.000 [-2.556, -0.887]"
     seeds = difference_over_seeds([won] * 3, [lost] * 3)
-    assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * unseen(3))
+    assert (seeds.mean, seeds.high) == (1.0, 1.0) and seeds.low == pytest.approx(1 - 2 * max_unseen_share(3))
 
 
 @each("share", [0.01, 0.05, 0.2])
@@ -194,13 +196,13 @@ def test_paired_intervals_hold_a_rare_difference(n: int, share: float) -> None:
     lost = [[0.0]] * n
     held = 0
     for _ in range(300):
-        found = difference([[float(u < share)] for u in rng.random(n)], lost)
+        found = paired_difference([[float(u < share)] for u in rng.random(n)], lost)
         held += found.low <= share <= found.high
     assert held / 300 >= 0.92
 
 
 def test_limits_stay_inside_the_bounds() -> None:
-    found = difference([[1.0], [1.0], [0.0]], [[0.0], [0.0], [0.0]])
+    found = paired_difference([[1.0], [1.0], [0.0]], [[0.0], [0.0], [0.0]])
     assert found.high == 1.0 and found.low >= -1.0
 
 
@@ -256,11 +258,11 @@ def test_a_mean_is_deterministic_and_inside_its_interval(table: list[list[float]
 
 def test_a_difference_pairs_tasks() -> None:
     a, b = [[0.0, 1.0], [5.0], [10.0]], [[0.0], [4.5], [9.5]]
-    found = difference(a, b)
+    found = paired_difference(a, b)
     assert found == Estimate(0.5, 0.5, 0.5, 3), "the tasks differ widely, the two by 0.5 in each"
-    assert difference(b, a) == Estimate(-0.5, -0.5, -0.5, 3)
+    assert paired_difference(b, a) == Estimate(-0.5, -0.5, -0.5, 3)
     with pytest.raises(UserError, match="difference: got 3 and 2 tasks"):
-        difference(a, b[:2])
+        paired_difference(a, b[:2])
 
 
 def test_an_estimate_is_a_rate_exactly_for_zeros_and_ones() -> None:
@@ -284,20 +286,20 @@ def test_estimates_overlap_where_they_share_a_point() -> None:
 
 
 def test_an_average_weighs_all_alike_and_keeps_lopsided_intervals() -> None:
-    found = average([Estimate(0.5, 0.2, 0.6, 300), Estimate(1.0, 0.6, 1.0, 10), Estimate(0.0, 0.0, 0.0, 5)])
+    found = mean_of_estimates([Estimate(0.5, 0.2, 0.6, 300), Estimate(1.0, 0.6, 1.0, 10), Estimate(0.0, 0.0, 0.0, 5)])
     assert found.mean == pytest.approx(0.5)
     assert found.mean - found.low == pytest.approx(0.5 / 3), "3, 4 and 5: the root of squares"
     assert found.high - found.mean == pytest.approx(0.1 / 3)
     assert found.n == 315
     with pytest.raises(UserError, match="got no estimates"):
-        average([])
+        mean_of_estimates([])
 
 
 def test_an_average_of_rates_holds_the_truth_in_95_of_100_runs() -> None:
     rng, truth = np.random.default_rng(0), (0.05, 0.5, 0.9, 0.98, 0.7)
     held = 0
     for _ in range(400):
-        found = average([rate((rng.random((40, 1)) < p).astype(float).tolist()) for p in truth])
+        found = mean_of_estimates([rate((rng.random((40, 1)) < p).astype(float).tolist()) for p in truth])
         held += found.low <= sum(truth) / len(truth) <= found.high
     assert 0.93 <= held / 400 <= 0.995
 
@@ -306,18 +308,18 @@ def test_an_average_of_rates_holds_the_truth_in_95_of_100_runs() -> None:
 
 
 def test_within_by_hand() -> None:
-    found = within([[2, None], [1, 2]], 4)
+    found = success_within([[2, None], [1, 2]], 4)
     assert [point.mean for point in found] == [0.25, 0.75, 0.75, 0.75]
     assert found[2] == found[1] == rate([[1, 0], [1, 1]])
-    assert within([[None]], 2)[1].mean == 0.0
+    assert success_within([[None]], 2)[1].mean == 0.0
 
 
 @given(st.lists(st.lists(st.none() | st.integers(1, 6), min_size=2, max_size=2), min_size=1, max_size=10))
 def test_within_grows_to_the_rate_of_success(turns: list[list[int | None]]) -> None:
-    curve = within(turns, 6)
+    curve = success_within(turns, 6)
     assert [point.mean for point in curve] == sorted(point.mean for point in curve)
     assert curve[-1] == rate([[float(t is not None) for t in row] for row in turns])
-    assert curve[:3] == within(turns, 3), "the games of a smaller budget are the same ones, cut short"
+    assert curve[:3] == success_within(turns, 3), "the games of a smaller budget are the same ones, cut short"
 
 
 # --- mean@k ----------------------------------------------------------------------------------------------------------
@@ -349,6 +351,6 @@ def test_difference_over_seeds_resamples_seeds_and_tasks() -> None:
     assert found.mean == pytest.approx((1.0 + 0.5 + 0.5 + 0.5) / 4) and found.n == 2
     assert found.low == pytest.approx(0.5) and found.high == pytest.approx(1.0)  # the least and the most of any draw
     same = difference_over_seeds(a, a)
-    assert same.mean == 0.0 and (same.low, same.high) == pytest.approx((-unseen(2), unseen(2)))
+    assert same.mean == 0.0 and (same.low, same.high) == pytest.approx((-max_unseen_share(2), max_unseen_share(2)))
     with pytest.raises(UserError, match="as many seeds in both"):
         difference_over_seeds(a, b[:1])

@@ -18,16 +18,16 @@ import pytest
 import zstandard
 
 from sonde._util.json_types import read_as
-from sonde.cli.tables import evaluations
+from sonde.cli.tables import evaluation_table
 from sonde.core import SondeError, StoreError, UserError
-from sonde.datasets.imports import load
+from sonde.datasets.imports import import_file
 from sonde.evaluation import results
 from sonde.evaluation.evaluate import Evaluation
-from sonde.evaluation.run_evaluation import EVALUATION, execute, load_evaluation, reopen, rescore
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import EVALUATION, execute_run, load_evaluation, reopen_run, rescore_run
+from sonde.runs.run import config_from, prepare_run
 from sonde.runs.store import Run, StoreWarning
-from sonde.runs.store.export import export
-from sonde.runs.store.frames import LARGEST, frames, make_frame
+from sonde.runs.store.export import export_parquet
+from sonde.runs.store.frames import LARGEST, make_frame, read_frames
 from sonde.viewer.report import render_report
 from sonde.viewer.site import pages, training
 from sonde.viewer.site.library import Library
@@ -48,7 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mutated")
     for name in ("good", "bad"):
         config = config_from({"env": CODES, "seats": {"agent": FAKE}, "n_tasks": 3, "k": 2, "label": name})
-        execute(prepare(config), folder / name)
+        execute_run(prepare_run(config), folder / name)
     return folder
 
 
@@ -69,7 +69,7 @@ def attempt(call: Callable[[], T]) -> T | None:
 
 
 def page(library: Library, *parts: str) -> str:
-    return pages.render(pages.page(library, parts, {}), Links(len(parts)))
+    return pages.render_page(pages.find_page(library, parts, {}), Links(len(parts)))
 
 
 def mutations(value: Any, n: int = N) -> Iterator[Any]:
@@ -90,10 +90,10 @@ def test_records(home: Path) -> None:
         run = Run.load(bad)
         found = list(run)
         assert kept <= {t.id for t in found}
-        assert len(list(run.canonical())) == len(list(run.trajectories.entries())) == len(found)
+        assert len(list(run.canonical_lines())) == len(list(run.trajectories.index_entries())) == len(found)
         shutil.rmtree(bad.with_name("tables"), ignore_errors=True)
-        attempt(lambda run=run: export(run.folder, home / "tables"))
-        attempt(lambda run=run: rescore(reopen(run), bad))
+        attempt(lambda run=run: export_parquet(run.folder, home / "tables"))
+        attempt(lambda run=run: rescore_run(reopen_run(run), bad))
         library = Library([home])
         assert "good" in page(library) and page(library, "run", "good")
         for t in found[:10]:
@@ -119,7 +119,7 @@ def test_evaluations(home: Path) -> None:
         assert page(library, "run", "good") and page(library, "run", "bad") and page(library, "compare", "good", "bad")
         if found is not None:
             read += 1
-            evaluations([found])
+            evaluation_table([found])
             if i % 50 == 0:
                 attempt(lambda: render_report([home / "bad"], 2))
     path.write_bytes(before)
@@ -132,10 +132,10 @@ def test_results(tmp_path: Path) -> None:
     given = json.loads((Path(__file__).parents[1] / "results/mtp--entropy.json").read_text("utf-8"))
     for one in mutations(given):
         file.write_text(json.dumps(one), "utf-8")
-        if (found := attempt(lambda: results.read(file))) is not None:
-            results.stale(found)
+        if (found := attempt(lambda: results.read_result(file))) is not None:
+            results.stale_reasons(found)
             assert found.tokens >= 0 or found.environments
-            results.profile([found])
+            results.agent_profile([found])
 
 
 @pytest.mark.thorough
@@ -172,7 +172,7 @@ def test_datasets(task: str, tmp_path: Path) -> None:
         pytest.importorskip("chess")
     for i, one in enumerate(mutations(FINE[task], N // len(FINE) + 1)):
         (tmp_path / "data.jsonl").write_text(f"{json.dumps(one)}\n", "utf-8")
-        attempt(lambda i=i: load(task, tmp_path / "data.jsonl", tmp_path / str(i)))
+        attempt(lambda i=i: import_file(task, tmp_path / "data.jsonl", tmp_path / str(i)))
 
 
 # --- and one by one -------------------------------------------------------------------------------------------------
@@ -186,24 +186,24 @@ def test_a_frame_may_declare_only_so_much(tmp_path: Path) -> None:
     good = make_frame([b"{}"])
     path = tmp_path / "log"
     path.write_bytes(good + head + struct.pack("<I", crc32(head)) + bomb + good)
-    first, second, third = frames(path)
+    first, second, third = read_frames(path)
     assert list(first.lines) == list(third.lines) == [b"{}"]
     assert f"declares {LARGEST + 1:,} bytes, allowed: {LARGEST:,}" in second.damage
 
 
-def test_what_no_reader_takes_is_not_written() -> None:
+def test_frames_too_large_to_read_are_not_written() -> None:
     with pytest.raises(StoreError, match="allowed: 67,108,864"):
         make_frame([b" " * (LARGEST + 1)])
 
 
 @pytest.mark.parametrize(("change", "place"), [
-    (lambda d: d.update(error={"a": 1}), "record: error: got {'a': 1}, allowed: text"),
-    (lambda d: d.update(seed=2**200), "record: seed: got"),
-    (lambda d: d["turns"][0][0].update(rewards={"agent": "1"}), r"record: turns\[0\]\[0\]: rewards.agent: got '1'"),
-    (lambda d: d["policies"].update(agent=None), "record: policies.agent: got None"),
+    (lambda d: d.update(error={"a": 1}), "record_plan: error: got {'a': 1}, allowed: text"),
+    (lambda d: d.update(seed=2**200), "record_plan: seed: got"),
+    (lambda d: d["turns"][0][0].update(rewards={"agent": "1"}), r"record_plan: turns\[0\]\[0\]: rewards.agent: got '1'"),
+    (lambda d: d["policies"].update(agent=None), "record_plan: policies.agent: got None"),
     (lambda d: d["task"].update(index="x"), "task: index: got 'x'"),
-    (lambda d: d.pop("id"), "record: missing id"),
-    (lambda d: d.update(surplus=1), "record: unknown name 'surplus'"),
+    (lambda d: d.pop("id"), "record_plan: missing id"),
+    (lambda d: d.update(surplus=1), "record_plan: unknown name 'surplus'"),
     (lambda d: d["turns"][0][0]["completions"][0].update(logprobs=[0.5] * 9), "logprobs: got 9, allowed: none, or one"),
 ])  # fmt: skip
 def test_a_wrong_record_is_named_and_left_out(
@@ -232,7 +232,7 @@ def test_an_evaluation_that_does_not_read_is_named_on_its_own_page(home: Path, t
         load_evaluation(tmp_path / "home" / "bad")
 
 
-def test_what_is_written_is_read_again(home: Path) -> None:
+def test_evaluations_survive_a_round_trip(home: Path) -> None:
     found = load_evaluation(home / "good")
     assert read_as(Evaluation, orjson.loads(orjson.dumps(found, default=dict)), "evaluation") == found
     with pytest.raises(UserError, match=r"evaluation: missing env, env_name"):

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import pytest
 
-from sonde._util.extras import extras
+from sonde._util.extras import list_extras
 from sonde.core import AGENT, Halted, Rng
-from sonde.runs.run import config_from, play, prepare
+from sonde.runs.run import config_from, play_run, prepare_run
 from sonde.runs.store import Run
 
 pytest.importorskip("ray")
@@ -39,7 +39,7 @@ def sonde(mark: str, *args: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
-def actors(mark: str) -> list[int]:
+def find_actors(mark: str) -> list[int]:
     """The processes of our actors: those that have inherited the mark."""
     found: list[int] = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -61,17 +61,17 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
     while killed < 4 and process.poll() is None:
         time.sleep(0.3 + 0.7 * rng.random())
         playing = (folder / "config.json").exists() and len(Run.load(folder)) > 6 * killed
-        if playing and (alive := actors(mark)):
+        if playing and (alive := find_actors(mark)):
             os.kill(min(alive), signal.SIGKILL)  # the oldest: one that never came to do anything is not begun for ever
             killed += 1
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0 and "80 episodes in" in out, err
     assert killed == 4 == err.count("; restarted"), err
-    assert not actors(mark)
+    assert not find_actors(mark)
     stored = Run.load(folder)
-    assert (len(stored), stored.trajectories.superseded) == (80, 0)
-    play(prepare(config_from({**CONFIG, "concurrency": 80})), tmp_path / "whole")
-    ours, whole = (b"".join(Run.load(tmp_path / name).canonical()) for name in ("run", "whole"))
+    assert (len(stored), stored.trajectories.superseded_count) == (80, 0)
+    play_run(prepare_run(config_from({**CONFIG, "concurrency": 80})), tmp_path / "whole")
+    ours, whole = (b"".join(Run.load(tmp_path / name).canonical_lines()) for name in ("run", "whole"))
     assert ours == whole
 
 
@@ -83,7 +83,7 @@ def test_a_cluster_without_a_processor_ends_the_wait_and_a_busy_one_does_not(mon
         waits.append(timeout)
         return (who[:1], who[1:]) if len(waits) in ready else ([], who)
 
-    monkeypatch.setattr(on_ray.ray, "wait", wait)
+    monkeypatch.setattr(on_ray.ray, "wait_seconds", wait)
     monkeypatch.setattr(on_ray.ray, "cluster_resources", lambda: {"CPU": next(cpus)})
     workers = object.__new__(on_ray.OnRay)
     workers._said, ready = {"a": 0, "b": 1}, {3}
@@ -105,7 +105,7 @@ def test_a_node_that_is_lost_ends_the_run_with_its_reason_and_the_same_command_g
     process = sonde(mark, *command)
     while process.poll() is None and not ((folder / "config.json").exists() and len(Run.load(folder)) > 1):
         time.sleep(0.3)
-    (raylet,) = (int(p.name) for p in children(process.pid) if b"raylet/raylet" in (p / "cmdline").read_bytes())
+    (raylet,) = (int(p.name) for p in find_children(process.pid) if b"raylet/raylet" in (p / "cmdline").read_bytes())
     os.kill(raylet, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1 and "its nodes are gone; what was finished is kept" in err, err
@@ -115,7 +115,7 @@ def test_a_node_that_is_lost_ends_the_run_with_its_reason_and_the_same_command_g
     assert again.returncode == 0 and "20 episodes in" in out, err
 
 
-def children(pid: int) -> list[Path]:
+def find_children(pid: int) -> list[Path]:
     """The processes that this one has begun."""
     found = [Path(f"/proc/{child}") for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [folder for folder in found if folder.exists()]
@@ -138,4 +138,4 @@ def test_what_cannot_run_is_refused(on: str, processes: str, says: str, tmp_path
 
 
 def test_the_extra_brings_it() -> None:
-    assert extras()["ray"] == "ray"
+    assert list_extras()["ray"] == "ray"

@@ -14,7 +14,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "recipes" / "delta_belief"
 
 
-def run(recipe: str, *args: str) -> Any:
+def run_recipe(recipe: str, *args: str) -> Any:
     done = subprocess.run([sys.executable, str(FOLDER / recipe), *args], text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -24,7 +24,7 @@ def run(recipe: str, *args: str) -> Any:
 def test_calibration_of_the_tiny_model(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     out = ("--only", "tiny", "tiny-decide", "--quick", "--json", "--out", str(tmp_path))
-    found = {row["case"]: row for row in run("calibration.py", *out)}
+    found = {row["case"]: row for row in run_recipe("calibration.py", *out)}
     for row in found.values():
         every = row["beliefs"]["all"]
         assert every["episodes"] == 4 and len(every["divergence"]) == 11 and row["outside"] < 0.01
@@ -36,7 +36,7 @@ def test_calibration_of_the_tiny_model(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_what_the_papers_scale_would_cost() -> None:
-    small, large = run("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
+    small, large = run_recipe("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
     assert (small["model"], large["model"]) == ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")
     assert small["episodes"] == 433 and 500_000 < small["tokens"] == large["tokens"] < 10_000_000
 
@@ -75,7 +75,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path, tmp_path: Path) -> None:
     args = ("--quick", "--json", "--model", str(base), "--out", str(tmp_path))
-    found = {row["arm"]: row for row in run("compare.py", *args, "--only", "to_go")}
+    found = {row["arm"]: row for row in run_recipe("compare.py", *args, "--only", "to_go")}
     assert set(found) == {"base", "starpo", "to_go"} and all(row["seeds"] == 2 for row in found.values())
     assert found["starpo"]["drawn_more"] is None and found["to_go"]["drawn_more"]["n"] == 24
     rows = (tmp_path / "quick" / "results.jsonl").read_text().splitlines()
@@ -83,17 +83,17 @@ def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path,
     assert len(rows) == 6 and {row["episodes"] for row in trained} == {128}
     assert all("invalid" in entry for row in trained for entry in row["history"])
     assert all("belief" in entry for row in trained if row["arm"] == "to_go" for entry in row["history"])
-    again = {row["arm"]: row for row in run("compare.py", *args, "--only", "to_go")}
+    again = {row["arm"]: row for row in run_recipe("compare.py", *args, "--only", "to_go")}
     assert again == found and len((tmp_path / "quick" / "results.jsonl").read_text().splitlines()) == 6
-    curves = run("figure4.py", *args, "--arms", "starpo", "to_go", "--every", "2")
+    curves = run_recipe("figure4.py", *args, "--arms", "starpo", "to_go", "--every", "2")
     assert {name: len(row["turns"]) for name, row in curves.items()} == {"starpo": 1, "to_go": 1}
-    passes = run("figure6.py", *args, "--arms", "to_go")
+    passes = run_recipe("figure6.py", *args, "--arms", "to_go")
     assert passes["k"] == [1, 2, 4] and len(passes["to_go"]) == 3
-    budget = run("figure8.py", *args, "--arms", "to_go", "--turns", "10")
+    budget = run_recipe("figure8.py", *args, "--arms", "to_go", "--turns", "10")
     assert len(budget["base"]) == 10 and sorted(budget["to_go"]) == budget["to_go"]
-    longer = {row["arm"]: row for row in run("figure9.py", *args, "--to", "lmrl", "--arms", "to_go")}
+    longer = {row["arm"]: row for row in run_recipe("figure9.py", *args, "--to", "lmrl", "--arms", "to_go")}
     assert longer["to_go"]["drawn"]["n"] == 48 and longer["to_go"]["drawn_more"]["n"] == 48
-    rising = run("figure5.py", *args, "--arms", "to_go")
+    rising = run_recipe("figure5.py", *args, "--arms", "to_go")
     assert rising["base"]["exact"][0] == pytest.approx(-math.log(64), abs=1e-3)
     assert len(rising["to_go"]["believed"]) == 8
 
@@ -101,19 +101,19 @@ def test_arms_are_compared_at_equal_episodes_and_never_trained_twice(base: Path,
 @pytest.mark.slow
 def test_questions_are_picked_by_belief_and_losses_varied(base: Path, tmp_path: Path) -> None:
     args = ("--quick", "--json", "--model", str(base), "--out", str(tmp_path))
-    picked = {row["arm"]: row for row in run("figure3.py", *args, "--n", "2")}
+    picked = {row["arm"]: row for row in run_recipe("figure3.py", *args, "--n", "2")}
     assert set(picked) == {"alone", "belief", "half", "worst", "expected"}
     assert picked["alone"]["met_more"] is None and all(row["seeds"] == 1 for row in picked.values())
-    tethered = {row["arm"]: row for row in run("figure12.py", *args, "--kl", "0.1")}
+    tethered = {row["arm"]: row for row in run_recipe("figure12.py", *args, "--kl", "0.1")}
     assert set(tethered) == {"base", "delta_belief", "kl-0.1"}
-    rates = {row["arm"] for row in run("table5.py", *args)}
+    rates = {row["arm"] for row in run_recipe("table5.py", *args)}
     assert {"base", "token-mean-0.001", "seq-mean-token-mean-0.003"} <= rates
 
 
 @pytest.mark.thorough
 def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     """ΔBelief-RL, section 4.1 and tables 5 and 6; by its code 240 tasks of 16 games in 3 updates, 60 rollouts."""
-    found = {row["config"]: row for row in run("paper.py", "--dry-run", "--json")}
+    found = {row["config"]: row for row in run_recipe("paper.py", "--dry-run", "--json")}
     assert set(found) == {f"{method}-{size}" for method in ("starpo", "delta_belief") for size in ("1.7B", "4B")}
     rates = {name: row["training"]["settings"]["lr"] for name, row in found.items()}
     assert rates == {"starpo-1.7B": 1e-5, "starpo-4B": 3e-5, "delta_belief-1.7B": 3e-5, "delta_belief-4B": 3e-5}

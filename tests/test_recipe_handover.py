@@ -12,7 +12,7 @@ import pytest
 RECIPE = Path(__file__).parents[1] / "recipes" / "mtp" / "handover.py"
 
 
-def run(*args: str) -> str:
+def run_recipe(*args: str) -> str:
     done = subprocess.run([sys.executable, str(RECIPE), *args], text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -20,7 +20,7 @@ def run(*args: str) -> str:
 
 @pytest.mark.thorough
 def test_four_cells_with_intervals() -> None:
-    cells = json.loads(run("--tasks", "12", "--weak", "random", "--json"))["cells"]
+    cells = json.loads(run_recipe("--tasks", "12", "--weak", "random", "--json"))["cells"]
     assert set(cells) == {f"{a}/{b}" for a in ("strong", "weak") for b in ("strong", "weak")}
     means = {name: cell["score"]["mean"] for name, cell in cells.items()}
     assert means["strong/strong"] > 0.99 and means["weak/strong"] > 0.9
@@ -31,7 +31,7 @@ def test_four_cells_with_intervals() -> None:
 
 
 def test_table_names_the_players() -> None:
-    rows = [line.split() for line in run("--tasks", "4").splitlines()]
+    rows = [line.split() for line in run_recipe("--tasks", "4").splitlines()]
     assert [row[:2] for row in rows[1:]] == [
         ["movie_recommendation", "movie_recommendation"],
         ["movie_recommendation_lookalike", "movie_recommendation"],

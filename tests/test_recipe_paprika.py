@@ -23,8 +23,8 @@ from sonde import UserError
 from sonde.core import AGENT, make
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
-from sonde.models.files.shipped import shipped
-from sonde.runs.rollout import Plan, collect
+from sonde.models.files.shipped import get_shipped_model
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
 from sonde.train.types import Row
 
@@ -158,9 +158,9 @@ def test_change_over_seeds(recipe: SimpleNamespace) -> None:
 def test_walkers_take_the_shortest_way_or_any(recipe: SimpleNamespace) -> None:
     game = make("maze", preset="pairs")
     tasks = game.tasks("test")[:6]
-    straight = collect(game, {AGENT: recipe.retention.Walker(slip=0.0)}, tasks, Plan())
+    straight = collect_trajectories(game, {AGENT: recipe.retention.Walker(slip=0.0)}, tasks, Plan())
     assert [len(t.turns) for t in straight] == [int(t.tags["distance"]) for t in tasks]
-    astray = collect(game, {AGENT: recipe.retention.Walker(slip=1.0)}, tasks, Plan())
+    astray = collect_trajectories(game, {AGENT: recipe.retention.Walker(slip=1.0)}, tasks, Plan())
     assert any(turn.info["result"] == "blocked" for t in astray for turn in t.turns)
 
 
@@ -173,7 +173,7 @@ def test_replies_that_could_be_read(recipe: SimpleNamespace) -> None:
 
     def found(reply: str) -> Any:
         agent = make("agents:llm", model=make("models:fake", pattern=[reply]))
-        return recipe.smollm2.summarise(collect(game, {AGENT: agent}, tasks, Plan()), reply)
+        return recipe.smollm2.summarise(collect_trajectories(game, {AGENT: agent}, tasks, Plan()), reply)
 
     chatty, wrong, right = map(found, ("Hello!", "<Answer>ruby</Answer>", "<Answer>amber</Answer>"))
     assert chatty.turns_read == wrong.turns_read == chatty.fine.mean == wrong.fine.mean == 0.0
@@ -187,7 +187,9 @@ def test_report_of_objectives(recipe: SimpleNamespace) -> None:
     tasks = env.tasks("test")[:12]
 
     def play(agent: str, k: int = 2) -> Any:
-        return evaluate(collect(env, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k)
+        return evaluate(
+            collect_trajectories(env, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k
+        )
 
     worse, better = play("agents:random"), play("agents:maze")
     result = {
@@ -218,7 +220,7 @@ def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) ->
         assert sum(found.picks[0].values()) == 3 and 0.0 < found.won[0] < 1.0
         assert {at: len(tests) for at, tests in found.tests.items()} == {"temperature 1": 2, "temperature 0": 2}
     weights = [path.read_bytes() for path in tmp_path.glob("**/rpo/model/model.safetensors")]
-    start = (shipped(recipe.common.MAZE.model).folder / "model.safetensors").read_bytes()
+    start = (get_shipped_model(recipe.common.MAZE.model).folder / "model.safetensors").read_bytes()
     assert len({*weights, start}) == 3
     table = rounds.report_success("temperature 1", [result])
     assert [row[0] for row in table.rows] == ["curriculum", "uniform", "curriculum minus uniform"]

@@ -15,17 +15,17 @@ from tests.cases import each
 FOLDER = Path(__file__).parents[1] / "recipes" / "psrl"
 
 
-def run(recipe: str, *args: str) -> str:
+def run_recipe(recipe: str, *args: str) -> str:
     done = subprocess.run([sys.executable, str(FOLDER / recipe), *args], text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def rows(recipe: str, *args: str) -> dict[str, dict[str, Any]]:
-    return {row["agent"]: row for row in json.loads(run(recipe, *args, "--json"))["rows"]}
+    return {row["agent"]: row for row in json.loads(run_recipe(recipe, *args, "--json"))["rows"]}
 
 
-def total(row: dict[str, Any]) -> float:
+def last_regret(row: dict[str, Any]) -> float:
     """Mean cumulative regret at the end."""
     return float(list(row["regret"].values())[-1][0])
 
@@ -33,15 +33,15 @@ def total(row: dict[str, Any]) -> float:
 @pytest.mark.thorough
 def test_bandit() -> None:
     found = rows("bandit.py", "--trials", "40")
-    assert total(found["uniform"]) == pytest.approx(16.0, abs=0.8)
-    assert total(found["Thompson, Beta(1, 1)"]) < total(found["UCB1"]) < total(found["uniform"])
+    assert last_regret(found["uniform"]) == pytest.approx(16.0, abs=0.8)
+    assert last_regret(found["Thompson, Beta(1, 1)"]) < last_regret(found["UCB1"]) < last_regret(found["uniform"])
     assert found["UCB1"]["trials"] == 40
 
 
 @pytest.mark.thorough
 def test_lock() -> None:
     found = rows("lock.py", "--trials", "200")
-    assert total(found["Bayes-optimal"]) <= min(total(row) for row in found.values())
+    assert last_regret(found["Bayes-optimal"]) <= min(last_regret(row) for row in found.values())
     assert found["Bayes-optimal"]["more"]["solved"] == 1.0
     assert found["posterior sampling"]["more"]["in"] > found["Bayes-optimal"]["more"]["in"] + 0.3
 
@@ -50,12 +50,12 @@ def test_lock() -> None:
 def test_informative() -> None:
     found = rows("informative.py", "--trials", "100")
     ids = found["information-directed"]
-    assert ids["regret"]["1"] == ids["regret"]["20"] and total(ids) == pytest.approx(0.8536, abs=0.04)
-    assert total(found["Thompson, true prior"]) > 3.5
+    assert ids["regret"]["1"] == ids["regret"]["20"] and last_regret(ids) == pytest.approx(0.8536, abs=0.04)
+    assert last_regret(found["Thompson, true prior"]) > 3.5
 
 
 def test_letter_wordle_as_a_table() -> None:
-    lines = run("letter_wordle.py", "--trials", "20").splitlines()
+    lines = run_recipe("letter_wordle.py", "--trials", "20").splitlines()
     assert [line[:28].strip() for line in lines[2:6]] == [
         "uniform", "posterior sampling", "information-directed", "most information",
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_letter_wordle_as_a_table() -> None:
 
 @pytest.mark.slow
 def test_river_swim() -> None:
-    tables = run("river_swim.py", "--trials", "3").split("\n\n")
+    tables = run_recipe("river_swim.py", "--trials", "3").split("\n\n")
     titles = [table.split(", H")[0].split(": ")[1] for table in tables[:4]]
     assert titles == ["RiverSwim length3"] * 2 + ["RiverSwim length4"] * 2
 

@@ -12,22 +12,30 @@ import sonde
 from sonde.core import Env
 from sonde.evaluation import scale as reference
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.scale import COMMAND, PREFIX, SAMPLES, bounds, entries, fingerprint, scaled
+from sonde.evaluation.scale import (
+    COMMAND,
+    PREFIX,
+    SAMPLES,
+    load_entries,
+    measured_bounds,
+    reference_score,
+    scale_fingerprint,
+)
 from tests.cases import each
 
-ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.environments()]
+ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.all_environments()]
 TURNS = 300
 """Whose episodes have more is left to the slow tests; another preset of the same environment has fewer."""
 PLAYED: list[Any] = [
     pytest.param(e, id=f"{e.name}-{e.spec.preset}", marks=[pytest.mark.slow] if e.spec.max_turns > TURNS else [])
-    for e in reference.environments()
+    for e in reference.all_environments()
 ]
 STALE = f"run `{COMMAND}` and commit sonde/evaluation/scale.json"
 
 
 def test_every_entry_belongs_to_an_environment_as_it_is() -> None:
-    known = {fingerprint(env): env for env in reference.environments()}
-    for key, entry in entries().items():
+    known = {scale_fingerprint(env): env for env in reference.all_environments()}
+    for key, entry in load_entries().items():
         assert key in known, f"{entry['env']} was measured in another state: {STALE}"
         assert known[key].config == entry["env"], STALE
         assert entry["command"] == COMMAND
@@ -36,7 +44,7 @@ def test_every_entry_belongs_to_an_environment_as_it_is() -> None:
 @each("env", ENVIRONMENTS)
 def test_every_preset_has_a_scale(env: Env[Any]) -> None:
     assert env.spec.reference, f"{env.name} names no reference"
-    found = bounds(env)
+    found = measured_bounds(env)
     assert found is not None, f"{env.name}, preset {env.spec.preset}, was not measured: {STALE}"
     floor, top = found
     assert floor.n == top.n == len(env.tasks("test"))
@@ -48,38 +56,38 @@ def test_every_preset_has_a_scale(env: Env[Any]) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("env", PLAYED)
 def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:
-    entry = entries().get(fingerprint(env))
+    entry = load_entries().get(scale_fingerprint(env))
     assert entry is not None, f"{env.name}, preset {env.spec.preset}, was not measured: {STALE}"
     for role, samples in (("floor", SAMPLES["floor"]), ("reference", SAMPLES["reference"])):
         stored = entry[role]
-        found = reference.play(env, stored["agent"], stored["k"], PREFIX, entry["seed"])
+        found = reference.play_returns(env, stored["agent"], stored["k"], PREFIX, entry["seed"])
         assert stored["k"] == (samples if env.spec.max_turns <= reference.LONG else samples // 4)
         assert found == stored["prefix"], f"{env.name}: {stored['agent']} plays otherwise than measured: {STALE}"
 
 
 def test_other_configurations_and_splits_have_no_scale() -> None:
     env = sonde.make("mastermind")
-    assert bounds(env) is not None
-    assert bounds(env, "train") is None
-    assert bounds(sonde.make("mastermind", max_turns=11)) is None
-    assert scaled(sonde.make("mastermind", length=3), "test", Estimate(0.5, 0.4, 0.6, 9)) is None
+    assert measured_bounds(env) is not None
+    assert measured_bounds(env, "train") is None
+    assert measured_bounds(sonde.make("mastermind", max_turns=11)) is None
+    assert reference_score(sonde.make("mastermind", length=3), "test", Estimate(0.5, 0.4, 0.6, 9)) is None
 
 
 def test_a_fingerprint_follows_version_configuration_and_policies() -> None:
     env = sonde.make("mastermind")
-    before = fingerprint(env)
-    assert before == fingerprint(sonde.make("mastermind"))
-    found = {before, fingerprint(sonde.make("mastermind", max_turns=11))}
+    before = scale_fingerprint(env)
+    assert before == scale_fingerprint(sonde.make("mastermind"))
+    found = {before, scale_fingerprint(sonde.make("mastermind", max_turns=11))}
     for change in ({"version": "another"}, {"reference": "random"}, {"floor": "entropy"}):
         changed = sonde.make("mastermind")
         changed.__dict__["spec"] = replace(env.spec, **change)
-        found.add(fingerprint(changed))
+        found.add(scale_fingerprint(changed))
     assert len(found) == 5
 
 
 def scale(monkeypatch: pytest.MonkeyPatch, floor: tuple[float, float, float], top: tuple[float, float, float]) -> Any:
-    monkeypatch.setattr(reference, "bounds", lambda env, split: (Estimate(*floor, 9), Estimate(*top, 9)))
-    return lambda mean, low, high: scaled(sonde.make("mastermind"), "test", Estimate(mean, low, high, 7))
+    monkeypatch.setattr(reference, "measured_bounds", lambda env, split: (Estimate(*floor, 9), Estimate(*top, 9)))
+    return lambda mean, low, high: reference_score(sonde.make("mastermind"), "test", Estimate(mean, low, high, 7))
 
 
 def test_0_is_the_floor_and_100_the_reference_and_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +113,7 @@ def test_where_floor_and_reference_are_not_apart_there_is_no_scale(
 
 def test_a_measurement_holds_what_the_scale_needs() -> None:
     env = sonde.make("mastermind", length=1, digits=3, max_turns=2)
-    found = reference.measure(env)
+    found = reference.measure_environment(env)
     tasks = env.tasks("test")
     assert found["env"] == env.config and found["version"] == env.spec.version
     assert found["floor"]["agent"] == "random" and found["reference"]["agent"] == "entropy"
@@ -114,7 +122,7 @@ def test_a_measurement_holds_what_the_scale_needs() -> None:
     assert score.n == len(tasks)
 
     async def again() -> list[list[float]]:
-        return reference.play(env, "entropy", SAMPLES["reference"])
+        return reference.play_returns(env, "entropy", SAMPLES["reference"])
 
     assert asyncio.run(again()) == found["reference"]["prefix"], "also inside a running loop"
 
@@ -123,7 +131,7 @@ def test_the_scale_holds_against_the_policies_it_was_measured_with() -> None:
     env = sonde.make("word_chaining")
     score = Estimate(0.5, 0.4, 0.6, 9)
     default = sonde.make("users:chainer").fingerprint
-    on = scaled(env, "test", score)
+    on = reference_score(env, "test", score)
     assert on is not None
-    assert scaled(env, "test", score, {"opponent": default}) == on
-    assert scaled(env, "test", score, {"opponent": sonde.make("agents:random").fingerprint}) is None
+    assert reference_score(env, "test", score, {"opponent": default}) == on
+    assert reference_score(env, "test", score, {"opponent": sonde.make("agents:random").fingerprint}) is None

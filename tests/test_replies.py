@@ -11,8 +11,8 @@ import pytest
 import sonde
 from sonde.core import AGENT, Completion
 from sonde.envs._shared.refusals import is_refusal
-from sonde.evaluation.reply_defects import DEFECTS, count
-from sonde.runs.rollout import Plan, collect
+from sonde.evaluation.reply_defects import DEFECTS, count_defects
+from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
 from .cli.invoke import failure, run
@@ -38,7 +38,7 @@ def test_refusals_are_seen(text: str) -> None:
 
 
 @each("text", NO_REFUSALS)
-def test_what_goes_on_playing_is_no_refusal(text: str) -> None:
+def test_replies_that_continue_the_game_are_not_refusals(text: str) -> None:
     assert not is_refusal(text)
 
 
@@ -49,7 +49,7 @@ def test_no_agent_of_the_library_refuses() -> None:
         ("car_dealer", "car_dealer"),
     ):
         env = sonde.make(name)
-        done = collect(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:4], Plan(k=1))
+        done = collect_trajectories(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:4], Plan(k=1))
         assert not any(is_refusal(turn.text) for t in done for turn in t.turns)
 
 
@@ -67,7 +67,7 @@ def test_no_agent_of_the_library_refuses() -> None:
 def test_replies_are_counted_by_what_is_said(completion: Completion, counts: tuple[int, int, int]) -> None:
     env = sonde.make("wordle")
     ep = sonde.core.Episode.begin(env, env.tasks("test")[0]).step(sonde.core.Action("x", completions=(completion,)))
-    found = count(ep.trajectory(policies={}))
+    found = count_defects(ep.to_trajectory(policies={}))
     assert (found.cut, found.thoughts, found.refused) == counts
 
 
@@ -121,8 +121,8 @@ def test_a_run_without_faults_shows_none_of_them(played: Callable[..., tuple[str
     assert "--reply: unknown name 'mute'" in failure("read", folder, "--reply", "mute")
 
 
-def test_few_are_not_none(played: Callable[..., tuple[str, str]]) -> None:
-    from sonde.cli.tables import evaluations
+def test_small_shares_are_not_printed_as_zero(played: Callable[..., tuple[str, str]]) -> None:
+    from sonde.cli.tables import evaluation_table
     from sonde.evaluation.evaluate import Evaluation
     from sonde.evaluation.metrics import Estimate
     from sonde.evaluation.run_evaluation import load_evaluation
@@ -134,5 +134,5 @@ def test_few_are_not_none(played: Callable[..., tuple[str, str]]) -> None:
     from rich.console import Console
 
     console = Console(width=100, record=True)
-    console.print(evaluations([made]))
+    console.print(evaluation_table([made]))
     assert "<1" in console.export_text()

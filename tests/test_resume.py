@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sonde.core import AGENT, Rng
-from sonde.models.cached import Store
-from sonde.runs.run import config_from, play, prepare
+from sonde.models.cached import CompletionStore
+from sonde.runs.run import config_from, play_run, prepare_run
 from sonde.runs.store import Run, RunWriter
 
 MASTERMIND = {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8}
@@ -38,7 +38,7 @@ def start(config: Path, folder: Path, env: str = "mastermind") -> subprocess.Pop
     return subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def held(folder: Path) -> dict[tuple[Any, ...], str]:
+def list_held(folder: Path) -> dict[tuple[Any, ...], str]:
     """Finished episodes: what was said in each, by task and sample."""
     if not (folder / "config.json").exists():
         return {}
@@ -48,9 +48,9 @@ def held(folder: Path) -> dict[tuple[Any, ...], str]:
 def kill_at(process: subprocess.Popen[bytes], folder: Path, episodes: int) -> None:
     """Kill it when that many episodes are on disk."""
     deadline = time.monotonic() + 60
-    while process.poll() is None and len(held(folder)) < episodes and time.monotonic() < deadline:
+    while process.poll() is None and len(list_held(folder)) < episodes and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert process.poll() is None, f"it ended before it could be killed, with {len(held(folder))} episodes"
+    assert process.poll() is None, f"it ended before it could be killed, with {len(list_held(folder))} episodes"
     process.kill()
     assert process.wait() == -signal.SIGKILL
 
@@ -65,28 +65,28 @@ def test_after_kill_9_nothing_finished_is_played_again(cached: bool, tmp_path: P
     folder, seen = tmp_path / "run", {}
     for target in (1, 12):
         kill_at(start(tmp_path / "run.json", folder), folder, target)
-        now = held(folder)
+        now = list_held(folder)
         assert len(now) >= target
         assert seen.items() <= now.items()
         seen = now
     assert len(seen) < 30, "there is something left to continue"
 
-    run = prepare(config_from(slow(tmp_path, cached)))
-    before = _calls_of(folder), _cached(tmp_path / "cache") if cached else 0
+    run = prepare_run(config_from(slow(tmp_path, cached)))
+    before = _calls_of(folder), _count_cached(tmp_path / "cache") if cached else 0
     played: list[Any] = []
-    stored = play(run, folder, on_done=played.append)
+    stored = play_run(run, folder, on_done=played.append)
     assert {(t.task.id, t.sample) for t in played}.isdisjoint(seen)
     assert len(played) + len(seen) == len(stored) == 30
-    assert stored.trajectories.superseded == 0
-    assert seen.items() <= held(folder).items()
+    assert stored.trajectories.superseded_count == 0
+    assert seen.items() <= list_held(folder).items()
     stats = run.policies[AGENT].model.stats  # type: ignore[union-attr]
     if cached:
         # Calls of unfinished episodes come from the cache, each once; only those never made reach the model.
         assert stats.hits == before[1] - before[0] > 0
     assert stats.hits + stats.calls == _calls_of(folder) - before[0]
 
-    whole = prepare(config_from({**slow(tmp_path, False), "concurrency": 30}))
-    fresh = play(whole, tmp_path / "uninterrupted")
+    whole = prepare_run(config_from({**slow(tmp_path, False), "concurrency": 30}))
+    fresh = play_run(whole, tmp_path / "uninterrupted")
     assert _canonical(fresh) == _canonical(stored)
 
 
@@ -104,12 +104,12 @@ def test_agents_made_of_several_calls_are_continued_after_kill_9(tmp_path: Path)
     }
     (tmp_path / "run.json").write_text(json.dumps(config))
     kill_at(start(tmp_path / "run.json", tmp_path / "run", "combination_lock"), tmp_path / "run", 7)
-    seen = held(tmp_path / "run")
+    seen = list_held(tmp_path / "run")
     assert 7 <= len(seen) < 30
-    run, played = prepare(config_from(config)), list[Any]()
-    stored = play(run, tmp_path / "run", on_done=played.append)
-    assert len(played) == 30 - len(seen) and seen.items() <= held(tmp_path / "run").items()
-    whole = play(prepare(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
+    run, played = prepare_run(config_from(config)), list[Any]()
+    stored = play_run(run, tmp_path / "run", on_done=played.append)
+    assert len(played) == 30 - len(seen) and seen.items() <= list_held(tmp_path / "run").items()
+    whole = play_run(prepare_run(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
     assert _canonical(whole) == _canonical(stored)
 
 
@@ -123,13 +123,13 @@ def test_processes_that_share_a_run_are_continued_after_kill_9(tmp_path: Path) -
     one, two = (start(tmp_path / f"{i}.json", folder) for i in range(2))
     kill_at(one, folder, 4)
     assert two.wait(60) == 0
-    seen = held(folder)
+    seen = list_held(folder)
     assert 15 <= len(seen) < 30
     with RunWriter.open(folder, Run.load(folder).config, writer=0):
         assert start(tmp_path / "0.json", folder).wait(60) == 2, "nobody else plays this share at the same time"
     assert start(tmp_path / "0.json", folder).wait(60) == 0
-    assert seen.items() <= held(folder).items() and len(held(folder)) == 30
-    whole = play(prepare(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
+    assert seen.items() <= list_held(folder).items() and len(list_held(folder)) == 30
+    whole = play_run(prepare_run(config_from({**config, "concurrency": 30})), tmp_path / "uninterrupted")
     assert _canonical(whole) == _canonical(Run.load(folder))
 
 
@@ -144,12 +144,12 @@ def test_kills_at_random_moments_lose_nothing_finished(tmp_path: Path) -> None:
         time.sleep(0.2 + 1.5 * rng.random())
         process.kill()
         process.wait()
-        now = held(folder)
+        now = list_held(folder)
         assert seen.items() <= now.items()
         seen = now
-    stored = play(prepare(config_from(config)), folder)
-    assert (len(stored), stored.trajectories.superseded) == (80, 0)
-    fresh = play(prepare(config_from({**config, "seats": slow(tmp_path, False)["seats"]})), tmp_path / "whole")
+    stored = play_run(prepare_run(config_from(config)), folder)
+    assert (len(stored), stored.trajectories.superseded_count) == (80, 0)
+    fresh = play_run(prepare_run(config_from({**config, "seats": slow(tmp_path, False)["seats"]})), tmp_path / "whole")
     assert _canonical(fresh) == _canonical(stored)
 
 
@@ -157,8 +157,8 @@ def _calls_of(folder: Path) -> int:
     return sum(len(a.action.completions) for t in Run.load(folder) for a in t.acts)
 
 
-def _cached(folder: Path) -> int:
-    store = Store(folder)
+def _count_cached(folder: Path) -> int:
+    store = CompletionStore(folder)
     try:
         return len(store)
     finally:
@@ -167,15 +167,15 @@ def _cached(folder: Path) -> int:
 
 def _canonical(run: Run) -> list[bytes]:
     """The canonical export without the policies' configurations, which differ in whether calls are kept."""
-    rows = [json.loads(line) for line in run.canonical()]
+    rows = [json.loads(line) for line in run.canonical_lines()]
     return [json.dumps({k: v for k, v in row.items() if k != "policies"}, sort_keys=True).encode() for row in rows]
 
 
 def test_an_uninterrupted_run_and_a_continued_one_are_the_same_bytes(tmp_path: Path) -> None:
     config = {**slow(tmp_path, False), "seats": {AGENT: {"name": "agents:llm", "model": {**FAKE, "latency": 0.0}}}}
     for n in (3, 7, 10):
-        play(prepare(config_from({**config, "n_tasks": n})), tmp_path / "pieces")
-    play(prepare(config_from(config)), tmp_path / "whole")
-    pieces, whole = (b"".join(Run.load(tmp_path / name).canonical()) for name in ("pieces", "whole"))
+        play_run(prepare_run(config_from({**config, "n_tasks": n})), tmp_path / "pieces")
+    play_run(prepare_run(config_from(config)), tmp_path / "whole")
+    pieces, whole = (b"".join(Run.load(tmp_path / name).canonical_lines()) for name in ("pieces", "whole"))
     assert pieces == whole
     assert Counter(json.loads(line)["sample"] for line in whole.splitlines()) == {0: 10, 1: 10, 2: 10}

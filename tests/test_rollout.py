@@ -31,7 +31,7 @@ from sonde.core import (
     UserError,
     View,
 )
-from sonde.runs.rollout import Plan, collect, play, record, seated
+from sonde.runs.rollout import Plan, collect_trajectories, fill_seats, play_episode, record_plan
 from tests.cases import each
 
 HERE = __name__
@@ -144,11 +144,11 @@ class Notes(Policy):
         self.log.append("closed while it ran" if self.running[0] else "close")
 
 
-def codes(n: int) -> list[str]:
+def list_codes(n: int) -> list[str]:
     return [str(t.hidden) for t in SMALL.tasks("test")[:n]]
 
 
-def words(trajectories: Sequence[Trajectory]) -> list[Any]:
+def transcripts(trajectories: Sequence[Trajectory]) -> list[Any]:
     return [
         (t.task.id, t.sample, t.outcome, [(a.seat, a.action.text, dict(a.told)) for a in t.acts]) for t in trajectories
     ]
@@ -162,7 +162,11 @@ def test_records_are_the_same_bytes_at_any_concurrency(agent: str, tmp_path: Pat
     policy = llm(latency=0.001) if agent == "llm" else sonde.make(f"agents:{agent}")
     tasks = SMALL.tasks("train")[:20]
     exports = [
-        b"".join(record(SMALL, {AGENT: policy}, tasks, Plan(k=3, concurrency=c), tmp_path / str(c), {}).canonical())
+        b"".join(
+            record_plan(
+                SMALL, {AGENT: policy}, tasks, Plan(k=3, concurrency=c), tmp_path / str(c), {}
+            ).canonical_lines()
+        )
         for c in (1, 7, 500)
     ]
     assert exports[0].count(b"\n") == 60 and exports[0] == exports[1] == exports[2]
@@ -170,21 +174,23 @@ def test_records_are_the_same_bytes_at_any_concurrency(agent: str, tmp_path: Pat
 
 def test_lockstep_plays_like_coroutines() -> None:
     tasks, plan = SMALL.tasks("test")[:12], Plan(k=2, concurrency=5)
-    together = collect(SMALL, {AGENT: sonde.make("agents:random")}, tasks, plan)
-    alone = collect(SMALL, {AGENT: Notes(inner=sonde.make("agents:random"))}, tasks, plan)
-    assert words(together) == words(alone)
+    together = collect_trajectories(SMALL, {AGENT: sonde.make("agents:random")}, tasks, plan)
+    alone = collect_trajectories(SMALL, {AGENT: Notes(inner=sonde.make("agents:random"))}, tasks, plan)
+    assert transcripts(together) == transcripts(alone)
 
 
 def test_a_group_shares_its_world_and_differs_in_what_is_said() -> None:
     bandit = sonde.make("best_arm")
-    found = collect(bandit, {AGENT: sonde.make("agents:random")}, bandit.tasks("test")[:2], Plan(k=4, seed=3))
+    found = collect_trajectories(
+        bandit, {AGENT: sonde.make("agents:random")}, bandit.tasks("test")[:2], Plan(k=4, seed=3)
+    )
     for rows in (found[:4], found[4:]):
         assert [t.sample for t in rows] == [0, 1, 2, 3]
         assert len({t.group for t in rows}) == 1
         assert {t.seed for t in rows} == {3}
         truths = {bandit.hypothesis(Episode.replay(bandit, t).state) for t in rows}
         assert len(truths) == 1
-        assert len({str(words([t])[0][3]) for t in rows}) == 4
+        assert len({str(transcripts([t])[0][3]) for t in rows}) == 4
     assert found[0].group != found[4].group
 
 
@@ -193,30 +199,30 @@ def test_a_group_shares_its_world_and_differs_in_what_is_said() -> None:
 
 def test_collect_sorts_by_task_and_sample() -> None:
     tasks = [SMALL.tasks("test")[i] for i in (4, 1, 3)]
-    found = collect(SMALL, {AGENT: llm(latency=0.002)}, tasks, Plan(k=2, concurrency=3))
+    found = collect_trajectories(SMALL, {AGENT: llm(latency=0.002)}, tasks, Plan(k=2, concurrency=3))
     assert [(t.task.index, t.sample) for t in found] == [(4, 0), (4, 1), (1, 0), (1, 1), (3, 0), (3, 1)]
 
 
 def test_skipped_episodes_are_not_played() -> None:
     tasks = SMALL.tasks("test")[:2]
-    jobs = [(j.task.index, j.sample) for j in Plan(k=2).jobs(tasks, {(tasks[0].id, 0, 1), (tasks[1].id, 1, 0)})]
+    jobs = [(j.task.index, j.sample) for j in Plan(k=2).list_jobs(tasks, {(tasks[0].id, 0, 1), (tasks[1].id, 1, 0)})]
     assert jobs == [(0, 0), (1, 0), (1, 1)], "a key of another seed skips nothing"
 
 
 def test_no_more_episodes_run_than_asked_for() -> None:
     notes = Notes(inner=sonde.make("agents:random"))
-    collect(SMALL, {AGENT: notes}, SMALL.tasks("test")[:9], Plan(concurrency=4))
+    collect_trajectories(SMALL, {AGENT: notes}, SMALL.tasks("test")[:9], Plan(concurrency=4))
     assert notes.running == [0, 4]
 
 
 @pytest.mark.filterwarnings("ignore::sonde.runs.limits.BudgetWarning")
 def test_a_spent_budget_begins_no_further_episode() -> None:
     tasks = SMALL.tasks("test")[:10]
-    everything = collect(SMALL, {AGENT: llm()}, tasks, Plan(concurrency=1))
+    everything = collect_trajectories(SMALL, {AGENT: llm()}, tasks, Plan(concurrency=1))
     usages = [sum(sum(c.usage[:2]) for a in t.acts for c in a.action.completions) for t in everything]
     for budget, n in ((usages[0] - 1, 1), (usages[0], 1), (usages[0] + 1, 1), (sum(usages[:4]), 4)):
-        found = collect(SMALL, {AGENT: llm()}, tasks, Plan(concurrency=1, budget=budget))
-        assert words(found) == words(everything[:n])
+        found = collect_trajectories(SMALL, {AGENT: llm()}, tasks, Plan(concurrency=1, budget=budget))
+        assert transcripts(found) == transcripts(everything[:n])
 
 
 @each("field_, value", [("k", 0), ("concurrency", 0), ("budget", 0), ("seed", -1), ("seed", 2**64)])
@@ -243,21 +249,23 @@ def test_a_task_that_is_there_twice_is_refused_before_anything_is_played(plan: P
     env, played = Duet(), list[Trajectory]()
     first, second = env.tasks("test")[:2]
     for play_all in (
-        lambda tasks: collect(env, {AGENT: Guesser()}, tasks, plan, on_done=played.append),
-        lambda tasks: record(env, {AGENT: Guesser()}, tasks, plan, tmp_path / "run", on_done=played.append),
+        lambda tasks: collect_trajectories(env, {AGENT: Guesser()}, tasks, plan, on_done=played.append),
+        lambda tasks: record_plan(env, {AGENT: Guesser()}, tasks, plan, tmp_path / "run", on_done=played.append),
     ):
         with pytest.raises(
             UserError, match=r"tasks: got tests.test_rollout:Duet/test\[0\] at 0 and 2, allowed: each task once"
         ):
             play_all([first, second, first])
         assert not played
-    assert len(record(env, {AGENT: Guesser()}, [first, second], plan, tmp_path / "run")) > 0
+    assert len(record_plan(env, {AGENT: Guesser()}, [first, second], plan, tmp_path / "run")) > 0
 
 
 def test_an_episode_takes_no_more_work_the_more_run_beside_it() -> None:
     def calls(concurrency: int) -> int:
         with cProfile.Profile() as profile:
-            found = collect(SMALL, {AGENT: OneByOne()}, SMALL.tasks("test"), Plan(k=15, concurrency=concurrency))
+            found = collect_trajectories(
+                SMALL, {AGENT: OneByOne()}, SMALL.tasks("test"), Plan(k=15, concurrency=concurrency)
+            )
         assert len(found) == 15 * len(SMALL.tasks("test"))
         return sum(int(entry.callcount) for entry in profile.getstats())
 
@@ -269,26 +277,26 @@ def test_an_episode_takes_no_more_work_the_more_run_beside_it() -> None:
 
 def test_missing_and_foreign_seats_are_named() -> None:
     with pytest.raises(UserError, match=r"policies: no policy for seat 'agent' of .*:Duet"):
-        seated(Duet(), {})
+        fill_seats(Duet(), {})
     with pytest.raises(UserError, match=r"policies: .*:Duet has no seat 'judge'; seats: agent, user"):
-        collect(Duet(), {AGENT: Guesser(), "judge": Teller()}, Duet().tasks("test"))
+        collect_trajectories(Duet(), {AGENT: Guesser(), "judge": Teller()}, Duet().tasks("test"))
     with pytest.raises(UserError, match="no policy for seat 'agent'"):
-        asyncio.run(play(Duet(), {}, Duet().tasks("test")[0]))
+        asyncio.run(play_episode(Duet(), {}, Duet().tasks("test")[0]))
 
 
 def test_every_seat_has_its_policy_and_the_default_is_the_environments() -> None:
     env = Duet()
-    found = collect(env, {AGENT: Guesser()}, env.tasks("test"), Plan(k=5))
-    given = collect(env, {AGENT: Guesser(), "user": Teller()}, env.tasks("test"), Plan(k=5, concurrency=3))
-    assert words(found) == words(given)
+    found = collect_trajectories(env, {AGENT: Guesser()}, env.tasks("test"), Plan(k=5))
+    given = collect_trajectories(env, {AGENT: Guesser(), "user": Teller()}, env.tasks("test"), Plan(k=5, concurrency=3))
+    assert transcripts(found) == transcripts(given)
     assert len(found) == 50
     for t in found:
         assert [a.seat for a in t.opening] == ["user"]
         assert t.acts[0].action.text == ("high" if t.task.index > 4 else "low")
         assert set(t.policies) == {AGENT, "user"}
         assert Episode.replay(env, t).outcome == t.outcome
-    one = asyncio.run(play(env, {AGENT: Guesser()}, env.tasks("test")[3], sample=1))
-    assert words([one]) == words([found[16]])
+    one = asyncio.run(play_episode(env, {AGENT: Guesser()}, env.tasks("test")[3], sample=1))
+    assert transcripts([one]) == transcripts([found[16]])
 
 
 def test_finish_is_called_once_per_seat_with_its_own_last_view() -> None:
@@ -304,14 +312,14 @@ def test_finish_is_called_once_per_seat_with_its_own_last_view() -> None:
             self.seen.append((view.seat, view.messages[0].content))
 
     env, agent, user = Duet(), Ends(inner=Guesser()), Ends(inner=Teller())
-    collect(env, {AGENT: agent, "user": user}, env.tasks("test"), Plan(k=2))
+    collect_trajectories(env, {AGENT: agent, "user": user}, env.tasks("test"), Plan(k=2))
     assert agent.seen == [(AGENT, m) for _, m in agent.seen] and len(agent.seen) == 20
     assert sorted(user.seen) == sorted(("user", f"the secret is {i}") for i in range(10) for _ in range(2))
 
 
 def test_policies_are_closed_once_the_run_is_over() -> None:
     notes = Notes(inner=sonde.make("agents:random"))
-    collect(SMALL, {AGENT: notes}, SMALL.tasks("test")[:3])
+    collect_trajectories(SMALL, {AGENT: notes}, SMALL.tasks("test")[:3])
     assert notes.log.count("close") == 1 and notes.log[-1] == "close"
 
 
@@ -324,4 +332,4 @@ def test_an_environment_in_which_nobody_begins_is_a_defect() -> None:
     env = Mute()
     task = Task(env.name, "one", "test", 0, hidden="1")
     with pytest.raises(ContractError, match="nobody is to act in the first state"):
-        collect(env, {AGENT: Guesser(), "user": Teller()}, [task])
+        collect_trajectories(env, {AGENT: Guesser(), "user": Teller()}, [task])

@@ -10,17 +10,17 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Action, Policy, ProgramPolicy, Trajectory, UserError, View, WorldError
-from sonde.runs.rollout import Plan, collect, record, rollout
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan, rollout
 from sonde.runs.store import Run
 from tests.cases import each
 
-from .test_rollout import SMALL, Notes, codes, words
+from .test_rollout import SMALL, Notes, list_codes, transcripts
 
 
 def test_a_failure_of_the_world_is_kept_and_the_run_goes_on(tmp_path: Path) -> None:
-    bad = codes(5)[2]
+    bad = list_codes(5)[2]
     notes = Notes(inner=sonde.make("agents:random"), fails={bad: WorldError("line cut")})
-    run = record(SMALL, {AGENT: notes}, SMALL.tasks("test")[:5], Plan(k=2), tmp_path / "run", {})
+    run = record_plan(SMALL, {AGENT: notes}, SMALL.tasks("test")[:5], Plan(k=2), tmp_path / "run", {})
     failed = [t for t in run if t.error]
     assert len(run) == 10
     assert {str(t.task.hidden) for t in failed} == {bad}
@@ -28,7 +28,7 @@ def test_a_failure_of_the_world_is_kept_and_the_run_goes_on(tmp_path: Path) -> N
     assert all(t.outcome is not None and t.outcome.kind == "error" and len(t.turns) == 1 for t in failed)
 
     mended = Notes(inner=sonde.make("agents:random"))
-    again = record(SMALL, {AGENT: mended}, SMALL.tasks("test")[:5], Plan(k=2), tmp_path / "run", {})
+    again = record_plan(SMALL, {AGENT: mended}, SMALL.tasks("test")[:5], Plan(k=2), tmp_path / "run", {})
     assert [t.error for t in again] == [""] * 10
     assert [x for x in mended.log if isinstance(x, tuple)] == [("finish", AGENT, bad)] * 2, (
         "only the failed are replayed"
@@ -37,11 +37,11 @@ def test_a_failure_of_the_world_is_kept_and_the_run_goes_on(tmp_path: Path) -> N
 
 def test_a_folder_is_not_continued_by_another_version(tmp_path: Path) -> None:
     policies = {AGENT: sonde.make("agents:random")}
-    record(SMALL, policies, SMALL.tasks("test")[:1], Plan(), tmp_path / "run")
+    record_plan(SMALL, policies, SMALL.tasks("test")[:1], Plan(), tmp_path / "run")
     changed = sonde.make("mastermind", length=3, digits=5, max_turns=6)
     changed.__dict__["spec"] = replace(SMALL.spec, version="0")
     with pytest.raises(UserError, match="version"):
-        record(changed, policies, SMALL.tasks("test")[:2], Plan(), tmp_path / "run")
+        record_plan(changed, policies, SMALL.tasks("test")[:2], Plan(), tmp_path / "run")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,19 +65,19 @@ class Flaky(ProgramPolicy):
 
 @each("where", ["act", "finish"])
 def test_programs_may_fail_too_and_spare_the_others(where: str) -> None:
-    tasks, bad = SMALL.tasks("test")[:6], codes(6)[3]
-    found = collect(SMALL, {AGENT: Flaky(bad=bad, where=where)}, tasks, Plan(k=2))
+    tasks, bad = SMALL.tasks("test")[:6], list_codes(6)[3]
+    found = collect_trajectories(SMALL, {AGENT: Flaky(bad=bad, where=where)}, tasks, Plan(k=2))
     assert [t.error for t in found if str(t.task.hidden) == bad] == ["WorldError: engine gone"] * 2
     good = [t for t in found if str(t.task.hidden) != bad]
-    plain = collect(SMALL, {AGENT: sonde.make("agents:random")}, tasks, Plan(k=2))
-    assert words(good) == words([t for t in plain if str(t.task.hidden) != bad])
+    plain = collect_trajectories(SMALL, {AGENT: sonde.make("agents:random")}, tasks, Plan(k=2))
+    assert transcripts(good) == transcripts([t for t in plain if str(t.task.hidden) != bad])
 
 
 def test_a_defect_in_code_stops_the_run_at_once_and_cancels_the_rest(tmp_path: Path) -> None:
-    bad = codes(30)[0]
+    bad = list_codes(30)[0]
     notes = Notes(inner=sonde.make("agents:random"), fails={bad: KeyError("defect")})
     with pytest.raises(KeyError, match="defect"):
-        record(SMALL, {AGENT: notes}, SMALL.tasks("test")[:30], Plan(k=1, concurrency=10), tmp_path / "run", {})
+        record_plan(SMALL, {AGENT: notes}, SMALL.tasks("test")[:30], Plan(k=1, concurrency=10), tmp_path / "run", {})
     assert notes.running[0] == 0
     assert notes.log[-1] == "close", "nothing acted after the policies were closed"
     assert notes.log.count("act") < 10 * 6, "not even the first ten were played to their end"
@@ -96,7 +96,7 @@ def test_what_was_played_is_handed_out_before_a_defect_stops_the_run(tmp_path: P
             return Action("no answer at all")
 
     with pytest.raises(KeyError, match="defect"):
-        record(SMALL, {AGENT: Stubborn()}, tasks, Plan(), tmp_path / "run", {})
+        record_plan(SMALL, {AGENT: Stubborn()}, tasks, Plan(), tmp_path / "run", {})
     assert {t.task.index for t in Run.load(tmp_path / "run")} == set(range(20)) - {7}
 
 
@@ -107,7 +107,7 @@ def test_a_receiver_that_fails_stops_the_run_before_the_policies_close() -> None
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        collect(SMALL, {AGENT: notes}, SMALL.tasks("test")[:20], Plan(concurrency=5), on_done=full)
+        collect_trajectories(SMALL, {AGENT: notes}, SMALL.tasks("test")[:20], Plan(concurrency=5), on_done=full)
     assert notes.running[0] == 0
     assert notes.log[-1] == "close"
 

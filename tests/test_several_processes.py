@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sonde.core import AGENT, Rng, UserError
 from sonde.evaluation.run_evaluation import load_evaluation
-from sonde.runs.run import config_from, play, prepare
+from sonde.runs.run import config_from, play_run, prepare_run
 from sonde.runs.store import Run
 from tests.cases import each
 
@@ -32,8 +32,8 @@ def config(agent: Any = RANDOM, **changes: Any) -> dict[str, Any]:
     return {**values, **changes}
 
 
-def exported(folder: Path) -> bytes:
-    return b"".join(Run.load(folder).canonical())
+def export_lines(folder: Path) -> bytes:
+    return b"".join(Run.load(folder).canonical_lines())
 
 
 def sonde(*args: str | Path, **more: Any) -> subprocess.Popen[str]:
@@ -42,17 +42,17 @@ def sonde(*args: str | Path, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def children(pid: int) -> list[int]:
+def find_children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def held(folder: Path) -> int:
+def count_held(folder: Path) -> int:
     return len(Run.load(folder)) if (folder / "config.json").exists() else 0
 
 
 def wait_for(folder: Path, episodes: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 60
-    while held(folder) < episodes and process.poll() is None and time.monotonic() < deadline:
+    while count_held(folder) < episodes and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert process.poll() is None, "it ended before it could be killed"
 
@@ -65,16 +65,16 @@ def wait_for(folder: Path, episodes: int, process: subprocess.Popen[str]) -> Non
 )
 def test_parts_are_the_share_divided(of: int, mine: int, n: int, tasks: int, k: int, concurrency: int) -> None:
     whole = config_from(config(n_tasks=tasks, k=k, share=(mine % of, of), concurrency=concurrency))
-    listed = prepare(whole).tasks
-    jobs = [job.key for part in whole.parts(n) for job in part.plan().jobs(listed)]
-    assert sorted(jobs) == sorted(job.key for job in whole.plan().jobs(listed))
-    assert len({part.share[0] for part in whole.parts(n)}) == n, "each is a writer of its own"
-    assert concurrency <= sum(part.concurrency for part in whole.parts(n)) < concurrency + n
+    listed = prepare_run(whole).tasks
+    jobs = [job.key for part in whole.split_over(n) for job in part.make_plan().list_jobs(listed)]
+    assert sorted(jobs) == sorted(job.key for job in whole.make_plan().list_jobs(listed))
+    assert len({part.share[0] for part in whole.split_over(n)}) == n, "each is a writer of its own"
+    assert concurrency <= sum(part.concurrency for part in whole.split_over(n)) < concurrency + n
 
 
 @given(st.integers(1, 1000), st.integers(1, 9))
 def test_a_budget_is_divided_too(budget: int, n: int) -> None:
-    parts = config_from(config(budget=budget)).parts(n)
+    parts = config_from(config(budget=budget)).split_over(n)
     budgets = [part.budget or 0 for part in parts]
     assert sum(budgets) == max(budget, sum(b == 1 for b in budgets) if budget < n else budget)
     assert max(budgets) - min(budgets) <= 1 and min(budgets) >= 1
@@ -92,19 +92,19 @@ def test_as_many_processes_as_there_can_be(n: int) -> None:
 def test_several_processes_record_what_one_does(tmp_path: Path) -> None:
     seen: list[str] = []
     for n, name in ((1, "one"), (2, "two")):
-        play(prepare(config_from(config(processes=n))), tmp_path / name, on_done=lambda t: seen.append(t.id))
-    assert exported(tmp_path / "one") == exported(tmp_path / "two")
+        play_run(prepare_run(config_from(config(processes=n))), tmp_path / name, on_done=lambda t: seen.append(t.id))
+    assert export_lines(tmp_path / "one") == export_lines(tmp_path / "two")
     assert sorted(seen[:30]) == sorted(seen[30:]), "all of them were told of"
     assert len(list((tmp_path / "two").glob("trajectories-*"))) == 2
     again: list[Any] = []
-    play(prepare(config_from(config(processes=3, n_tasks=11))), tmp_path / "two", on_done=again.append)
+    play_run(prepare_run(config_from(config(processes=3, n_tasks=11))), tmp_path / "two", on_done=again.append)
     assert len(again) == 3, "any number of processes goes on with the run of any other"
 
 
-def test_what_is_wrong_in_a_worker_is_told(tmp_path: Path) -> None:
-    play(prepare(config_from(config(n_tasks=1))), tmp_path / "run")
+def test_errors_in_a_worker_are_reported(tmp_path: Path) -> None:
+    play_run(prepare_run(config_from(config(n_tasks=1))), tmp_path / "run")
     with pytest.raises(UserError, match=r"begun with another configuration: config\.seats\.agent"):
-        play(prepare(config_from(config({"name": "agents:entropy"}, processes=2))), tmp_path / "run")
+        play_run(prepare_run(config_from(config({"name": "agents:entropy"}, processes=2))), tmp_path / "run")
 
 
 @pytest.mark.thorough
@@ -133,26 +133,26 @@ def test_a_worker_that_is_killed_is_begun_again(tmp_path: Path) -> None:
     process = sonde("rollout", "mastermind", folder, "--config", file, "--processes", "2")
     wait_for(folder, 4, process)
     before = {t.id for t in Run.load(folder)}
-    os.kill(children(process.pid)[0], signal.SIGKILL)
+    os.kill(find_children(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0 and "30 episodes in" in out, err
     assert "died (status -9); restarted" in err
     stored = Run.load(folder)
-    assert len(stored) == 30 and stored.trajectories.superseded == 0, "nothing was played twice"
+    assert len(stored) == 30 and stored.trajectories.superseded_count == 0, "nothing was played twice"
     assert before <= {t.id for t in stored}
-    play(prepare(config_from(config(SLOW))), tmp_path / "whole")
-    assert exported(folder) == exported(tmp_path / "whole")
+    play_run(prepare_run(config_from(config(SLOW))), tmp_path / "whole")
+    assert export_lines(folder) == export_lines(tmp_path / "whole")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_workers_do_not_outlive_who_began_them(how: signal.Signals, tmp_path: Path) -> None:
+def test_workers_do_not_outlive_their_parent(how: signal.Signals, tmp_path: Path) -> None:
     folder, file = tmp_path / "run", tmp_path / "run.json"
     file.write_text(json.dumps(config(SLOW, concurrency=6)))
     command = ("rollout", "mastermind", folder, "--config", file, "--processes", "2")
     process = sonde(*command)
     wait_for(folder, 2, process)
-    workers, begun = children(process.pid), held(folder)
+    workers, begun = find_children(process.pid), count_held(folder)
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
     if how == signal.SIGINT:
@@ -162,9 +162,9 @@ def test_workers_do_not_outlive_who_began_them(how: signal.Signals, tmp_path: Pa
     while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-    assert begun <= held(folder) < 30
+    assert begun <= count_held(folder) < 30
     out, err = sonde(*command).communicate(timeout=120)
-    assert "30 episodes in" in out and Run.load(folder).trajectories.superseded == 0, err
+    assert "30 episodes in" in out and Run.load(folder).trajectories.superseded_count == 0, err
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_kills_at_random_moments_of_whatever_process(tmp_path: Path) -> None:
         process = sonde("rollout", "mastermind", folder, "--config", file, "--processes", "3")
         for _ in range(2):
             time.sleep(0.4 + 1.2 * rng.random())
-            if process.poll() is None and (alive := children(process.pid)):
+            if process.poll() is None and (alive := find_children(process.pid)):
                 os.kill(alive[rng.randrange(len(alive))], signal.SIGKILL)
         process.kill()
         process.communicate(timeout=60)
@@ -187,6 +187,6 @@ def test_kills_at_random_moments_of_whatever_process(tmp_path: Path) -> None:
             break
         assert "another writer is open" in err, err  # one that was not told yet that nobody wants it
     stored = Run.load(folder)
-    assert (len(stored), stored.trajectories.superseded) == (80, 0)
-    play(prepare(config_from(config(SLOW, n_tasks=20, k=4))), tmp_path / "whole")
-    assert exported(folder) == exported(tmp_path / "whole")
+    assert (len(stored), stored.trajectories.superseded_count) == (80, 0)
+    play_run(prepare_run(config_from(config(SLOW, n_tasks=20, k=4))), tmp_path / "whole")
+    assert export_lines(folder) == export_lines(tmp_path / "whole")

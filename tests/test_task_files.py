@@ -12,8 +12,8 @@ import pytest
 
 import sonde
 from sonde.core import UserError
-from sonde.evaluation.run_evaluation import execute, reopen
-from sonde.runs.run import config_from, prepare, read_config
+from sonde.evaluation.run_evaluation import execute_run, reopen_run
+from sonde.runs.run import config_from, prepare_run, read_config
 from sonde.runs.store import Run
 from sonde.runs.task_files import UnknownTopicWarning, read_tasks
 from tests.cases import each
@@ -86,12 +86,12 @@ def test_a_run_over_a_file_can_be_opened_again_and_has_no_scale(tmp_path: Path) 
     config = {
         "env": {"name": "wordle"}, "seats": {"agent": {"name": "agents:entropy"}}, "tasks_file": str(path), "k": 1,
     }  # fmt: skip
-    run = prepare(config_from(config))
-    found = execute(run, tmp_path / "run")
+    run = prepare_run(config_from(config))
+    found = execute_run(run, tmp_path / "run")
     assert (found.n_tasks, found.split, found.metrics["reference_score"]) == (2, "test of mine.json", None)
-    assert reopen(Run.load(tmp_path / "run")).fingerprint == run.fingerprint
+    assert reopen_run(Run.load(tmp_path / "run")).fingerprint == run.fingerprint
     file(tmp_path, "mine.json", ["toast", "hoist"])
-    assert prepare(config_from(config)).fingerprint != run.fingerprint
+    assert prepare_run(config_from(config)).fingerprint != run.fingerprint
 
 
 @each(
@@ -149,7 +149,7 @@ def test_configurations_of_any_editor(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
-def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+def test_pipes_and_folders_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "words.txt")
     for path in (tmp_path / "words.txt", tmp_path):
         with pytest.raises(UserError, match=r"tasks_file: got .*, allowed: a file"):

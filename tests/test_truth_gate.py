@@ -14,7 +14,7 @@ import gate
 
 @pytest.mark.thorough
 @each("env", sorted(gate.MEASURED))
-def test_who_is_answered_is_as_reviewed(env: str) -> None:
+def test_answers_equal_the_reviewed_table(env: str) -> None:
     golden = gate.table(env)
     assert [gate.MEASURED[env](row.sort, row.question) for row in golden] == golden
     assert len(golden) >= 200

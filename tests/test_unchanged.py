@@ -16,7 +16,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Env, content_hash
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 PATH = Path(__file__).with_name("unchanged.json")
 TASKS = 2
@@ -32,7 +32,9 @@ def list_environments() -> Iterator[tuple[str, Env[Any]]]:
 
 def play_role(env: Env[Any], agent: str) -> str:
     """A hash of everything that is said, paid and decided when this agent plays the first test tasks."""
-    played = collect(env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:TASKS], Plan(k=1, seed=0))
+    played = collect_trajectories(
+        env, {AGENT: sonde.make(f"agents:{agent}")}, env.tasks("test")[:TASKS], Plan(k=1, seed=0)
+    )
     episodes = sorted(played, key=lambda t: t.task.id)
     return content_hash(
         [

@@ -34,14 +34,14 @@ from typing import Any
 import sonde
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import records as believed
-from sonde.beliefs.calibration import Summary, split
-from sonde.beliefs.elicitation import ANSWER, Elicitation, ask
+from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
+from sonde.beliefs.elicitation import ANSWER, Elicitation, belief_probes
 from sonde.core import Message, View
 from sonde.core.types import Json
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.rollout import collect
-from sonde.runs.run import RunConfig, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.rollout import collect_trajectories
+from sonde.runs.run import RunConfig, prepare_run
 from sonde.runs.store import Run
 
 TINY = {"name": "models:hf", "model": "sonde-tiny-best_arm"}
@@ -94,12 +94,12 @@ def decision(view: View) -> Sequence[Message]:
     return (Message("user", re.sub(r"Tries left: \d+\. Name a machine\.", "Tries left: 0. Decide.", shown)),)
 
 
-def _twenty(how: str) -> Case:
+def _twenty_questions_case(how: str) -> Case:
     given = Elicitation(template=how, candidates=20)
     return Case(env=TWENTY, plays=LATE, model=SMOLLM2, how=given, share=0.4)
 
 
-def _paper(size: str) -> Case:
+def _paper_case(size: str) -> Case:
     """As in the paper's code, with candidates beside the truth."""
     env = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
     model = {"name": "models:hf", "model": f"Qwen/Qwen3-{size}", "template": {"enable_thinking": False}}
@@ -119,100 +119,105 @@ CASES: Mapping[str, Case] = {
         env=ARMS, plays={"name": "agents:best_arm"}, model=SMOLLM2, context="render", share=0.4,
         how=Elicitation(template=BEST, candidates="all"),
     ),
-    "twenty-statement": _twenty("statement"),
-    "twenty-question": _twenty("question"),
-    "twenty-answer": _twenty(ANSWER),
-    "paper-1.7B": _paper("1.7B"),
-    "paper-4B": _paper("4B"),
+    "twenty-statement": _twenty_questions_case("statement"),
+    "twenty-question": _twenty_questions_case("question"),
+    "twenty-answer": _twenty_questions_case(ANSWER),
+    "paper-1.7B": _paper_case("1.7B"),
+    "paper-4B": _paper_case("4B"),
 }  # fmt: skip
 
 
-def run(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
+def run_calibration(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
     """Play what is missing, elicit what is missing, compare."""
     folder: Path = args.out / name
-    played = _played(case, folder, args.tasks)
+    played = _play_case(case, folder, args.tasks)
     seat, begun, env = case.seat(), time.process_time(), sonde.build(case.env)
     shown = {setting: seat.config[setting] for setting in SHOWN} | {"decide": case.decide}
-    prompt = decision if case.decide else seat.prompt
+    prompt = decision if case.decide else seat.build_prompt
 
-    async def work() -> None:
-        found = believed.believed(folder, env, played, seat.model, case.how, prompt=prompt, shown=shown)
+    async def elicit_case() -> None:
+        found = believed.elicit_run(folder, env, played, seat.model, case.how, prompt=prompt, shown=shown)
         async with aclosing(found):
             async for _ in found:
                 pass
         await seat.close()
 
-    asyncio.run(work())
-    found = split(believed.courses(env, played, believed.read(folder).beliefs))
-    return {"case": name, "seconds": time.process_time() - begun, "beliefs": found, "outside": _outside(folder)}
+    asyncio.run(elicit_case())
+    found = split_by_outcome(believed.belief_courses(env, played, believed.load_beliefs(folder).beliefs))
+    return {"case": name, "seconds": time.process_time() - begun, "beliefs": found, "outside": _mass_outside(folder)}
 
 
-def _played(case: Case, folder: Path, tasks: int) -> Run:
-    n = _tasks(case, tasks)
+def _play_case(case: Case, folder: Path, tasks: int) -> Run:
+    n = _count_tasks(case, tasks)
     config = RunConfig(env=case.env, seats={"agent": case.plays}, n_tasks=n, k=1, gains=False)
-    execute(prepare(config), folder)
+    execute_run(prepare_run(config), folder)
     return Run.load(folder)
 
 
-def _tasks(case: Case, wanted: int) -> int:
+def _count_tasks(case: Case, wanted: int) -> int:
     return min(max(2, round(case.share * wanted)), len(sonde.build(case.env).tasks("test")))
 
 
-def _outside(folder: Path) -> float | None:
+def _mass_outside(folder: Path) -> float | None:
     """Mean mass of what is none of the candidates."""
-    rows = [b.outside for row in believed.read(folder).beliefs.values() for b in row if b.outside is not None]
+    rows = [b.outside for row in believed.load_beliefs(folder).beliefs.values() for b in row if b.outside is not None]
     return sum(rows) / len(rows) if rows else None
 
 
-def estimate(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
+def estimate_cost(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
     """What eliciting would cost, from a few games of the reference solver; no model is loaded. Tokens that are
     computed: of a conversation that only grows once, and every candidate at every turn."""
     env, seat = sonde.build(case.env), case.seat()
-    few = collect(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
+    few = collect_trajectories(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
     tokens = 0
     for t in few:
-        probes = ask(env, t, case.how, decision if case.decide else seat.prompt).probes
+        probes = belief_probes(env, t, case.how, decision if case.decide else seat.build_prompt).probes
         shown = {p.messages[:-1][-1].content: sum(len(m.content) for m in p.messages[:-1]) for p in probes}
         trunk = max(shown.values()) if case.context == "full" else sum(shown.values())
         tokens += (trunk + sum(len(p.messages[-1].content) for p in probes)) // CHARACTERS_PER_TOKEN
-    n = _tasks(case, args.tasks)
+    n = _count_tasks(case, args.tasks)
     return {"case": name, "model": case.model["model"], "episodes": n, "tokens": n * tokens // len(few)}
 
 
-def show(rows: Sequence[Mapping[str, Any]]) -> None:
+def show_calibration(rows: Sequence[Mapping[str, Any]]) -> None:
     """A table for all episodes, then wins against losses."""
     print(f"{'case':18}{'episodes':>9}" + "".join(f"{h:>11}" for h in HEADS) + f"{'CPU s':>8}")
     for row in rows:
         for part, s in row["beliefs"].items():
             label = row["case"] if part == "all" else f"  {part}"
             outside = row["outside"] if part == "all" else None
-            cells = [*_ends(s), *_middle(s), *_numbers(s), "" if outside is None else f"{outside:.3f}"]
+            cells = [
+                *_first_and_last(s),
+                *_curves_at_last(s),
+                *_calibration_numbers(s),
+                "" if outside is None else f"{outside:.3f}",
+            ]
             seconds = f"{row['seconds']:8.0f}" if part == "all" else ""
             print(f"{label:18}{s.episodes:9}" + "".join(f"{c:>11}" for c in cells) + seconds)
     print(NOTES)
 
 
-def _last(s: Summary) -> int:
+def _last_belief(s: BeliefSummary) -> int:
     """The last turn after which at least half of the episodes are still on."""
     reach = [t for t, n in enumerate(s.reached) if 2 * n >= s.episodes]
     return reach[-1] if reach else 0
 
 
-def _ends(s: Summary) -> list[str]:
-    return [_mean(s.target, 0), _mean(s.target, _last(s))]
+def _first_and_last(s: BeliefSummary) -> list[str]:
+    return [_format_mean(s.target, 0), _format_mean(s.target, _last_belief(s))]
 
 
-def _middle(s: Summary) -> list[str]:
-    return [_mean(curve, _last(s)) for curve in (s.believed, s.exact, s.divergence, s.variation)]
+def _curves_at_last(s: BeliefSummary) -> list[str]:
+    return [_format_mean(curve, _last_belief(s)) for curve in (s.believed, s.exact, s.divergence, s.variation)]
 
 
-def _numbers(s: Summary) -> list[str]:
+def _calibration_numbers(s: BeliefSummary) -> list[str]:
     ece, changes = s.reliability and s.reliability.ece, (s.correlation_truth, s.correlation_among)
     found = (ece, *changes, s.updating_truth, s.updating_pairs)
     return ["n/a" if e is None else f"{e.mean:.2f}±{(e.high - e.low) / 2:.2f}" for e in found]
 
 
-def _mean(curve: Sequence[Estimate], t: int) -> str:
+def _format_mean(curve: Sequence[Estimate], t: int) -> str:
     return f"{curve[t].mean:.2f}" if t < len(curve) else "n/a"
 
 
@@ -228,13 +233,13 @@ def main() -> None:
     args.tasks = min(args.tasks, 4) if args.quick else args.tasks
     chosen = {name: CASES[name] for name in args.only or CASES if args.only or not CASES[name].named}
     if args.dry_run:
-        print(json.dumps([estimate(name, case, args) for name, case in chosen.items()], indent=1))
+        print(json.dumps([estimate_cost(name, case, args) for name, case in chosen.items()], indent=1))
         return
-    rows = [run(name, case, args) for name, case in chosen.items()]
+    rows = [run_calibration(name, case, args) for name, case in chosen.items()]
     if args.json:
         print(json.dumps([{**row, "beliefs": {k: asdict(v) for k, v in row["beliefs"].items()}} for row in rows]))
         return
-    show(rows)
+    show_calibration(rows)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from rows import Row, kept
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
 from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
-from sonde.evaluation.per_turn import CALLED, called
-from sonde.models.files.weights import weights_of
-from sonde.runs.rollout import Plan, collect
+from sonde.evaluation.per_turn import CALLED, marked_turns
+from sonde.models.files.weights import model_fingerprint
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.learn import learn_online
@@ -47,7 +47,7 @@ PENALTIES = {"invalid": -5.0, "repeated": -1.0}
 HISTORY = ("step", "success", "reward", "turns", "invalid", "repeated", "belief", "truth_gain", "grad_norm")
 
 
-def game(**changes: Any) -> sonde.Env[Any]:
+def make_game(**changes: Any) -> sonde.Env[Any]:
     """What is played."""
     return sonde.make("twenty_questions", **{"preset": "small", **changes})
 
@@ -66,7 +66,7 @@ def delta_belief(**changes: Any) -> Training:
     return with_online(preset("tiny_delta_belief"), rewarders=(replace(BELIEF, **changes),))
 
 
-def weighted(weight: float) -> Training:
+def weigh_beliefs(weight: float) -> Training:
     """Equation 3 with another weight of ΔBelief; without beliefs where it is 0."""
     mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
     training = with_online(delta_belief(), rewards=mix)
@@ -100,7 +100,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "exact": lambda: preset("tiny_exact_gain"),
     "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
     "among": lambda: delta_belief(among=8),
-    "outcome_turnwise": lambda: weighted(0.0),
+    "outcome_turnwise": lambda: weigh_beliefs(0.0),
     "exact_turnwise": exact_turnwise,
     "outcome_to_go": lambda: to_go(0.0),
     "win": lambda: with_online(preset("tiny_starpo"), rewards=RewardMix({"success": 2.0})),
@@ -126,18 +126,18 @@ class Lab:
     samples: int = 4
 
     @cached_property
-    def begun(self) -> dict[str, Any]:
+    def base_identity(self) -> dict[str, Any]:
         """What the base model's own play depends on: its weights, whatever they are called, and the game's version."""
-        return {"base": weights_of(self.base) or self.base, "game": game().spec.version}
+        return {"base": model_fingerprint(self.base) or self.base, "game": make_game().spec.version}
 
     @property
-    def known(self) -> dict[str, Any]:
+    def training_identity(self) -> dict[str, Any]:
         """What has to be the same for a training to be the same."""
-        return {**self.begun, "steps": self.steps, "lr": self.lr}
+        return {**self.base_identity, "steps": self.steps, "lr": self.lr}
 
     def folder(self, arm: str, seed: int) -> Path:
         """Of a training."""
-        told = [str(value).replace("/", "-") for value in self.known.values()]
+        told = [str(value).replace("/", "-") for value in self.training_identity.values()]
         return self.out / "models" / "-".join([arm, *told, str(seed)])
 
     def model(self, arm: str, seed: int) -> Path:
@@ -145,7 +145,7 @@ class Lab:
         return self.folder(arm, seed) / MODEL
 
 
-def arguments(doc: str | None) -> argparse.ArgumentParser:
+def make_parser(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=BASE, help=f"the base model, by folder or name (default {BASE})")
     parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples: to see that it runs")
@@ -166,119 +166,121 @@ def lab_of(args: argparse.Namespace) -> Lab:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def trained(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
+def train_model(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
     """One training under an arm (on these tasks, or the train split) and how its model plays."""
-    key = {"measure": "training", "arm": arm, "seed": seed, **lab.known}
-    return kept(lab.out, key, lambda: _train(lab, training, seed, lab.folder(arm, seed), tasks))
+    key = {"measure": "training", "arm": arm, "seed": seed, **lab.training_identity}
+    return kept(lab.out, key, lambda: _train_in_process(lab, training, seed, lab.folder(arm, seed), tasks))
 
 
-def _train(lab: Lab, training: Training, seed: int, to: Path, tasks: Sequence[Task] | None) -> dict[str, Any]:
+def _train_in_process(
+    lab: Lab, training: Training, seed: int, to: Path, tasks: Sequence[Task] | None
+) -> dict[str, Any]:
     shutil.rmtree(to, ignore_errors=True)
     settings = replace(training.settings, folder=str(to), seed=seed, max_steps=lab.steps, lr=lab.lr, save_steps=None)
     ready = with_online(replace(training, settings=settings), max_new_tokens=LONGEST)
     begun = time.process_time()
-    result = learn_online(lab.base, ready, [Game(game(), tasks or game().tasks("train"), "game")])
+    result = learn_online(lab.base, ready, [Game(make_game(), tasks or make_game().tasks("train"), "game")])
     seconds = time.process_time() - begun
     history = [{name: round(entry[name], 4) for name in HISTORY if name in entry} for entry in result.history]
-    kept = {"cpu_seconds": round(seconds, 1), "episodes": ready.episodes, "history": history}
-    return {**kept, **tested(lab, str(result.model), seed)}
+    kept = {"cpu_seconds": round(seconds, 1), "episodes": ready.n_episodes, "history": history}
+    return {**kept, **test_model(lab, str(result.model), seed)}
 
 
-def base(lab: Lab) -> list[Row]:
+def test_base(lab: Lab) -> list[Row]:
     """The base model, played once for every seed."""
-    key = {"measure": "training", "arm": "base", **lab.begun}
-    return [kept(lab.out, {**key, "seed": seed}, partial(_base, lab, seed)) for seed in range(lab.seeds)]
+    key = {"measure": "training", "arm": "base", **lab.base_identity}
+    return [kept(lab.out, {**key, "seed": seed}, partial(_test_base_model, lab, seed)) for seed in range(lab.seeds)]
 
 
-def _base(lab: Lab, seed: int) -> dict[str, Any]:
-    return {"cpu_seconds": 0.0, **tested(lab, lab.base, seed)}
+def _test_base_model(lab: Lab, seed: int) -> dict[str, Any]:
+    return {"cpu_seconds": 0.0, **test_model(lab, lab.base, seed)}
 
 
-def every(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, list[Row]]:
+def run_arms(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, list[Row]]:
     """The rows of these arms, seed after seed, so that what is there when time runs out can be compared."""
     found: dict[str, list[Row]] = {name: [] for name in arms}
     for seed in range(lab.seeds):
         for name, training in arms.items():
-            found[name].append(trained(lab, name, training(), seed))
+            found[name].append(train_model(lab, name, training(), seed))
     return found
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
 
 
-def tested(lab: Lab, model: str, seed: int) -> dict[str, Any]:
+def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
     """New games of the things that are secrets in training (`met`, temperature 1), and of those held out: greedily, one
     game each, and at temperature 1 (`drawn`)."""
-    played = {"greedy": play(model, 0.0, 1, seed), "drawn": play(model, 1.0, lab.samples, seed)}
-    return {**played, "met": play(model, 1.0, lab.samples, seed, split="train")}
+    played = {"greedy": play_games(model, 0.0, 1, seed), "drawn": play_games(model, 1.0, lab.samples, seed)}
+    return {**played, "met": play_games(model, 1.0, lab.samples, seed, split="train")}
 
 
-def player(model: str, temperature: float = 1.0) -> Policy:
+def make_player(model: str, temperature: float = 1.0) -> Policy:
     """Who plays with these weights."""
     backend = sonde.make("models:hf", model=model, max_batch=256)
     return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
 
 
-def play(
+def play_games(
     model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
     user: Policy | None = None, best: Mapping[str, Any] | None = None, **changes: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
     games. `user` replies instead of the rules; `best` are settings of `agents:best_of_n`, which picks among what the
     model would say; `changes` are those of the game."""
-    env = game(**changes)
-    agent = player(model, temperature)
+    env = make_game(**changes)
+    agent = make_player(model, temperature)
     agent = agent if best is None else sonde.make("agents:best_of_n", player=agent, **best)
     seats: dict[str, Policy] = {AGENT: agent, **({"user": user} if user is not None else {})}
-    games = collect(env, seats, tasks or env.tasks(split), Plan(k=k, seed=seed))
-    won = [_won(t) for t in games]
-    means = {name: sum(len(called(t).get(name, ())) for t in games) / len(games) for name in CALLED}
+    games = collect_trajectories(env, seats, tasks or env.tasks(split), Plan(k=k, seed=seed))
+    won = [_winning_turn(t) for t in games]
+    means = {name: sum(len(marked_turns(t).get(name, ())) for t in games) / len(games) for name in CALLED}
     turns = sum(len(t.turns) for t in games) / len(games)
     return {"won": [won[i : i + k] for i in range(0, len(won), k)], "turns": turns, **means}
 
 
-def _won(t: Trajectory) -> int | None:
+def _winning_turn(t: Trajectory) -> int | None:
     return len(t.turns) if t.outcome is not None and t.outcome.success else None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def wins(row: Row, how: str) -> list[list[float]]:
+def tabulate_wins(row: Row, how: str) -> list[list[float]]:
     """1 for every game that was won, by task."""
     return [[float(turn is not None) for turn in games] for games in row[how]["won"]]
 
 
-def success(found: Sequence[Row], how: str) -> Estimate:
+def estimate_success(found: Sequence[Row], how: str) -> Estimate:
     """Of all seeds together; the 95 % interval is clustered by task."""
-    tables = [wins(row, how) for row in found]
+    tables = [tabulate_wins(row, how) for row in found]
     return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
 
 
-def more(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
+def estimate_gain(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
     """How much more success there is, seed by seed and task by task; the 95 % interval resamples both."""
-    return difference_over_seeds([wins(row, how) for row in found], [wins(row, how) for row in than])
+    return difference_over_seeds([tabulate_wins(row, how) for row in found], [tabulate_wins(row, how) for row in than])
 
 
 PLAYED = {"met": "things met, T=1", "drawn": "held out, T=1", "greedy": "held out, T=0"}
 
 
-def compared(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
+def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
     """What a table says of each arm; differences are to the arm `than`."""
     out: list[dict[str, Any]] = []
     for name, mine in found.items():
         row: dict[str, Any] = {"arm": name, "seeds": len(mine)}
         for how in PLAYED:
             if all(how in r for r in mine):
-                row[how] = success(mine, how)
-                row[f"{how}_more"] = None if name == than else more(mine, found[than][: len(mine)], how)
+                row[how] = estimate_success(mine, how)
+                row[f"{how}_more"] = None if name == than else estimate_gain(mine, found[than][: len(mine)], how)
         counted = [r["met"] if "met" in r else r["drawn"] for r in mine]
         row |= {name: sum(r[name] for r in counted) / len(mine) for name in ("turns", *CALLED)}
         out.append({**row, "cpu_seconds": sum(r["cpu_seconds"] for r in mine) / len(mine)})
     return out
 
 
-def show(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
+def show_table(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
     """As Markdown, or JSON."""
     if json_:
         plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
@@ -288,11 +290,11 @@ def show(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
     heads = ["arm", *(head for how in played for head in (PLAYED[how], f"more than {than}")), "turns", *CALLED, "CPU s"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for row in table:
-        estimates = [written(row[name]) for how in played for name in (how, f"{how}_more")]
+        estimates = [format_estimate(row[name]) for how in played for name in (how, f"{how}_more")]
         counts = [f"{row[name]:.2f}" for name in ("turns", *CALLED)]
         cells = [row["arm"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"]
         print(f"| {' | '.join(cells)} |")
 
 
-def written(found: Estimate | None) -> str:
+def format_estimate(found: Estimate | None) -> str:
     return "" if found is None else f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]"

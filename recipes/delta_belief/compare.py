@@ -26,13 +26,13 @@ from common import ARMS
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--only", nargs="+", choices=ARMS, help="these arms, besides starpo")
     args = parser.parse_args()
     lab = common.lab_of(args)
     chosen = {name: arm for name, arm in ARMS.items() if name in ("starpo", *(args.only or ARMS))}
-    found = {"base": common.base(lab), **common.every(lab, chosen)}
-    common.show(common.compared(found, "starpo"), "starpo", args.json)
+    found = {"base": common.test_base(lab), **common.run_arms(lab, chosen)}
+    common.show_table(common.compare_models(found, "starpo"), "starpo", args.json)
 
 
 if __name__ == "__main__":

@@ -21,29 +21,29 @@ WHOLE = "delta_belief"
 TURNS = {"belief": 0.1, **PENALTIES}
 
 
-def of(turns: Mapping[str, float], every: Mapping[str, float]) -> Training:
+def mix_rewards(turns: Mapping[str, float], every: Mapping[str, float]) -> Training:
     """Equation 3 of these rewards."""
     training = with_online(delta_belief(), rewards=RewardMix(dict(turns), every=dict(every)))
     return training if "belief" in turns else with_online(training, rewarders=())
 
 
-def without(name: str) -> Training:
-    return of({k: v for k, v in TURNS.items() if k != name}, {k: v for k, v in END.items() if k != name})
+def drop_reward(name: str) -> Training:
+    return mix_rewards({k: v for k, v in TURNS.items() if k != name}, {k: v for k, v in END.items() if k != name})
 
 
 ARMS: Mapping[str, Callable[[], Training]] = {
     WHOLE: delta_belief,
-    "outcome_turnwise": partial(without, "belief"),
-    **{f"no-{name}": partial(without, name) for name in ("extra_turns", "repeated", "invalid")},
-    "win_turnwise": lambda: of({}, {"success": 2.0}),
+    "outcome_turnwise": partial(drop_reward, "belief"),
+    **{f"no-{name}": partial(drop_reward, name) for name in ("extra_turns", "repeated", "invalid")},
+    "win_turnwise": lambda: mix_rewards({}, {"success": 2.0}),
 }
 
 
 def main() -> None:
-    args = common.arguments(__doc__).parse_args()
+    args = common.make_parser(__doc__).parse_args()
     lab = common.lab_of(args)
-    found = {"base": common.base(lab), **common.every(lab, ARMS)}
-    common.show(common.compared(found, WHOLE), WHOLE, args.json)
+    found = {"base": common.test_base(lab), **common.run_arms(lab, ARMS)}
+    common.show_table(common.compare_models(found, WHOLE), WHOLE, args.json)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json]
 
 The loss of `delta_belief` with `kl` times the divergence from the base model added, estimated token by token
-(`train.objectives.grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
+(`train.objectives.measure_grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from sonde.train.training import Training
 WITHOUT = "delta_belief"
 
 
-def penalised(kl: float) -> Training:
+def add_penalty(kl: float) -> Training:
     training = common.delta_belief()
     return replace(training, options={**training.options, "kl": kl})
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--kl", nargs="+", type=float, default=[0.001, 0.01, 0.1], help="weights of the penalty")
     args = parser.parse_args()
     lab = common.lab_of(args)
     arms: dict[str, Callable[[], Training]] = {WITHOUT: common.delta_belief}
-    arms |= {f"kl-{weight:g}": partial(penalised, weight) for weight in args.kl}
-    found = {"base": common.base(lab), **common.every(lab, arms)}
-    common.show(common.compared(found, WITHOUT), WITHOUT, args.json)
+    arms |= {f"kl-{weight:g}": partial(add_penalty, weight) for weight in args.kl}
+    found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}
+    common.show_table(common.compare_models(found, WITHOUT), WITHOUT, args.json)
 
 
 if __name__ == "__main__":

@@ -32,33 +32,33 @@ PICKS: Mapping[str, Mapping[str, Any] | None] = {
 }
 
 
-def picked(lab: Lab, arm: str, seed: int, pick: str, n: int) -> Row:
+def play_picked(lab: Lab, arm: str, seed: int, pick: str, n: int) -> Row:
     """Games of a model of which one candidate of n is asked."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "pick", "arm": arm, "pick": pick, "n": n, "seed": seed, **lab.known}
-    return common.kept(lab.out, key, partial(_picked, lab, model, seed, pick, n))
+    key: dict[str, Any] = {"measure": "pick", "arm": arm, "pick": pick, "n": n, "seed": seed, **lab.training_identity}
+    return common.kept(lab.out, key, partial(_play_picked_of_seed, lab, model, seed, pick, n))
 
 
-def _picked(lab: Lab, model: str, seed: int, pick: str, n: int) -> dict[str, Any]:
+def _play_picked_of_seed(lab: Lab, model: str, seed: int, pick: str, n: int) -> dict[str, Any]:
     settings = PICKS[pick]
     best = None if settings is None else {"n": n, **settings}
-    games = common.play(model, 1.0, lab.samples, seed + 3000, split="train", best=best)
+    games = common.play_games(model, 1.0, lab.samples, seed + 3000, split="train", best=best)
     return {"cpu_seconds": 0.0, "met": games}
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=[], help="trained models, beside the base model")
     parser.add_argument("--n", type=int, default=8, help="candidates (default 8)")
     args = parser.parse_args()
     lab = common.lab_of(args)
-    common.every(lab, {name: ARMS[name] for name in args.arms})
+    common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     for arm in ("base", *args.arms):
         seeds = range(1 if arm == "base" else lab.seeds)
-        found = {pick: [picked(lab, arm, seed, pick, args.n) for seed in seeds] for pick in PICKS}
+        found = {pick: [play_picked(lab, arm, seed, pick, args.n) for seed in seeds] for pick in PICKS}
         if not args.json:
             print(f"\n{arm}\n")
-        common.show(common.compared(found, "alone"), "alone", args.json)
+        common.show_table(common.compare_models(found, "alone"), "alone", args.json)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from common import ARMS, Row
 DRAWN = ("success", "turns", "invalid", "repeated")
 
 
-def course(found: Sequence[Row], name: str, every: int) -> list[float]:
+def average_course(found: Sequence[Row], name: str, every: int) -> list[float]:
     """The mean over seeds and each `every` steps."""
     curves = [[entry[name] for entry in row["history"]] for row in found]
     means = [sum(column) / len(column) for column in zip(*curves, strict=True)]
@@ -25,12 +25,12 @@ def course(found: Sequence[Row], name: str, every: int) -> list[float]:
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--every", type=int, default=5, help="steps that a column averages over (default 5)")
     args = parser.parse_args()
-    found = common.every(common.lab_of(args), {name: ARMS[name] for name in args.arms})
-    table = {name: {what: course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}
+    found = common.run_arms(common.lab_of(args), {name: ARMS[name] for name in args.arms})
+    table = {name: {what: average_course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}
     if args.json:
         print(json.dumps(table))
         return

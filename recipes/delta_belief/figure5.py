@@ -21,52 +21,58 @@ import numpy as np
 from common import ARMS, Lab, Row
 
 from sonde.beliefs.calibration import Course
-from sonde.beliefs.elicitation import Elicitation, elicit
-from sonde.beliefs.records import course
+from sonde.beliefs.elicitation import Elicitation, elicit_beliefs
+from sonde.beliefs.records import belief_course
 from sonde.core import AGENT
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 HOW = Elicitation(template="statement", candidates="all")
 
 
-def rising(lab: Lab, arm: str, seed: int) -> Row:
+def measure_beliefs(lab: Lab, arm: str, seed: int) -> Row:
     """The beliefs of a model over its own games."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "rising", "arm": arm, "seed": seed, **lab.known}
-    return common.kept(lab.out, key, partial(_rising, lab, model, seed))
+    key: dict[str, Any] = {"measure": "rising", "arm": arm, "seed": seed, **lab.training_identity}
+    return common.kept(lab.out, key, partial(_measure_beliefs_of_seed, lab, model, seed))
 
 
-def _rising(lab: Lab, model: str, seed: int) -> dict[str, Any]:
-    found = asyncio.run(_courses(model, lab.samples, seed))
-    turns = range(max(one.n for one in found))
-    return {"believed": [_mean(found, t, exact=False) for t in turns], "exact": [_mean(found, t) for t in turns]}
+def _measure_beliefs_of_seed(lab: Lab, model: str, seed: int) -> dict[str, Any]:
+    found = asyncio.run(_belief_courses(model, lab.samples, seed))
+    turns = range(max(one.held_count for one in found))
+    return {
+        "believed": [_mean_course(found, t, exact=False) for t in turns],
+        "exact": [_mean_course(found, t) for t in turns],
+    }
 
 
-async def _courses(model: str, k: int, seed: int) -> list[Course]:
-    env, agent = common.game(), common.player(model)
-    games = await asyncio.to_thread(collect, env, {AGENT: agent}, env.tasks("train"), Plan(k=k, seed=seed + 4000))
+async def _belief_courses(model: str, k: int, seed: int) -> list[Course]:
+    env, agent = common.make_game(), common.make_player(model)
+    games = await asyncio.to_thread(
+        collect_trajectories, env, {AGENT: agent}, env.tasks("train"), Plan(k=k, seed=seed + 4000)
+    )
     asked: Any = agent
     return [
-        course(env, game, beliefs) async for game, beliefs in elicit(asked.model, env, games, HOW, prompt=asked.prompt)
+        belief_course(env, game, beliefs)
+        async for game, beliefs in elicit_beliefs(asked.model, env, games, HOW, prompt=asked.prompt)
     ]
 
 
-def _mean(found: Sequence[Course], t: int, *, exact: bool = True) -> float:
+def _mean_course(found: Sequence[Course], t: int, *, exact: bool = True) -> float:
     """Of the games that are still on after t turns; the truth is never ruled out, so no logarithm is of 0."""
-    rows = [one for one in found if t < one.n]
+    rows = [one for one in found if t < one.held_count]
     logs = [np.log(one.exact_truth[t]) if exact else one.elicited[t, one.truth] for one in rows]  # type: ignore[index]
     return round(float(np.mean(logs)), 4)
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief"])
     args = parser.parse_args()
     lab = common.lab_of(args)
-    common.every(lab, {name: ARMS[name] for name in args.arms})
+    common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, dict[str, list[float]]] = {}
     for arm in ("base", *args.arms):
-        rows = [rising(lab, arm, seed) for seed in range(1 if arm == "base" else lab.seeds)]
+        rows = [measure_beliefs(lab, arm, seed) for seed in range(1 if arm == "base" else lab.seeds)]
         table[arm] = {
             what: [sum(column) / len(column) for column in zip(*(row[what] for row in rows), strict=False)]
             for what in ("believed", "exact")

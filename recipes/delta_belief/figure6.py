@@ -19,18 +19,25 @@ from common import ARMS, Lab, Row
 from sonde.evaluation.metrics import pass_at
 
 
-def many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
+def play_many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
     """`samples` games of every thing of a split, by the base model or by a trained one."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "pass", "arm": arm, "seed": seed, "samples": samples, "split": split, **lab.known}
-    return common.kept(lab.out, key, partial(_many, model, samples, seed, split))
+    key: dict[str, Any] = {
+        "measure": "pass",
+        "arm": arm,
+        "seed": seed,
+        "samples": samples,
+        "split": split,
+        **lab.training_identity,
+    }
+    return common.kept(lab.out, key, partial(_play_many_of_seed, model, samples, seed, split))
 
 
-def _many(model: str, samples: int, seed: int, split: str) -> dict[str, Any]:
-    return {"drawn": common.play(model, 1.0, samples, seed + 1000, split=split)}
+def _play_many_of_seed(model: str, samples: int, seed: int, split: str) -> dict[str, Any]:
+    return {"drawn": common.play_games(model, 1.0, samples, seed + 1000, split=split)}
 
 
-def passes(row: Row, ks: list[int]) -> list[float]:
+def pass_rates(row: Row, ks: list[int]) -> list[float]:
     """The mean over things."""
     won = [sum(turn is not None for turn in games) for games in row["drawn"]["won"]]
     n = len(row["drawn"]["won"][0])
@@ -38,7 +45,7 @@ def passes(row: Row, ks: list[int]) -> list[float]:
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--samples", type=int, default=128)
     parser.add_argument("--split", choices=("train", "test"), default="train", help="things met, or held out")
@@ -46,11 +53,12 @@ def main() -> None:
     lab = common.lab_of(args)
     samples = 4 if args.quick else args.samples
     ks = [2**i for i in range(samples.bit_length()) if 2**i <= samples]
-    common.every(lab, {name: ARMS[name] for name in args.arms})
+    common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, list[float]] = {}
     for arm in ("base", *args.arms):
         seeds = [
-            passes(many(lab, arm, seed, samples, args.split), ks) for seed in range(1 if arm == "base" else lab.seeds)
+            pass_rates(play_many(lab, arm, seed, samples, args.split), ks)
+            for seed in range(1 if arm == "base" else lab.seeds)
         ]
         table[arm] = [sum(column) / len(column) for column in zip(*seeds, strict=True)]
     if args.json:

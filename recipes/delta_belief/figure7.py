@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import common
-from common import ARMS, Lab, delta_belief, weighted
+from common import ARMS, Lab, delta_belief, weigh_beliefs
 
 from sonde.train.training import Training
 
@@ -26,9 +26,9 @@ Arms = Mapping[str, Callable[[], Training]]
 PARTS: Mapping[str, Arms] = {
     "weight": {
         "outcome_turnwise": ARMS["outcome_turnwise"],
-        "weight-0.05": partial(weighted, 0.05),
+        "weight-0.05": partial(weigh_beliefs, 0.05),
         BEST: delta_belief,
-        "weight-0.5": partial(weighted, 0.5),
+        "weight-0.5": partial(weigh_beliefs, 0.5),
     },
     "shaping": {
         BEST: delta_belief,
@@ -38,18 +38,18 @@ PARTS: Mapping[str, Arms] = {
 }
 
 
-def show(lab: Lab, arms: Arms, json: bool) -> None:
-    found = {"base": common.base(lab), **common.every(lab, arms)}
-    common.show(common.compared(found, BEST), BEST, json)
+def show_shapings(lab: Lab, arms: Arms, json: bool) -> None:
+    found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}
+    common.show_table(common.compare_models(found, BEST), BEST, json)
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--only", choices=PARTS, help="this part")
     args = parser.parse_args()
     for name, arms in PARTS.items():
         if args.only in (None, name):
-            show(common.lab_of(args), arms, args.json)
+            show_shapings(common.lab_of(args), arms, args.json)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python recipes/delta_belief/figure8.py [--arms ARM ...] [--turns 20] [--quick] [--json]
 
 Trained with 8 turns, tested with `turns`, at temperature 1. The prompt names the limit, so a shorter budget is read off
-the same games (`metrics.within`): it is how many were won by then. The models are those of `compare.py`, trained where
-they are missing. The base model has never seen a game longer than 8 turns.
+the same games (`metrics.success_within`): it is how many were won by then. The models are those of `compare.py`,
+trained where they are missing. The base model has never seen a game longer than 8 turns.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from typing import Any
 import common
 from common import ARMS, Lab, Row
 
-from sonde.evaluation.metrics import within
+from sonde.evaluation.metrics import success_within
 
 
-def long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
+def play_long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
     """Games, with so many turns, of every thing that was a secret in training."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     samples = min(lab.samples, 4)
-    key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.known}
-    return common.kept(lab.out, key, partial(_long, model, samples, seed, turns))
+    key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.training_identity}
+    return common.kept(lab.out, key, partial(_play_long_of_seed, model, samples, seed, turns))
 
 
-def _long(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:
-    return {"drawn": common.play(model, 1.0, samples, seed, split="train", max_turns=turns)}
+def _play_long_of_seed(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:
+    return {"drawn": common.play_games(model, 1.0, samples, seed, split="train", max_turns=turns)}
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--turns", type=int, default=20)
     args = parser.parse_args()
     lab = common.lab_of(args)
-    common.every(lab, {name: ARMS[name] for name in args.arms})
+    common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, list[float]] = {}
     for arm in ("base", *args.arms):
-        rows = [long(lab, arm, seed, args.turns) for seed in range(1 if arm == "base" else lab.seeds)]
-        curves = [[found.mean for found in within(row["drawn"]["won"], args.turns)] for row in rows]
+        rows = [play_long(lab, arm, seed, args.turns) for seed in range(1 if arm == "base" else lab.seeds)]
+        curves = [[found.mean for found in success_within(row["drawn"]["won"], args.turns)] for row in rows]
         table[arm] = [sum(column) / len(column) for column in zip(*curves, strict=True)]
     if args.json:
         print(json.dumps(table))

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import sonde
-from sonde.beliefs.elicitation import ask
+from sonde.beliefs.elicitation import belief_probes
 from sonde.core import Episode
 from sonde.core.types import Json
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.credit import TurnWise
 from sonde.train.learn import learn_online
@@ -76,10 +76,10 @@ CONFIGS: Mapping[str, Config] = {
 }
 
 
-def estimate(config: Config) -> dict[str, Json]:
+def estimate_cost(config: Config) -> dict[str, Json]:
     """What a training would cost; see the module."""
-    said, read, probed = _tokens(config.training)
-    episodes, weights = config.training.episodes, WEIGHTS[config.size]
+    said, read, probed = _count_tokens(config.training)
+    episodes, weights = config.training.n_episodes, WEIGHTS[config.size]
     per_weight = (8 if config.training.settings.gradient_checkpointing else 6) * read + 2 * (read + said + probed)
     operations = per_weight * weights * episodes
     return {
@@ -94,11 +94,11 @@ def estimate(config: Config) -> dict[str, Json]:
     }
 
 
-def _tokens(training: Training) -> tuple[int, int, int]:
+def _count_tokens(training: Training) -> tuple[int, int, int]:
     """Of a game: what the model says, all of it, and what its beliefs add to that (the game computed once, and the
     target before every turn)."""
     env = sonde.build(ENV)
-    games = collect(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
+    games = collect_trajectories(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
     said = read = probed = 0.0
     for t in games:
         stretch = env.spec.max_turns / len(t.turns)
@@ -107,21 +107,21 @@ def _tokens(training: Training) -> tuple[int, int, int]:
         read += stretch * sum(len(m.content) for m in messages)
         for rewarder in training.online.rewarders:
             if isinstance(rewarder, BeliefGain):
-                probes = ask(env, t, rewarder.how).probes
+                probes = belief_probes(env, t, rewarder.elicitation).probes
                 probed += stretch * sum(len(p.messages[-1].content) for p in probes)
     probed += read if probed else 0.0
     return tuple(round(n / len(games) / CHARACTERS_PER_TOKEN) for n in (said, read, probed))  # type: ignore[return-value]
 
 
-def resolved(name: str, config: Config) -> dict[str, Json]:
+def resolve_config(name: str, config: Config) -> dict[str, Json]:
     """All of a training, and what it would cost."""
     return {
         "config": name, "model": config.model, "env": sonde.build(ENV).config, "user": sonde.build(USER).config,
-        "training": config.training.to_json(), "cost": estimate(config),
+        "training": config.training.to_json(), "cost": estimate_cost(config),
     }  # fmt: skip
 
 
-def train(config: Config, model: str | None, folder: Path) -> None:
+def train_config(config: Config, model: str | None, folder: Path) -> None:
     env, found = sonde.build(ENV), config.training
     ready = replace(found, settings=replace(found.settings, folder=str(folder)))
     games = [Game(env, env.tasks("train"), "twenty_questions")]
@@ -138,9 +138,9 @@ def main() -> None:
     args = parser.parse_args()
     if not args.dry_run:
         for name in args.only:
-            train(CONFIGS[name], args.model, args.out / name)
+            train_config(CONFIGS[name], args.model, args.out / name)
         return
-    found = [resolved(name, CONFIGS[name]) for name in args.only]
+    found = [resolve_config(name, CONFIGS[name]) for name in args.only]
     if args.json:
         print(json.dumps(found))
         return

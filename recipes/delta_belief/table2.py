@@ -4,11 +4,11 @@
 
 The models of `compare.py`, trained where they are missing, learned with the rule user (`rules`). Here a language model
 takes its seat (`smollm2`), or is asked only where the rules have no answer (`hybrid:smollm2`); users are named as by
-`sonde eval --user`. Rules decide whether a guess is right, so that a user can mislead, but give no win away. Success at
-T=1, one game of each of the 40 things that were secrets in training.
+`sonde eval --make_user`. Rules decide whether a guess is right, so that a user can mislead, but give no win away.
+Success at T=1, one game of each of the 40 things that were secrets in training.
 
 The paper puts stronger models in the place of the one that it trained with. SmolLM2-135M, which runs anywhere, is a
-weaker one. `--users http:MODEL --user-url URL` asks another.
+weaker one. `--users http:MODEL --make_user-url URL` asks another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 import common
-from common import ARMS, Lab, Row, success, written
+from common import ARMS, Lab, Row, estimate_success, format_estimate
 
 import sonde
 from sonde.cli.players import model_seats
@@ -32,55 +32,67 @@ LONGEST_REPLY = 24
 """Tokens. A reply is one of a few words; one that goes on cannot be used, and is asked for again."""
 
 
-def user(name: str, url: str | None) -> Policy | None:
+def make_user(name: str, url: str | None) -> Policy | None:
     """Who replies; None is the environment's own user."""
     return (
         None if name == RULES else sonde.build(model_seats(name, None, url, None, max_new_tokens=LONGEST_REPLY)["user"])
     )
 
 
-def met(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
+def play_users(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
     """How a model plays against a user."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
-    key: dict[str, Any] = {"measure": "user", "arm": arm, "user": name, "url": url, "seed": seed, **lab.known}
-    return common.kept(lab.out, key, partial(_met, model, seed, name, url))
+    key: dict[str, Any] = {
+        "measure": "user",
+        "arm": arm,
+        "user": name,
+        "url": url,
+        "seed": seed,
+        **lab.training_identity,
+    }
+    return common.kept(lab.out, key, partial(_play_user_of_seed, model, seed, name, url))
 
 
-def _met(model: str, seed: int, name: str, url: str | None) -> dict[str, Any]:
-    return {"drawn": common.play(model, 1.0, 1, seed + 2000, split="train", user=user(name, url))}
+def _play_user_of_seed(model: str, seed: int, name: str, url: str | None) -> dict[str, Any]:
+    return {"drawn": common.play_games(model, 1.0, 1, seed + 2000, split="train", user=make_user(name, url))}
 
 
 Table = Mapping[str, Mapping[str, Sequence[Row]]]
 
 
-def plain(table: Table) -> dict[str, dict[str, Any]]:
-    return {arm: {name: asdict(success(found, "drawn")) for name, found in row.items()} for arm, row in table.items()}
+def as_json(table: Table) -> dict[str, dict[str, Any]]:
+    return {
+        arm: {name: asdict(estimate_success(found, "drawn")) for name, found in row.items()}
+        for arm, row in table.items()
+    }
 
 
-def show(table: Table) -> None:
+def show_table2(table: Table) -> None:
     users = list(next(iter(table.values())))
     print(f"| arm | {' | '.join(users)} |\n|{'---|' * (len(users) + 1)}")
     for arm, row in table.items():
-        cells: list[Estimate] = [success(row[name], "drawn") for name in users]
-        print(f"| {arm} | {' | '.join(map(written, cells))} |")
+        cells: list[Estimate] = [estimate_success(row[name], "drawn") for name in users]
+        print(f"| {arm} | {' | '.join(map(format_estimate, cells))} |")
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--users", nargs="+", default=[RULES, "hybrid:smollm2", "smollm2"], help="as of `--user`")
     parser.add_argument("--user-url", help="where a user's model is served")
     args = parser.parse_args()
     lab = common.lab_of(args)
-    common.every(lab, {name: ARMS[name] for name in args.arms})
+    common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table = {
-        arm: {name: [met(lab, arm, seed, name, args.user_url) for seed in range(lab.seeds)] for name in args.users}
+        arm: {
+            name: [play_users(lab, arm, seed, name, args.user_url) for seed in range(lab.seeds)] for name in args.users
+        }
         for arm in ("base", *args.arms)
     }
     if args.json:
-        print(json.dumps(plain(table)))
+        print(json.dumps(as_json(table)))
     else:
-        show(table)
+        show_table2(table)
 
 
 if __name__ == "__main__":

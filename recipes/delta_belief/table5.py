@@ -19,23 +19,23 @@ from sonde.train.training import Training
 AGGREGATIONS = ("seq-mean-token-mean", "token-mean")
 
 
-def starpo(aggregation: str) -> Training:
+def starpo_training(aggregation: str) -> Training:
     training = preset("tiny_starpo")
     return replace(training, options={**training.options, "aggregation": aggregation})
 
 
 def main() -> None:
-    parser = common.arguments(__doc__)
+    parser = common.make_parser(__doc__)
     parser.add_argument("--rates", nargs="+", type=float, default=[common.Lab.lr, 3 * common.Lab.lr])
     args = parser.parse_args()
     lab = common.lab_of(args)
-    found = {"base": common.base(lab)}
+    found = {"base": common.test_base(lab)}
     for rate in args.rates:
         at = replace(lab, lr=rate)
         for name in AGGREGATIONS:
             arm = f"{name}-{rate:g}"
-            found[arm] = [common.trained(at, arm, starpo(name), seed) for seed in range(lab.seeds)]
-    common.show(common.compared(found, "base"), "base", args.json)
+            found[arm] = [common.train_model(at, arm, starpo_training(name), seed) for seed in range(lab.seeds)]
+    common.show_table(common.compare_models(found, "base"), "base", args.json)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from typing import Any
 from resources_servers.gymnasium import GymnasiumServer, extract_text
 
 from sonde.core import invalid
-from sonde.interop.session import Session, places
+from sonde.interop.session import Session, episode_rows
 
 
 class SondeServer(GymnasiumServer):
@@ -47,14 +47,14 @@ class SondeServer(GymnasiumServer):
         if not isinstance(place, dict) or "seed" not in place:
             raise invalid("sonde", place, "an episode, such as the rows of this file have")
         session = Session(place["env"], split=place.get("split", "train"), **json.loads(place.get("config") or "{}"))
-        heard = await session.areset(place["seed"], index=place.get("index"), sample=place.get("sample", 0))
+        heard = await session.reset_async(place["seed"], index=place.get("index"), sample=place.get("sample", 0))
         self.session_state[session_id] = session
         return heard.text, {}
 
     async def step(
         self, action: Any, metadata: dict[str, Any], session_id: str | None = None
     ) -> tuple[str | None, float, bool, bool, dict[str, Any]]:
-        heard = await self.session_state[session_id].asay(extract_text(action))
+        heard = await self.session_state[session_id].say_async(extract_text(action))
         info: dict[str, Any] = {"facts": dict(heard.facts)}
         if heard.outcome is not None:
             info["outcome"] = dict(heard.outcome)
@@ -63,7 +63,7 @@ class SondeServer(GymnasiumServer):
 
 def make_rows(env: str, n: int) -> Iterator[dict[str, Any]]:
     """n lines of a data set, of the worlds from 0 on; nothing in them is hidden from the model."""
-    for place in places(env, n):
+    for place in episode_rows(env, n):
         agent = {"type": "responses_api_agents", "name": "sonde_agent"}
         yield {"responses_create_params": {"input": []}, "sonde": place, "agent_ref": agent}
 

@@ -22,7 +22,7 @@ from rows import Row, kept
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
 from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
@@ -31,7 +31,7 @@ from sonde.train.rewards import RewardMix
 from sonde.train.training import Training
 
 
-def timed(job: Callable[[], Row]) -> Row:
+def time_row(job: Callable[[], Row]) -> Row:
     """A row with its CPU seconds."""
     begun = time.process_time()
     return {**job(), "cpu_seconds": round(time.process_time() - begun, 1)}
@@ -40,37 +40,37 @@ def timed(job: Callable[[], Row]) -> Row:
 # --- what all methods of a seed share --------------------------------------------------------------------------------
 
 
-def dataset(task: Small, out: Path) -> list[Trajectory]:
+def load_dataset(task: Small, out: Path) -> list[Trajectory]:
     """The episodes to learn from, played once."""
-    part = datasets.parts(task.dataset, n=task.episodes)[0]
+    part = datasets.make_parts(task.dataset, n=task.episodes)[0]
     folder = out / task.name / f"data-{task.episodes}"
-    return list(datasets.fill(part, folder, processes=1))
+    return list(datasets.fill_part(part, folder, processes=1))
 
 
-def chats(task: Small, played: Sequence[Trajectory]) -> list[tuple[Message, ...]]:
+def encode_chats(task: Small, played: Sequence[Trajectory]) -> list[tuple[Message, ...]]:
     """Everything that the agent heard and said in the dataset, and how the tested games begin."""
     env = task.game()
     begun = [Episode.begin(env, t).view().messages for t in env.tasks("test")[: task.tests]]
     return [list(Episode.stages(env, t))[-1].view(AGENT).messages for t in played] + begun
 
 
-def clone(task: Small, seed: int, out: Path) -> Path:
+def train_clone(task: Small, seed: int, out: Path) -> Path:
     """The model that behavioural cloning makes; other methods begin with it."""
     folder = out / task.name / f"seed-{seed}"
-    played = dataset(task, out)
-    start = network.write(
-        folder / "start", chats(task, played), width=task.width, layers=task.layers, window=task.window,
+    played = load_dataset(task, out)
+    start = network.write_network(
+        folder / "start", encode_chats(task, played), width=task.width, layers=task.layers, window=task.window,
         often=task.often, seed=seed,
     )  # fmt: skip
-    return fitted(task, "BC", str(start), preset("tiny_bc"), folder / "bc", seed, played)
+    return train_offline(task, "BC", str(start), preset("tiny_bc"), folder / "bc", seed, played)
 
 
-def fitted(
+def train_offline(
     task: Small, method: str, model: str, training: Training, folder: Path, seed: int, played: Sequence[Trajectory]
 ) -> Path:
     """Trained on recorded episodes."""
     learning = replace(training.learning, context=task.context, seed=seed)
-    settings = training.settings.changed({
+    settings = training.settings.with_overrides({
         "folder": str(folder), "seed": seed, "save_steps": None, "packing": True, "batch_size": task.batch,
         "micro_batch": task.batch, "epochs": task.epochs.get(method, 3.0), **task.settings.get(method, {}),
     })  # fmt: skip
@@ -80,7 +80,9 @@ def fitted(
 def played_online(task: Small, model: str, training: Training, folder: Path, seed: int) -> Path:
     """Trained on its own play of the tasks of the dataset."""
     how = replace(training.online, context=task.context, max_new_tokens=task.new_tokens)
-    settings = training.settings.changed({"folder": str(folder), "seed": seed, "save_steps": None, "packing": True})
+    settings = training.settings.with_overrides(
+        {"folder": str(folder), "seed": seed, "save_steps": None, "packing": True}
+    )
     game = task.game(task.turns)
     games = [Game(game, game.tasks(task.dataset.splits["train"]), task.name)]
     return learn_online(model, replace(training, online=how, settings=settings), games, fresh=True).model
@@ -89,7 +91,7 @@ def played_online(task: Small, model: str, training: Training, folder: Path, see
 # --- testing ---------------------------------------------------------------------------------------------------------
 
 
-def player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
+def make_free_player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
     """Says what it likes."""
     backend = make("models:hf", model=model, max_batch=256, **values)
     return make(
@@ -98,17 +100,17 @@ def player(task: Small, model: str, temperature: float, **values: Any) -> Policy
     )  # fmt: skip
 
 
-def legal(task: Small, model: str, temperature: float, **values: Any) -> Policy:
+def make_legal_player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
     """Says nothing but legal answers."""
     backend = make("models:hf", model=model, max_batch=256, **values)
     return make("agents:ranked", model=backend, context=task.context, temperature=temperature)
 
 
-def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
+def list_returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
     """The return of every test task, by task and sample, and rates over episodes."""
     env = task.game()
     tasks: Sequence[Task] = env.tasks("test")[: task.tests]
-    found = collect(env, {AGENT: policy}, tasks, Plan(k=k))
+    found = collect_trajectories(env, {AGENT: policy}, tasks, Plan(k=k))
     earned = [sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns) for t in found]
     turns = [turn for t in found for turn in t.turns]
     return {
@@ -119,23 +121,25 @@ def returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
     }
 
 
-def tested(task: Small, model: str, **values: Any) -> dict[str, Any]:
+def test_model(task: Small, model: str, **values: Any) -> dict[str, Any]:
     """At temperature 1, as in the paper, and at 0; the same among legal answers, where the task says so."""
     found: dict[str, Any] = {}
-    for name, how in (("", player), ("legal ", legal)) if task.legal else (("", player),):
-        found[f"{name}drawn"] = returns(task, how(task, model, 1.0, **values), task.k)
-        found[f"{name}greedy"] = returns(task, how(task, model, 0.0, **values), 1)
+    for name, how in (
+        (("", make_free_player), ("legal ", make_legal_player)) if task.legal else (("", make_free_player),)
+    ):
+        found[f"{name}drawn"] = list_returns(task, how(task, model, 1.0, **values), task.k)
+        found[f"{name}greedy"] = list_returns(task, how(task, model, 0.0, **values), 1)
     return found
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------
 
 
-def _bc(task: Small, seed: int, out: Path) -> dict[str, Any]:
-    return tested(task, str(clone(task, seed, out)))
+def _test_clone(task: Small, seed: int, out: Path) -> dict[str, Any]:
+    return test_model(task, str(train_clone(task, seed, out)))
 
 
-def _cloned(task: Small, seed: int, out: Path) -> str:
+def _clone_folder(task: Small, seed: int, out: Path) -> str:
     return str(out / task.name / f"seed-{seed}" / "bc" / "model")
 
 
@@ -143,64 +147,66 @@ def _filtered_bc(task: Small, seed: int, out: Path) -> dict[str, Any]:
     known = preset("tiny_filtered_bc")
     training = replace(known, learning=replace(known.learning, share=task.filtered))
     folder = out / task.name / f"seed-{seed}" / "filtered_bc"
-    model = fitted(task, "%BC", _cloned(task, seed, out), training, folder, seed, dataset(task, out))
-    return tested(task, str(model))
+    model = train_offline(task, "%BC", _clone_folder(task, seed, out), training, folder, seed, load_dataset(task, out))
+    return test_model(task, str(model))
 
 
-def _valued(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]:
+def _train_with_values(task: Small, seed: int, out: Path, *, method: str) -> dict[str, Any]:
     objective = method.lower()
     known = preset(f"tiny_{objective}")
     training = replace(known, options={**known.options, **task.options.get(method, {})})
     folder = out / task.name / f"seed-{seed}" / objective
-    policy = _cloned(task, seed, out)
-    values = str(fitted(task, method, policy, training, folder, seed, dataset(task, out)))
-    return tested(task, policy, heads=values, beta=task.beta)
+    policy = _clone_folder(task, seed, out)
+    values = str(train_offline(task, method, policy, training, folder, seed, load_dataset(task, out)))
+    return test_model(task, policy, heads=values, beta=task.beta)
 
 
-def _online(task: Small, seed: int, out: Path, *, name: str, **changes: Any) -> dict[str, Any]:
+def _train_online(task: Small, seed: int, out: Path, *, name: str, **changes: Any) -> dict[str, Any]:
     known = preset(name, **changes)
     settings = replace(known.settings, batch_size=task.rollouts, micro_batch=task.rollouts, max_steps=task.steps)
     rewards = RewardMix({"env": task.scale})
     training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
     folder = out / task.name / f"seed-{seed}" / name
-    return tested(task, str(played_online(task, _cloned(task, seed, out), training, folder, seed)))
+    return test_model(task, str(played_online(task, _clone_folder(task, seed, out), training, folder, seed)))
 
 
 METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
-    "BC": _bc,
+    "BC": _test_clone,
     "%BC": _filtered_bc,
-    "MC": partial(_valued, method="MC"),
-    "ILQL": partial(_valued, method="ILQL"),
-    "PPO": partial(_online, name="tiny_ppo", lr=1e-3),
-    "online %BC": partial(_online, name="tiny_online_filtered_bc"),
-    "GRPO": partial(_online, name="tiny_grpo"),
+    "MC": partial(_train_with_values, method="MC"),
+    "ILQL": partial(_train_with_values, method="ILQL"),
+    "PPO": partial(_train_online, name="tiny_ppo", lr=1e-3),
+    "online %BC": partial(_train_online, name="tiny_online_filtered_bc"),
+    "GRPO": partial(_train_online, name="tiny_grpo"),
 }
 """As in table 2, and GRPO. All but BC begin with BC's model."""
 
 
-def cell(task: Small, method: str, seed: int, out: Path) -> Row:
+def run_cell(task: Small, method: str, seed: int, out: Path) -> Row:
     """The row of one method on one task with one seed."""
     key = {"task": task.name, "method": method, "seed": seed, "episodes": task.episodes, "k": task.k}
-    return kept(out, key, lambda: timed(lambda: METHODS[method](task, seed, out)))
+    return kept(out, key, lambda: time_row(lambda: METHODS[method](task, seed, out)))
 
 
-def known(task: Small, out: Path) -> dict[str, Row]:
+def measure_known(task: Small, out: Path) -> dict[str, Row]:
     """Floor, reference, and what the dataset holds."""
 
-    def of(name: str, job: Callable[[], Row]) -> Row:
+    def measure_row(name: str, job: Callable[[], Row]) -> Row:
         key = {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}
-        return kept(out, key, lambda: timed(job))
+        return kept(out, key, lambda: time_row(job))
 
     env = task.game()
     return {
-        "dataset": of("dataset", lambda: _recorded(dataset(task, out))),
-        "floor": of("floor", lambda: {"drawn": returns(task, make(f"agents:{env.spec.floor}"), task.k)}),
-        "reference": of("reference", lambda: {"drawn": returns(task, make(f"agents:{env.spec.reference}"), task.k)}),
+        "dataset": measure_row("dataset", lambda: _describe_dataset(load_dataset(task, out))),
+        "floor": measure_row("floor", lambda: {"drawn": list_returns(task, make(f"agents:{env.spec.floor}"), task.k)}),
+        "reference": measure_row(
+            "reference", lambda: {"drawn": list_returns(task, make(f"agents:{env.spec.reference}"), task.k)}
+        ),
     }
 
 
-def _recorded(played: Sequence[Trajectory] | Run) -> dict[str, Any]:
-    found = datasets.statistics(played)
+def _describe_dataset(played: Sequence[Trajectory] | Run) -> dict[str, Any]:
+    found = datasets.compute_statistics(played)
     by_task: dict[str, list[float]] = {}
     for t in played:
         by_task.setdefault(t.task.id, []).append(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))

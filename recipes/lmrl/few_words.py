@@ -23,13 +23,13 @@ class FewWords(Wordle):
     preset: str = "lmrl"
     size: int = 40
 
-    def _words(self, length: int) -> tuple[str, ...]:
+    def _secret_words(self, length: int) -> tuple[str, ...]:
         every = lmrl_answers()
         return every[:: len(every) // self.size][: self.size]
 
     def split(self, split: str) -> Sequence[Task]:
-        found = self._words(5)
+        found = self._secret_words(5)
         return TaskList(len(found), lambda i: self._task(found[i], split, i))
 
-    def _feedback(self, guess: str, seen: str) -> str:
-        return f"{' '.join(guess)}: {super()._feedback(guess, seen)}"
+    def _feedback_text(self, guess: str, seen: str) -> str:
+        return f"{' '.join(guess)}: {super()._feedback_text(guess, seen)}"

@@ -18,13 +18,13 @@ from sonde.envs.chess.env import Chess, State
 MEN = {"K": "White king", "Q": "White queen", "R": "White rook", "k": "Black king"}
 
 
-def listed(fen: str) -> str:
+def list_men(fen: str) -> str:
     """The men and where they stand, White's king first.
 
-    >>> listed("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1")
+    >>> list_men("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1")
     'White king e 1. White queen a 1. Black king e 8.'
     """
-    found = boards.board(fen).piece_map()
+    found = boards.parse_position(fen).piece_map()
     men = [(man.symbol(), square) for square, man in sorted(found.items())]
     rows = [(kind, square) for kind in MEN for symbol, square in men if symbol == kind]
     return " ".join(f"{MEN[kind]} {'abcdefgh'[square % 8]} {square // 8 + 1}." for kind, square in rows)
@@ -40,9 +40,9 @@ class ListedMen(Chess):
         return super().say(answer.rstrip("+#"))
 
     def intro(self, state: State, seat: str) -> str:
-        return listed(state.fen)
+        return list_men(state.fen)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         found = super().step(state, text, rng)
         after = cast("State", found.state)
-        return found._replace(told=Frozen({AGENT: listed(after.fen)})) if after.seat == AGENT else found
+        return found._replace(told=Frozen({AGENT: list_men(after.fen)})) if after.seat == AGENT else found

@@ -9,7 +9,7 @@ returns are averaged. Three walkers, with the replies and the extra call of the 
     random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
     shortest  `agents:maze`: the paper's maximum
 
-`score` is `metrics.anchored_score` with the paper's three points: 0, 50 and 100 are theirs.
+`score_maze` is `metrics.anchored_score` with the paper's three points: 0, 50 and 100 are theirs.
 
 Fully observed, minimum and maximum are to be equal to the paper's (-101 and -6.84). Partially observed, the maximum is
 not: our walker knows the map and keeps the set of cells it may be in, and no policy that does so is better than it.
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import sonde
 from sonde.evaluation import metrics
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 PUBLISHED = {
     "lmrl": {"wall": -101.0, "random": -83.0, "shortest": -6.84},
@@ -41,25 +41,25 @@ class Stuck(sonde.ProgramPolicy):
         return sonde.Action(view.say("move up"))
 
 
-def returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
+def maze_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
     """Mean return over the starts, k episodes each; the interval resamples starts."""
     rows: dict[str, list[float]] = {}
-    for t in collect(env, {"agent": policy}, env.tasks("test"), Plan(k=k)):
+    for t in collect_trajectories(env, {"agent": policy}, env.tasks("test"), Plan(k=k)):
         rows.setdefault(t.task.id, []).append(sum(turn.rewards["agent"] for turn in t.turns))
     return metrics.mean(list(rows.values()))
 
 
-def measured(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
+def measure_preset(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
     """The three walkers on one preset."""
     env = sonde.make("maze", preset=preset, as_published=True)
     return {
-        "wall": returns(env, Stuck(), 1),
-        "random": returns(env, sonde.make("agents:random"), rollouts),
-        "shortest": returns(env, sonde.make("agents:maze"), 1),
+        "wall": maze_returns(env, Stuck(), 1),
+        "random": maze_returns(env, sonde.make("agents:random"), rollouts),
+        "shortest": maze_returns(env, sonde.make("agents:maze"), 1),
     }
 
 
-def score(preset: str, raw: float) -> float:
+def score_maze(preset: str, raw: float) -> float:
     """The normalised score of the paper."""
     points = PUBLISHED[preset]
     return metrics.anchored_score(raw, low=points["wall"], average=points["random"], high=points["shortest"])
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--rollouts", type=int, default=32, help="episodes per start of the random walker")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    found = {preset: measured(preset, args.rollouts) for preset in PUBLISHED}
+    found = {preset: measure_preset(preset, args.rollouts) for preset in PUBLISHED}
     if args.json:
         print(json.dumps({p: {k: vars(v) for k, v in rows.items()} for p, rows in found.items()}, indent=1))
         return
@@ -78,7 +78,7 @@ def main() -> None:
     for preset, rows in found.items():
         for walker, estimate in rows.items():
             paper = f"{PUBLISHED_NAMES[walker]} {PUBLISHED[preset][walker]:.2f}"
-            print(f"{preset:14}{walker:10}{paper:>22}{score(preset, estimate.mean):8.1f}  {estimate}")
+            print(f"{preset:14}{walker:10}{paper:>22}{score_maze(preset, estimate.mean):8.1f}  {estimate}")
 
 
 if __name__ == "__main__":

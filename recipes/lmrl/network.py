@@ -24,14 +24,16 @@ SENTENCE = r"(?m)\S[^\n]*?(?:[.](?!\S)|$)"
 """A sentence, or a line without an end."""
 
 
-def write(folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, seed: int) -> Path:
+def write_network(
+    folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, seed: int
+) -> Path:
     """Model and tokenizer of everything that is said, in a folder that `models:hf` loads. What is said `often` times is
     a token (0: words only)."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     said = Counter((m.role, m.content) for chat in chats for m in chat)
-    tokenizer = vocab.tokenizer({text for _, text in said}, window, phrases(said, often) if often else ())
+    tokenizer = vocab.make_tokenizer({text for _, text in said}, window, list_phrases(said, often) if often else ())
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,
@@ -54,7 +56,7 @@ def write(folder: Path, chats: Iterable[Chat], *, width: int, layers: int, windo
     return folder
 
 
-def phrases(said: Counter[tuple[str, str]], often: int) -> list[str]:
+def list_phrases(said: Counter[tuple[str, str]], often: int) -> list[str]:
     """Phrases of the environment and whole messages of the agent that are said so often."""
     found = Counter[str]()
     for (role, text), times in said.items():

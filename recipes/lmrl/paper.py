@@ -27,10 +27,10 @@ from sonde import datasets
 from sonde.core import AGENT, Episode, UserError, build
 from sonde.core.types import Json
 from sonde.models.local.heads import HeadSpec
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.learn import learn, learn_online
-from sonde.train.objectives import objective
+from sonde.train.objectives import make_objective
 from sonde.train.presets import preset
 from sonde.train.presets.lmrl import BETA, MODELS
 from sonde.train.training import Training
@@ -70,7 +70,7 @@ class Config:
     def training(self) -> Training:
         found = preset(f"lmrl_{COLUMNS[self.task]}_{self.method}")
         context = CONTEXTS.get(self.task, "full")
-        if found.plays:
+        if found.is_online:
             return replace(found, online=replace(found.online, context=context))
         return replace(found, learning=replace(found.learning, context=context))
 
@@ -88,10 +88,10 @@ CONFIGS: Mapping[str, Config] = {
 @cache
 def _tokens(task: str) -> tuple[float, float]:
     """Of an episode, by its behaviour policy: what the model reads and what the agent says."""
-    part = datasets.parts(datasets.dataset(task), n=TRIED)[0]
+    part = datasets.make_parts(datasets.find_dataset(task), n=TRIED)[0]
     characters = 2 if task in SPACED else 4
     read = said = 0
-    for t in collect(part.run.env, part.run.policies, part.run.tasks, Plan(k=1, span=(0, TRIED))):
+    for t in collect_trajectories(part.run.env, part.run.policies, part.run.tasks, Plan(k=1, span=(0, TRIED))):
         messages = list(Episode.stages(part.run.env, t))[-1].view(AGENT).messages
         said += sum(len(m.content) for m in messages if m.role == "assistant")
         read += sum(len(m.content) for m in messages)
@@ -107,14 +107,14 @@ def _head_weights(spec: HeadSpec | None, model: str) -> float:
     return spec.q * (width * middle + middle * VOCABULARY) + spec.v * (width * middle + middle)
 
 
-def estimate(config: Config) -> dict[str, Json]:
+def estimate_cost(config: Config) -> dict[str, Json]:
     """What a training would cost; see the module."""
-    training, size = config.training, datasets.dataset(config.task).size
+    training, size = config.training, datasets.find_dataset(config.task).size
     read, said = _tokens(config.task)
-    episodes = training.episodes if training.plays else round(size * training.settings.epochs)
-    spec = getattr(objective(training.objective, **training.options), "heads", None)
+    episodes = training.n_episodes if training.is_online else round(size * training.settings.epochs)
+    spec = getattr(make_objective(training.objective, **training.options), "heads", None)
     operations = episodes * (
-        read * WEIGHTS[config.model] * (8 if training.plays else 6) + 6 * said * _head_weights(spec, config.model)
+        read * WEIGHTS[config.model] * (8 if training.is_online else 6) + 6 * said * _head_weights(spec, config.model)
     )
     return {
         "episodes": episodes,
@@ -125,12 +125,12 @@ def estimate(config: Config) -> dict[str, Json]:
     }
 
 
-def resolved(name: str) -> dict[str, Json]:
+def resolve_config(name: str) -> dict[str, Json]:
     """All of a training, and what it would cost."""
     config = CONFIGS[name]
     return {
-        "config": name, "model": config.model, "env": datasets.dataset(config.task).env, "beta": config.beta,
-        "training": config.training.to_json(), "cost": estimate(config),
+        "config": name, "model": config.model, "env": datasets.find_dataset(config.task).env, "beta": config.beta,
+        "training": config.training.to_json(), "cost": estimate_cost(config),
     }  # fmt: skip
 
 
@@ -139,7 +139,7 @@ FEW = 20
 """Recorded episodes of `--quick`."""
 
 
-def train(name: str, out: Path, quick: str | None = None) -> None:
+def train_config(name: str, out: Path, quick: str | None = None) -> None:
     """The training itself; with `quick`, a few steps of another model, to see that it runs."""
     config, folder = CONFIGS[name], out / name
     start = quick or config.model
@@ -150,12 +150,12 @@ def train(name: str, out: Path, quick: str | None = None) -> None:
     training = config.training
     settings = replace(training.settings, folder=str(folder), **(QUICK if quick else {}))
     ready = replace(training, settings=settings)
-    part = datasets.parts(datasets.dataset(config.task), n=FEW if quick else None)[0]
-    if training.plays:
-        env = build(datasets.dataset(config.task).env)
+    part = datasets.make_parts(datasets.find_dataset(config.task), n=FEW if quick else None)[0]
+    if training.is_online:
+        env = build(datasets.find_dataset(config.task).env)
         learn_online(start, ready, [Game(env, part.run.tasks, config.task)], resume=True)
     else:
-        learn(start, ready, datasets.fill(part, out / f"{config.task}-data"), resume=True)
+        learn(start, ready, datasets.fill_part(part, out / f"{config.task}-data"), resume=True)
 
 
 def main() -> None:
@@ -171,11 +171,11 @@ def main() -> None:
     if not args.dry_run:
         try:
             for name in args.only:
-                train(name, args.out / "quick" if args.quick else args.out, args.quick)
+                train_config(name, args.out / "quick" if args.quick else args.out, args.quick)
         except UserError as e:
             parser.error(str(e))
         return
-    found = [resolved(name) for name in args.only]
+    found = [resolve_config(name) for name in args.only]
     if args.json:
         print(json.dumps(found, default=dict))
         return

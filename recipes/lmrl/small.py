@@ -58,7 +58,7 @@ class Small:
 
     @property
     def dataset(self) -> Dataset:
-        known = datasets.dataset(self.data)
+        known = datasets.find_dataset(self.data)
         return replace(known, env={**known.env, **self.setup})
 
     def game(self, turns: int | None = None) -> Env:

@@ -64,7 +64,7 @@ class Transitions(NamedTuple):
     next_N: Tensor
 
 
-def world() -> World:
+def make_world() -> World:
     """Read off the environment of the text."""
     env, rng = sonde.make("maze", preset="lmrl"), Rng(0)
     states = [env.reset(task, rng) for task in env.tasks("test")]
@@ -75,7 +75,7 @@ def world() -> World:
     return World(torch.tensor(cells), torch.tensor(after), list(range(len(states))))
 
 
-def recorded(w: World, played: Sequence[Trajectory]) -> Transitions:
+def record_transitions(w: World, played: Sequence[Trajectory]) -> Transitions:
     """The moves of the dataset."""
     number = {tuple(cell): i for i, cell in enumerate(w.cell_P2.tolist())}
     rows: list[tuple[int, int, int]] = []
@@ -89,7 +89,7 @@ def recorded(w: World, played: Sequence[Trajectory]) -> Transitions:
     return Transitions(*torch.tensor(rows).T)
 
 
-def values(w: World, kind: str) -> nn.Module:
+def action_values(w: World, kind: str) -> nn.Module:
     """Q of every move, from the number of a place."""
     if kind == "table":
         table = nn.Embedding(len(w.cell_P2), len(MOVES))
@@ -107,7 +107,7 @@ class Learner:
 
     def __init__(self, w: World, kind: str, cql: float) -> None:
         self.world, self.cql = w, cql
-        self.q, self.older = values(w, kind), values(w, kind)
+        self.q, self.older = action_values(w, kind), action_values(w, kind)
         learned = [p for p in self.q.parameters() if p.requires_grad]
         self.optimizer = torch.optim.Adam(learned, lr=0.1 if kind == "table" else 2e-3)
         self.updates = 0
@@ -140,7 +140,7 @@ class Learner:
         return float(total.mean())
 
 
-def offline(w: World, kind: str, cql: float, data: Transitions, steps: int, g: torch.Generator) -> float:
+def learn_offline(w: World, kind: str, cql: float, data: Transitions, steps: int, g: torch.Generator) -> float:
     learner = Learner(w, kind, cql)
     for _ in range(steps):
         at = torch.randint(len(data.place_N), (BATCH,), generator=g)
@@ -148,7 +148,7 @@ def offline(w: World, kind: str, cql: float, data: Transitions, steps: int, g: t
     return learner.mean_return()
 
 
-def online(w: World, kind: str, steps: int, g: torch.Generator) -> float:
+def learn_online_symbolic(w: World, kind: str, steps: int, g: torch.Generator) -> float:
     """One move, one update."""
     learner, seen = Learner(w, kind, 0.0), torch.zeros((steps, 3), dtype=torch.long)
     place, walked = w.goal, 0
@@ -167,7 +167,7 @@ def online(w: World, kind: str, steps: int, g: torch.Generator) -> float:
     return learner.mean_return()
 
 
-def measured(w: World, data: Transitions, kinds: Sequence[str], steps: int, seed: int) -> dict[str, float]:
+def measure_seed(w: World, data: Transitions, kinds: Sequence[str], steps: int, seed: int) -> dict[str, float]:
     """The mean return of every method with one seed."""
     found: dict[str, float] = {}
     for kind in kinds:
@@ -175,7 +175,11 @@ def measured(w: World, data: Transitions, kinds: Sequence[str], steps: int, seed
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 g = torch.Generator().manual_seed(seed)
-                value = online(w, kind, steps, g) if cql is None else offline(w, kind, cql, data, steps, g)
+                value = (
+                    learn_online_symbolic(w, kind, steps, g)
+                    if cql is None
+                    else learn_offline(w, kind, cql, data, steps, g)
+                )
             found[f"{name}, {kind}"] = value
     return found
 
@@ -187,18 +191,18 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="of values (default both)")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    w = world()
+    w = make_world()
     with tempfile.TemporaryDirectory() as folder:
-        part = datasets.parts(datasets.dataset("maze"), n=EPISODES)[0]
-        played = list(datasets.fill(part, Path(folder) / "data", processes=1))
-    average, data = datasets.statistics(played).mean_return, recorded(w, played)
+        part = datasets.make_parts(datasets.find_dataset("maze"), n=EPISODES)[0]
+        played = list(datasets.fill_part(part, Path(folder) / "data", processes=1))
+    average, data = datasets.compute_statistics(played).mean_return, record_transitions(w, played)
     begun = time.process_time()
-    seeds = [measured(w, data, args.kinds, args.steps, seed) for seed in range(args.seeds)]
+    seeds = [measure_seed(w, data, args.kinds, args.steps, seed) for seed in range(args.seeds)]
     seconds = (time.process_time() - begun) / args.seeds
-    report(seeds, average, seconds, args.json)
+    report_symbolic(seeds, average, seconds, args.json)
 
 
-def report(seeds: Sequence[dict[str, float]], average: float, seconds: float, as_json: bool) -> None:
+def report_symbolic(seeds: Sequence[dict[str, float]], average: float, seconds: float, as_json: bool) -> None:
     rows: list[dict[str, Any]] = [{"method": "dataset", "returns": [average]}]
     rows += [{"method": name, "returns": [seed[name] for seed in seeds]} for name in seeds[0]]
     for row in rows:

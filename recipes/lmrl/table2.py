@@ -35,18 +35,18 @@ def mean_return(row: Row, how: str = "drawn") -> float:
     return sum(by_task) / len(by_task)
 
 
-def scored(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
+def normalise_score(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
     """The normalised score of the mean return; the ends of its interval are scored as the mean is."""
-    mean = _mean([row[how]["returns"] for row in found])
+    mean = _estimate_mean([row[how]["returns"] for row in found])
     average, high = mean_return(known["dataset"]), mean_return(known["reference"])
 
-    def score(raw: float) -> float:
+    def score_one(raw: float) -> float:
         return anchored_score(raw, low=task.low, average=average, high=high)
 
-    return Estimate(score(mean.mean), score(mean.low), score(mean.high), mean.n)
+    return Estimate(score_one(mean.mean), score_one(mean.low), score_one(mean.high), mean.n)
 
 
-def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
+def _estimate_mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
     """Over seeds and tests; over tests alone where there is one seed, or where no two returns differ, since of the
     spread of seeds nothing is known then."""
     whole = [[x for seed in test for x in seed] for test in zip(*tables, strict=True)]
@@ -55,22 +55,22 @@ def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
     return difference_over_seeds(tables, [[[0.0] for _ in table] for table in tables])
 
 
-def table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
+def make_table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
     """A row per method, floor and reference first, and another for a method that was tested among legal answers too."""
     out = list[dict[str, Any]]()
     for name, mine in {**{name: [row] for name, row in known.items()}, **found}.items():
-        out.append(_line(task, known, mine, name, ""))
+        out.append(_make_line(task, known, mine, name, ""))
         if "legal drawn" in mine[0]:
-            out.append(_line(task, known, mine, f"{name}, legal answers", "legal "))
+            out.append(_make_line(task, known, mine, f"{name}, legal answers", "legal "))
     return out
 
 
-def _line(task: Small, known: Mapping[str, Row], mine: Sequence[Row], name: str, how: str) -> dict[str, Any]:
+def _make_line(task: Small, known: Mapping[str, Row], mine: Sequence[Row], name: str, how: str) -> dict[str, Any]:
     drawn, greedy = f"{how}drawn", f"{how}greedy"
     return {
         "method": name,
-        "score": scored(task, known, mine, drawn),
-        "at 0": scored(task, known, mine, greedy) if greedy in mine[0] else None,
+        "score": normalise_score(task, known, mine, drawn),
+        "at 0": normalise_score(task, known, mine, greedy) if greedy in mine[0] else None,
         **{what: sum(row[drawn][what] for row in mine) / len(mine) for what in ("success", "length", "invalid")},
         "return": sum(mean_return(row, drawn) for row in mine) / len(mine),
         "paper": task.paper.get(name),
@@ -78,7 +78,7 @@ def _line(task: Small, known: Mapping[str, Row], mine: Sequence[Row], name: str,
     }
 
 
-def show(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> None:
+def show_table2(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> None:
     """As Markdown."""
     print(f"\n**{task.name}**, {task.episodes:,} episodes to learn from, {seeds} seeds, {task.tests} tests\n")
     heads = ("", "score", "at 0", "return", "paper's", "success", "replies", "invalid", "CPU s")
@@ -86,12 +86,19 @@ def show(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> None:
     for row in rows:
         at_0 = "" if row["at 0"] is None else f"{row['at 0'].mean:.1f}"
         paper = "" if row["paper"] is None else f"{row['paper']:.2f}"
-        cells = [row["method"], written(row["score"]), at_0, f"{row['return']:.2f}", paper, f"{row['success']:.2f}"]
+        cells = [
+            row["method"],
+            format_estimate(row["score"]),
+            at_0,
+            f"{row['return']:.2f}",
+            paper,
+            f"{row['success']:.2f}",
+        ]
         cells += [f"{row['length']:.1f}", f"{row['invalid']:.3f}", f"{row['cpu_seconds']:.0f}"]
         print(f"| {' | '.join(cells)} |")
 
 
-def written(e: Estimate) -> str:
+def format_estimate(e: Estimate) -> str:
     return f"{e.mean:.1f} [{e.low:.1f}, {e.high:.1f}]"
 
 
@@ -109,11 +116,11 @@ def main() -> None:
     everything = {}
     for name in args.tasks:
         task = TASKS[name].quick() if args.quick else TASKS[name]
-        known = common.known(task, out)
-        found = {m: [common.cell(task, m, seed, out) for seed in range(seeds)] for m in methods}
-        everything[name] = table(task, known, found)
+        known = common.measure_known(task, out)
+        found = {m: [common.run_cell(task, m, seed, out) for seed in range(seeds)] for m in methods}
+        everything[name] = make_table(task, known, found)
         if not args.json:
-            show(task, everything[name], seeds)
+            show_table2(task, everything[name], seeds)
     if args.json:
         print(json.dumps(everything, default=vars))
 

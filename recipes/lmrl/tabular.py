@@ -34,22 +34,22 @@ from typing import Any, NamedTuple
 
 import common
 from small import TASKS, Small
-from table2 import FOLDER, scored, written
+from table2 import FOLDER, format_estimate, normalise_score
 
 from sonde.core import AGENT, Action, AnyPolicy, Episode, EpisodePolicy, Rng, Trajectory
-from sonde.envs.maze.grid import MAPS, opened
-from sonde.train.selection import best_share
+from sonde.envs.maze.grid import MAPS, open_directions
+from sonde.train.selection import select_share
 
 Place = Hashable
 Table = Mapping[Place, Mapping[str, float]]
 SWEEPS = 400
 
 
-def _remembered(memory: int, ep: Any) -> Place:
-    return opened(MAPS["double_t"], ep.state.place), *(turn.info["move"] for turn in ep.turns[-memory:])
+def _recall_state(memory: int, ep: Any) -> Place:
+    return open_directions(MAPS["double_t"], ep.state.place), *(turn.info["move"] for turn in ep.turns[-memory:])
 
 
-def _words(ep: Episode) -> Place:
+def _letter_words(ep: Episode) -> Place:
     known = ep.view().filter
     assert known is not None
     return tuple(map(str, known.belief().hypotheses))
@@ -57,9 +57,9 @@ def _words(ep: Episode) -> Place:
 
 PLACES: Mapping[str, Callable[[int, Any], Place]] = {
     "maze": lambda memory, ep: ep.state.place,
-    "maze_partial": _remembered,
+    "maze_partial": _recall_state,
     "text_nav": lambda memory, ep: ep.state.world,
-    "wordle": lambda memory, ep: _words(ep),
+    "wordle": lambda memory, ep: _letter_words(ep),
 }
 """By task: from how many moves are remembered, and an episode."""
 
@@ -74,7 +74,9 @@ class Move(NamedTuple):
     to_go: float
 
 
-def moves(task: Small, played: Sequence[Trajectory], discount: float, place_of: Callable[[Any], Place]) -> list[Move]:
+def list_moves(
+    task: Small, played: Sequence[Trajectory], discount: float, place_of: Callable[[Any], Place]
+) -> list[Move]:
     """All that was said, episode by episode. A limit ends none: the place after its last move is the one before."""
     env, found = task.game(), list[Move]()
     for t in played:
@@ -93,7 +95,7 @@ def moves(task: Small, played: Sequence[Trajectory], discount: float, place_of: 
 # --- methods ---------------------------------------------------------------------------------------------------------
 
 
-def cloned(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
+def clone_policy(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
     """How often each was said."""
     found = defaultdict[Place, Counter[str]](Counter)
     for row in rows:
@@ -101,7 +103,7 @@ def cloned(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
     return {place: dict(counts) for place, counts in found.items()}
 
 
-def returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
+def mean_returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
     """The mean return after each."""
     found = defaultdict[Place, defaultdict[str, list[float]]](lambda: defaultdict(list))
     for row in rows:
@@ -109,9 +111,9 @@ def returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
     return {place: {said: sum(all_) / len(all_) for said, all_ in mine.items()} for place, mine in found.items()}
 
 
-def implicit(rows: Sequence[Move], discount: float, tau: float) -> dict[Place, dict[str, float]]:
+def implicit_values(rows: Sequence[Move], discount: float, tau: float) -> dict[Place, dict[str, float]]:
     """Q, where V is the expectile of Q over what was said, at `tau` 1 its maximum."""
-    counts = cloned(rows)
+    counts = clone_policy(rows)
     after = defaultdict[tuple[Place, str], list[Move]](list)
     for row in rows:
         after[row.place, row.said].append(row)
@@ -119,18 +121,18 @@ def implicit(rows: Sequence[Move], discount: float, tau: float) -> dict[Place, d
     q: dict[Place, dict[str, float]] = {}
     for _ in range(SWEEPS):
         q = {
-            place: {said: _mean(after[place, said], value, discount) for said in mine}
+            place: {said: _mean_target(after[place, said], value, discount) for said in mine}
             for place, mine in counts.items()
         }  # fmt: skip
-        value = {place: expectile(mine, counts[place], tau) for place, mine in q.items()}
+        value = {place: find_expectile(mine, counts[place], tau) for place, mine in q.items()}
     return q
 
 
-def _mean(rows: Sequence[Move], value: Mapping[Place, float], discount: float) -> float:
+def _mean_target(rows: Sequence[Move], value: Mapping[Place, float], discount: float) -> float:
     return sum(r.reward + (0.0 if r.after is None else discount * value[r.after]) for r in rows) / len(rows)
 
 
-def expectile(values: Mapping[str, float], weights: Mapping[str, float], tau: float) -> float:
+def find_expectile(values: Mapping[str, float], weights: Mapping[str, float], tau: float) -> float:
     """Where what is above weighs tau and what is below 1 - tau: the maximum for tau 1, the mean for 1/2."""
     if tau == 1.0:
         return max(values.values())
@@ -155,7 +157,7 @@ class Tabled(EpisodePolicy):
     place_of: Callable[[Any], Place] = field(metadata={"config": False})
     draws: bool = False
 
-    async def choose(self, ep: Episode, policies: Mapping[str, AnyPolicy]) -> Action:
+    async def choose_action(self, ep: Episode, policies: Mapping[str, AnyPolicy]) -> Action:
         view = ep.view()
         rng, row = Rng(view.seed), self.table.get(self.place_of(ep))
         if row is None:
@@ -165,31 +167,31 @@ class Tabled(EpisodePolicy):
         return Action(rng.choices(list(row), list(row.values()))[0])
 
 
-def tables(
+def make_tables(
     task: Small, played: Sequence[Trajectory], discount: float, tau: float, place_of: Callable[[Any], Place]
 ) -> dict[str, tuple[Table, bool]]:
     """Every method's table, and whether it is drawn from."""
-    rows = moves(task, played, discount, place_of)
-    kept = moves(task, best_share(played, task.filtered).trajectories, discount, place_of)
+    rows = list_moves(task, played, discount, place_of)
+    kept = list_moves(task, select_share(played, task.filtered).trajectories, discount, place_of)
     return {
-        "BC": (cloned(rows), True),
-        "%BC": ({**cloned(rows), **cloned(kept)}, True),
-        "MC": (returns(rows), False),
-        "ILQL": (implicit(rows, discount, tau), False),
-        "best": (implicit(rows, discount, 1.0), False),
+        "BC": (clone_policy(rows), True),
+        "%BC": ({**clone_policy(rows), **clone_policy(kept)}, True),
+        "MC": (mean_returns(rows), False),
+        "ILQL": (implicit_values(rows, discount, tau), False),
+        "best": (implicit_values(rows, discount, 1.0), False),
     }
 
 
-def measured(task: Small, out: Path, discount: float, tau: float, memory: int) -> list[dict[str, Any]]:
-    known, place_of = common.known(task, out), partial(PLACES[task.name], memory)
+def measure_task(task: Small, out: Path, discount: float, tau: float, memory: int) -> list[dict[str, Any]]:
+    known, place_of = common.measure_known(task, out), partial(PLACES[task.name], memory)
     rows: list[dict[str, Any]] = []
-    for name, (table, draws) in tables(task, common.dataset(task, out), discount, tau, place_of).items():
+    for name, (table, draws) in make_tables(task, common.load_dataset(task, out), discount, tau, place_of).items():
         policy = Tabled(table=table, place_of=place_of, draws=draws)
-        found = common.returns(task, policy, task.k)
+        found = common.list_returns(task, policy, task.k)
         raw = [sum(mine) / len(mine) for mine in found["returns"]]
         row = {"drawn": found, "cpu_seconds": 0.0}
         rows.append({
-            "method": name, "score": scored(task, known, [row]), "return": sum(raw) / len(raw),
+            "method": name, "score": normalise_score(task, known, [row]), "return": sum(raw) / len(raw),
             "success": found["success"], "paper": task.paper.get(name),
         })  # fmt: skip
     return rows
@@ -204,7 +206,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of datasets (default {FOLDER})")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    found = {name: measured(TASKS[name], args.out, args.discount, args.tau, args.memory) for name in args.tasks}
+    found = {name: measure_task(TASKS[name], args.out, args.discount, args.tau, args.memory) for name in args.tasks}
     if args.json:
         print(json.dumps(found, default=vars))
         return
@@ -212,7 +214,13 @@ def main() -> None:
         print(f"\n**{name}**, tables\n")
         for row in rows:
             paper = "" if row["paper"] is None else f"{row['paper']:.2f}"
-            cells = [row["method"], written(row["score"]), f"{row['return']:.2f}", paper, f"{row['success']:.2f}"]
+            cells = [
+                row["method"],
+                format_estimate(row["score"]),
+                f"{row['return']:.2f}",
+                paper,
+                f"{row['success']:.2f}",
+            ]
             print(f"| {' | '.join(cells)} |")
 
 

@@ -6,7 +6,8 @@ The paper normalises Wordle scores between -6 (six misses), the mean return of i
 policy. The dataset was played by a mixture that draws any word of the list with probability 0.66 and a word consistent
 with everything seen otherwise (appendix D.3). We play the same mixture and our greedy-information solver on our 400
 words, once with the standard rule for repeated letters and once with the paper's (`as_published`). The word lists
-differ, so equality is not to be expected, closeness is. `score` is `metrics.anchored_score` with the paper's points.
+differ, so equality is not to be expected, closeness is. `score_wordle` is `metrics.anchored_score` with the paper's
+points.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 import sonde
 from sonde.evaluation import metrics
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 PUBLISHED = {"minimum": -6.0, "dataset": -4.12, "maximum": -1.94}
 
@@ -37,16 +38,16 @@ class Mixture(sonde.ProgramPolicy):
         return sonde.Action(view.say(words[rng.randrange(len(words))]))
 
 
-def returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
+def wordle_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
     """Mean return over all words of the list, k episodes each, resampling words for the interval."""
     tasks = [*env.tasks("train"), *env.tasks("test")]
     rows: dict[str, list[float]] = {task.id: [] for task in tasks}
-    for t in collect(env, {"agent": policy}, tasks, Plan(k=k)):
+    for t in collect_trajectories(env, {"agent": policy}, tasks, Plan(k=k)):
         rows[t.task.id].append(sum(turn.rewards["agent"] for turn in t.turns))
     return metrics.mean(list(rows.values()))
 
 
-def score(raw: float) -> float:
+def score_wordle(raw: float) -> float:
     """The normalised score of the paper."""
     return metrics.anchored_score(
         raw, low=PUBLISHED["minimum"], average=PUBLISHED["dataset"], high=PUBLISHED["maximum"]
@@ -62,15 +63,15 @@ def main() -> None:
     for rule, as_published in (("standard rule", False), ("as published", True)):
         env = sonde.make("wordle", preset="lmrl", as_published=as_published)
         found[rule] = {
-            "dataset": returns(env, Mixture(), max(1, args.episodes // 400)),
-            "maximum": returns(env, sonde.make("agents:entropy"), 1),
+            "dataset": wordle_returns(env, Mixture(), max(1, args.episodes // 400)),
+            "maximum": wordle_returns(env, sonde.make("agents:entropy"), 1),
         }
     if args.json:
         print(json.dumps({r: {k: vars(v) for k, v in e.items()} for r, e in found.items()}, indent=1))
         return
     print(f"{'':10}{'paper':>8}" + "".join(f"{f'{rule}, score':>38}" for rule in found))
     for name in ("dataset", "maximum"):
-        cells = [f"{e[name]!s} {score(e[name].mean):5.1f}" for e in found.values()]
+        cells = [f"{e[name]!s} {score_wordle(e[name].mean):5.1f}" for e in found.values()]
         print(f"{name:10}{PUBLISHED[name]:8.2f}" + "".join(f"{cell:>38}" for cell in cells))
 
 

@@ -34,7 +34,7 @@ from typing import Any
 
 import sonde
 from sonde.evaluation import metrics
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 STRONG = "elicit"
 PUBLISHED = {("strong", "strong"): "86", ("weak", "strong"): "75.7", ("strong", "weak"): "75.2", ("weak", "weak"): "63"}
@@ -48,7 +48,7 @@ def scores(env: sonde.Env[Any], players: Sequence[str], n_tasks: int, k: int) ->
     policy = sonde.make("agents:switch", first=first, then=then, turn=env.spec.max_turns - 1)
     tasks = env.tasks("test")[:n_tasks]
     rows: dict[str, list[float]] = {task.id: [] for task in tasks}
-    for t in collect(env, {"agent": policy}, tasks, Plan(k=k)):
+    for t in collect_trajectories(env, {"agent": policy}, tasks, Plan(k=k)):
         rows[t.task.id].append(sum(turn.rewards.get("agent", 0.0) for turn in t.turns))
     return list(rows.values())
 
@@ -65,7 +65,7 @@ def main() -> None:
     env, players = sonde.make("movie_recommendation"), {"strong": STRONG, "weak": args.weak}
     found = {pair: scores(env, [players[p] for p in pair], args.tasks, args.k) for pair in PUBLISHED}
     best = found["strong", "strong"]
-    table = {pair: (metrics.mean(rows), metrics.difference(rows, best)) for pair, rows in found.items()}
+    table = {pair: (metrics.mean(rows), metrics.paired_difference(rows, best)) for pair, rows in found.items()}
     if args.json:
         cells = {"/".join(pair): {"score": asdict(s), "gap": asdict(g)} for pair, (s, g) in table.items()}
         print(json.dumps({"players": players, "cells": cells}, indent=1))

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from sonde.core import AGENT, Env, Task, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
-from sonde.models.files.saving import no_bars
-from sonde.runs.rollout import Plan, collect
-from sonde.train.paprika import TINY, Outcome, Paprika, run
+from sonde.models.files.saving import hide_progress_bars
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.paprika import TINY, Paprika, PipelineResult, run_pipeline
 
 FOLDER = Path("runs/recipes/paprika")
 SAMPLED, GREEDY = "temperature 1", "temperature 0"
@@ -111,10 +111,10 @@ def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika
     return Paprika(**{**given, **changes})
 
 
-def resume_pipeline(config: Paprika, folder: Path) -> Outcome:
+def resume_pipeline(config: Paprika, folder: Path) -> PipelineResult:
     """All stages, or those that an interrupted run left."""
-    with no_bars():
-        return run(config, folder)
+    with hide_progress_bars():
+        return run_pipeline(config, folder)
 
 
 def play_test(
@@ -125,7 +125,9 @@ def play_test(
         "agents:llm", model=make("models:hf", model=model, max_batch=256), context=subject.context,
         temperature=temperature, min_p=0.0, max_new_tokens=8,
     )  # fmt: skip
-    return evaluate(collect(env, {AGENT: agent}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k, label=label)
+    return evaluate(
+        collect_trajectories(env, {AGENT: agent}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k, label=label
+    )
 
 
 def play_greedily(subject: Subject, model: str, env: Env[Any], n: int, label: str) -> Evaluation:
@@ -133,7 +135,7 @@ def play_greedily(subject: Subject, model: str, env: Env[Any], n: int, label: st
     return play_test(subject, model, env, env.tasks("test")[:n], 1, label, temperature=0.0)
 
 
-def name_models(outcome: Outcome) -> dict[str, str]:
+def name_models(outcome: PipelineResult) -> dict[str, str]:
     """The models of a pipeline of one round, by what made them."""
     return {TITLES[stage.name]: stage.model for stage in outcome.stages}
 

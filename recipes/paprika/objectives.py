@@ -45,7 +45,7 @@ from common import (
 from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, View, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.data import as_sampled
 from sonde.train.learn import learn, learn_online
@@ -108,7 +108,7 @@ class Respaced(ProgramPolicy):
     chat: Chat
 
     def act_now(self, view: View) -> Action:
-        return Action(self.chat.decode(self.chat.encode(self.program.act_now(view).text)))
+        return Action(self.chat.decode_ids(self.chat.encode(self.program.act_now(view).text)))
 
 
 def play_teacher(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
@@ -122,7 +122,7 @@ def play_teacher(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
         ep = Episode.begin(env, task)
         while ep.to_act is not None:
             ep = ep.step(Respaced(program=solver, chat=chat).act_now(ep.view()))
-        played.append(as_sampled(ep.trajectory(policies={AGENT: solver}), student, chat))
+        played.append(as_sampled(ep.to_trajectory(policies={AGENT: solver}), student, chat))
     return played
 
 
@@ -132,7 +132,9 @@ def play_bounds(subject: Subject, b: Budget) -> dict[str, Evaluation]:
     tasks = env.tasks("test")[: b.tests]
     ids = [task.id for task in tasks]
     return {
-        name: evaluate(collect(env, {AGENT: make(f"agents:{agent}")}, tasks, Plan(k=b.test_k)), tasks=ids, k=b.test_k)
+        name: evaluate(
+            collect_trajectories(env, {AGENT: make(f"agents:{agent}")}, tasks, Plan(k=b.test_k)), tasks=ids, k=b.test_k
+        )
         for name, agent in (("random", env.spec.floor), ("reference", env.spec.reference))
     }
 

@@ -31,11 +31,11 @@ from sonde.envs.maze.grid import MOVES
 from sonde.envs.maze.solver import MazeSolver
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.chat.chat import Chat
-from sonde.models.files.fetch import fetch
-from sonde.models.files.saving import no_bars
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import as_sampled, rows
-from sonde.train.logprobs import Referee
+from sonde.models.files.fetch import fetch_model
+from sonde.models.files.saving import hide_progress_bars
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import as_sampled, make_rows
+from sonde.train.logprobs import LogprobScorer
 from sonde.train.model_io import load_model
 from sonde.train.types import Row, Sample
 
@@ -87,7 +87,7 @@ def measure_nats(module: Any, pad_id: int, given: Sequence[Row]) -> Nats:
         Sample(rows=(row,), trajectory=str(i), group="", task="", env="", kind="", score=0.0, rewards=(), tags={})
         for i, row in enumerate(given)
     ]
-    scored = Referee(model=module.eval(), pad_id=pad_id)(samples)
+    scored = LogprobScorer(model=module.eval(), pad_id=pad_id)(samples)
     return [[_mean_nats(sample.rows[0])] for sample in scored if isinstance(sample, Sample)]
 
 
@@ -102,7 +102,7 @@ def _mean_nats(row: Row) -> float:
 def play_walks(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
     """A walk of every walker on every task."""
     game = subject.make_env()
-    return [t for slip in SLIPS for t in collect(game, {AGENT: Walker(slip=slip)}, tasks, Plan())]
+    return [t for slip in SLIPS for t in collect_trajectories(game, {AGENT: Walker(slip=slip)}, tasks, Plan())]
 
 
 def predict_world(subject: Subject, model: str, walked: Sequence[Trajectory]) -> Nats:
@@ -110,7 +110,7 @@ def predict_world(subject: Subject, model: str, walked: Sequence[Trajectory]) ->
     module, tokenizer = load_model(model)
     chat = Chat(tokenizer, label=model, template={})
     shown = make("agents:llm", model=make("models:hf", model=model), context=subject.context)
-    found = [mark_environment(row) for t in walked if len(t.turns) > 1 for row in rows(as_sampled(t, shown, chat))]
+    found = [mark_environment(row) for t in walked if len(t.turns) > 1 for row in make_rows(as_sampled(t, shown, chat))]
     return measure_nats(module, tokenizer.pad_token_id, found)
 
 
@@ -163,7 +163,9 @@ def compare_smollm2(model: Path) -> list[Retention]:
     passages = TEXT.read_text("utf-8").splitlines()
     return [
         compare_nats(
-            "SmolLM2, SFT", predict_english(str(fetch("smollm2")), passages), [predict_english(str(model), passages)]
+            "SmolLM2, SFT",
+            predict_english(str(fetch_model("smollm2")), passages),
+            [predict_english(str(model), passages)],
         )
     ]
 
@@ -184,7 +186,7 @@ def main() -> None:
     args = parser.parse_args()
     model = args.out / "smollm2" / "sft" / "model"
     try:
-        with no_bars():
+        with hide_progress_bars():
             found = compare_maze_models(args, choose_budget(args, FULL, QUICK)) + compare_smollm2(model)
     except UserError as e:
         parser.error(str(e))

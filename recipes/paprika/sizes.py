@@ -36,9 +36,9 @@ from objectives import seed_folder
 
 from sonde.core import AGENT, Env, Task, UserError, make
 from sonde.core.types import content_hash
-from sonde.envs.maze.grid import MAPS, distances, free_cells
+from sonde.envs.maze.grid import MAPS, free_cells, goal_distances
 from sonde.evaluation.evaluate import Evaluation, evaluate
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 BANDS = {"2-5": (2, 5), "6-9": (6, 9), "10-14": (10, 14)}
 BEYOND = {"15-20": (15, 20)}
@@ -94,7 +94,7 @@ def list_pairs(env: Env[Any], low: int, high: int) -> list[Task]:
         {"map": name, "start": start, "goal": goal}
         for name, layout in MAPS.items()
         for goal in free_cells(layout)
-        for start, steps in distances(layout, goal).items()
+        for start, steps in goal_distances(layout, goal).items()
         if low <= steps <= high
     ]
     return [env.task(setup) for setup in sorted(setups, key=content_hash)]
@@ -119,7 +119,7 @@ def play_randomly(subject: Subject, b: Budget) -> list[Evaluation]:
     """Random legal play in every condition."""
     agent, plan = make("agents:random"), Plan(k=b.test_k)
     return [
-        evaluate(collect(c.env, {AGENT: agent}, c.tasks, plan), k=b.test_k, label="random")
+        evaluate(collect_trajectories(c.env, {AGENT: agent}, c.tasks, plan), k=b.test_k, label="random")
         for c in list_conditions(subject, b.tests)
     ]
 

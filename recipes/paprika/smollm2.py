@@ -26,11 +26,11 @@ from common import BEST_ARM, Parser, Table, cpu_seconds, publish, tabulate_wins
 
 from sonde.core import AGENT, Task, Trajectory, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
-from sonde.evaluation.metrics import Estimate, difference, rate
-from sonde.models.files.fetch import fetch
-from sonde.models.files.saving import no_bars
+from sonde.evaluation.metrics import Estimate, paired_difference, rate
+from sonde.models.files.fetch import fetch_model
+from sonde.models.files.saving import hide_progress_bars
 from sonde.models.hf import native_dtype
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.learn import learn
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
@@ -80,7 +80,7 @@ def test_model(model: str, tasks: Sequence[Task], label: str) -> dict[float, Res
     env, results = BEST_ARM.make_env(), dict[float, Result]()
     for at in AT:
         agent = make_agent(model, examples=0, temperature=at)
-        results[at] = summarise(collect(env, {AGENT: agent}, tasks, Plan()), f"{label}, T={at:g}")
+        results[at] = summarise(collect_trajectories(env, {AGENT: agent}, tasks, Plan()), f"{label}, T={at:g}")
     return results
 
 
@@ -105,7 +105,7 @@ def configure(folder: Path) -> Training:
 
 def run_experiment(size: Size, out: Path) -> dict[str, Any]:
     """Everything, in order; the CPU seconds of each part."""
-    source, game = str(fetch("smollm2")), BEST_ARM.make_env()
+    source, game = str(fetch_model("smollm2")), BEST_ARM.make_env()
     tasks, tests = game.tasks("train")[: size.tasks], game.tasks("test")[: size.tests]
     cpu: dict[str, float] = {}
 
@@ -117,10 +117,10 @@ def run_experiment(size: Size, out: Path) -> dict[str, Any]:
 
     before = timed("test before", test_model, source, tests, "SmolLM2, zero-shot")
     few_shot = make_agent(source, examples=EXAMPLES, temperature=1.5)
-    played = timed("play with examples", collect, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1))
+    played = timed("play with examples", collect_trajectories, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1))
     found = timed("SFT", learn, source, configure(out / NAME / "sft"), played)
     after = timed("test after", test_model, str(found.model), tests, "after SFT, zero-shot")
-    random = summarise(collect(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
+    random = summarise(collect_trajectories(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {
         "random": random,
         "before": before,
@@ -130,7 +130,8 @@ def run_experiment(size: Size, out: Path) -> dict[str, Any]:
         "loss": [found.history[0]["loss"], found.history[-1]["loss"]],
         "cpu": cpu,
         "gain": {
-            at: difference(tabulate_wins(after[at].evaluation), tabulate_wins(before[at].evaluation)) for at in AT
+            at: paired_difference(tabulate_wins(after[at].evaluation), tabulate_wins(before[at].evaluation))
+            for at in AT
         },
     }
 
@@ -165,7 +166,7 @@ def report(found: dict[str, Any]) -> tuple[list[Table], dict[str, Any]]:
 
 def main() -> None:
     args = Parser(__doc__).parse_args()
-    with no_bars():
+    with hide_progress_bars():
         found = run_experiment(QUICK if args.quick else FULL, args.out)
     tables, numbers = report(found)
     publish(args, NAME, tables, numbers)

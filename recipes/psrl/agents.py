@@ -120,7 +120,7 @@ def trials(env: sonde.Env[Any], label: str, agent: Any, args: argparse.Namespace
     good = [t for t in played if not t.error]
     if not good:
         raise SystemExit(f"{label}: all {len(played)} trials failed: {failed[0]}")
-    spent = [cost for t in good for cost in regret.costs(t).items()]
+    spent = [cost for t in good for cost in regret.cost_by_call(t).items()]
     calls = sum(cost.calls for _, cost in spent)
     fallbacks = sum(cost.calls for name, cost in spent if name.endswith(":fallback"))
     told = f"{len(failed)} trials failed: {failed[0][:60]}" if failed else ""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sonde
 from sonde.evaluation import regret
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 PAPER = "Toward Efficient Exploration by LLM Agents"
 
@@ -49,7 +49,7 @@ def play(env: sonde.Env[Any], agent: Any, trials: int, seed: int, **more: Any) -
     """This many trials in worlds of the prior: tasks of both splits, several samples of each where they are too few."""
     tasks = [*env.tasks("train"), *env.tasks("test")]
     k = -(-trials // len(tasks))
-    return collect(env, {"agent": agent}, tasks[: -(-trials // k)], Plan(k=k, seed=seed), **more)[:trials]
+    return collect_trajectories(env, {"agent": agent}, tasks[: -(-trials // k)], Plan(k=k, seed=seed), **more)[:trials]
 
 
 def measure(
@@ -72,11 +72,11 @@ def row(
 ) -> Row:
     """Trials as a row of the table."""
     table = regret.regret_table(env, played)
-    curve = regret.cumulative(table)
+    curve = regret.cumulative_regret(table)
     found = {k: (float(curve.mean[k - 1]), float(curve.error[k - 1])) for k in points}
     ends: dict[str, float | None] = {"late": float(table[:, -5:].mean())}
     if env.name in ("combination_lock", "letter_wordle", "customer_service_bandit"):
-        took = regret.solved([regret.solved_in(t) for t in played])
+        took = regret.solve_rate([regret.episodes_to_solve(t) for t in played])
         ends = {"solved": took.rate, "in": took.sub_episodes if took.rate else None}
     return Row(label, found, {**ends, **more}, paper, len(played), seconds)
 

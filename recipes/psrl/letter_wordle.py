@@ -28,7 +28,7 @@ def main() -> None:
         measure(env, label, sonde.make(f"agents:{name}"), args, (2, 5, 6), paper)
         for name, (label, paper) in AGENTS.items()
     ]
-    notes = [f"{len(env.codes()):,} words; trials beyond that number play words again with other draws."]
+    notes = [f"{len(env.all_codes()):,} words; trials beyond that number play words again with other draws."]
     show(f"{PAPER}, section 4.3: letter Wordle, posterior over words", rows, args, notes)
 
 

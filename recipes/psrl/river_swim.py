@@ -38,7 +38,7 @@ def main() -> None:
                 measure(told, "PSRL, downstream known", psrl, args, points, PUBLISHED["known"]),
             ]
             best = env.optimal_value(env.reset(env.tasks("train")[0], sonde.Rng(0)))
-            title = f"{PAPER}: RiverSwim {preset}, H = {env.h}, K = 35, ends {ends!r}, V* = {best:.4f}"
+            title = f"{PAPER}: RiverSwim {preset}, H = {env.step_count}, K = 35, ends {ends!r}, V* = {best:.4f}"
             show(title, rows, args)
             if not args.json:
                 print()

@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from sonde.core import AGENT, Env, Frozen, Rng
-from sonde.envs.best_arm.filter import Counts, nodes_for, posterior
+from sonde.envs.best_arm.filter import Counts, counts_posterior, quadrature_nodes
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
 SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5)
 """How often a teacher of this skill names a machine at random instead."""
 
 
-def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best; a greedy
     one pulls that, too."""
     slip, pulls = SLIP[skill], int(env.spec.max_turns) - 1
@@ -25,24 +25,24 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
         if rng.random() < slip:
             return env.say(state.arms[rng.randrange(len(state.arms))])
         due = state.turn == pulls or skill == "greedy"
-        wanted = decided(state.counts, pulls) if due else pulled(state.counts)
+        wanted = best_guesses(state.counts, pulls) if due else least_tried(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 
     return say
 
 
 @lru_cache(maxsize=100_000)
-def decided(counts: Counts, pulls: int) -> tuple[int, ...]:
+def best_guesses(counts: Counts, pulls: int) -> tuple[int, ...]:
     """The machines most likely to be the best."""
-    best = posterior(counts, nodes_for(pulls)).best.round(9)
+    best = counts_posterior(counts, quadrature_nodes(pulls)).best.round(9)
     return tuple(i for i, p in enumerate(best) if p == best.max())
 
 
 @lru_cache(maxsize=100_000)
-def pulled(counts: Counts) -> tuple[int, ...]:
+def least_tried(counts: Counts) -> tuple[int, ...]:
     """The machines tried least, of those that may still be the best by a wide margin: at least a tenth of the likeliest
     one's probability."""
-    best = posterior(counts, nodes_for(20)).best
+    best = counts_posterior(counts, quadrature_nodes(20)).best
     alive = [i for i, p in enumerate(best) if p >= 0.1 * best.max()]
     least = min(counts[i][0] for i in alive)
     return tuple(i for i in alive if counts[i][0] == least)

@@ -66,11 +66,11 @@ Apache-2.0. Weights, tokenizer and teachers' play were made by the authors of so
 """
 
 
-def facts(folder: Path) -> dict[str, Any]:
+def collect_facts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "training.json").read_text())
 
 
-def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
+def write_card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
     """The text of `CARD.md`."""
     return CARD.format(
         **{**known, "env": game.env.name},
@@ -79,14 +79,14 @@ def card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
         window=game.window,
         worlds=game.worlds,
         minutes=known["cpu_seconds"] / 60.0,
-        lessons="\n".join(f"  {i}. {_lesson(lesson)}" for i, lesson in enumerate(game.lessons, 1)),
+        lessons="\n".join(f"  {i}. {_describe_lesson(lesson)}" for i, lesson in enumerate(game.lessons, 1)),
         n=rows[0].episodes,
-        table=gate.table(game, rows),
+        table=gate.format_table(game, rows),
         turns=rows[0].warm.turns,
     )
 
 
-def _lesson(lesson: Lesson) -> str:
+def _describe_lesson(lesson: Lesson) -> str:
     taught = ", ".join(f"{skill} {share:.0%}" for skill, share in lesson.skills.items())
     said = [taught or "drill, beginnings of games without rules or teachers, and what is hidden stated"]
     said += ["without the rules, to save time"] if lesson.bare else []
@@ -94,15 +94,15 @@ def _lesson(lesson: Lesson) -> str:
     return f"{lesson.share:.0%} of the steps: {'; '.join(said)}"
 
 
-def ship(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
+def ship_model(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
     """Copy the first folder to its place and write what was measured beside it."""
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json", COMMAND))
     for path in to.iterdir():
         path.chmod(0o644)
-    known = {**facts(folders[0]), "gate": [asdict(row) for row in rows]}
+    known = {**collect_facts(folders[0]), "gate": [asdict(row) for row in rows]}
     (to / "training.json").write_text(json.dumps(known, indent=2) + "\n")
-    (to / "CARD.md").write_text(card(game, known, rows))
+    (to / "CARD.md").write_text(write_card(game, known, rows))
 
 
 def main() -> None:
@@ -112,14 +112,14 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=None, help="folder to write (default: that of the package)")
     args = parser.parse_args()
     game = games.GAMES[args.env]()
-    rows = [gate.load(folder) for folder in args.folders]
-    print(gate.table(game, rows))
+    rows = [gate.load_measurements(folder) for folder in args.folders]
+    print(gate.format_table(game, rows))
     missed = [
-        f"{folder}: {text}" for folder, row in zip(args.folders, rows, strict=True) for text in gate.failures(row)
+        f"{folder}: {text}" for folder, row in zip(args.folders, rows, strict=True) for text in gate.list_failures(row)
     ]
     if missed:
         sys.exit("\n".join(missed))
-    ship(game, args.folders, rows, args.to or PACKAGE / args.env)
+    ship_model(game, args.folders, rows, args.to or PACKAGE / args.env)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Teachers of circuit decoding: which probes they make, and which tables they give.
 
-`careless` ones probe anything and give any table; `fitting` ones make no probe twice and give tables that agree with
-what they saw; `careful` ones take one circuit after another, probe where its tables differ most, and give the
-likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
+`careless` ones probe anything and give any table; `fitting_tables` ones make no probe twice and give tables that
+agree with what they saw; `careful` ones take one circuit after another, probe where its tables differ most, and give
+the likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sonde.envs.circuit_decoding import circuits as rules
 SKILLS: Mapping[str, float] = Frozen(careless=0.3, fitting=0.6, careful=0.1)
 
 
-def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def make_teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher of this skill, for one episode."""
     n, size = int(env.circuits), 1 << int(env.inputs)
     probes = int(env.spec.max_turns) - 1
@@ -25,7 +25,7 @@ def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     def say(state: Any, rng: Rng) -> str:
         known = [(asked, table & asked) for asked, table in zip(state.asked, state.tables, strict=True)]
         if state.turn == probes:
-            tables = tuple(given(env, skill, *one, rng) for one in known)
+            tables = tuple(choose_table(env, skill, *one, rng) for one in known)
             return env.say(rules.tables_answer(tables, env.inputs))
         c, row = rng.randrange(n), rng.randrange(size)
         if skill == "fitting":
@@ -33,24 +33,24 @@ def teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
             c, row = free[rng.randrange(len(free))]
         elif skill == "careful":
             c = state.turn * n // probes
-            rows = telling(env, *known[c])
+            rows = most_telling(env, *known[c])
             row = rows[rng.randrange(len(rows))]
         return env.say(rules.probe_answer(c, row, env.inputs))
 
     return say
 
 
-def given(env: Any, skill: str, asked: int, seen: int, rng: Rng) -> int:
+def choose_table(env: Any, skill: str, asked: int, seen: int, rng: Rng) -> int:
     """The table that a teacher of this skill gives for a circuit with these outputs."""
-    left = fitting(env, asked, seen) if skill != "careless" else fitting(env, 0, 0)
+    left = fitting_tables(env, asked, seen) if skill != "careless" else fitting_tables(env, 0, 0)
     wanted = [t for t, p in left.items() if skill != "careful" or p == max(left.values())]
     return wanted[rng.randrange(len(wanted))]
 
 
 @cache
-def telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
+def most_telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
     """The inputs not asked for whose output is nearest to a fair coin."""
-    left = fitting(env, asked, seen)
+    left = fitting_tables(env, asked, seen)
     total = sum(left.values())
     gap = {
         row: round(abs(sum(p for t, p in left.items() if t >> row & 1) / total - 0.5), 9)
@@ -61,17 +61,17 @@ def telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
 
 
 @cache
-def fitting(env: Any, asked: int, seen: int) -> Mapping[int, float]:
+def fitting_tables(env: Any, asked: int, seen: int) -> Mapping[int, float]:
     """The tables of a circuit that have these outputs, with how likely it is to be built, whatever the others are."""
-    return {table: p for table, p in alone(env).items() if table & asked == seen}
+    return {table: p for table, p in table_probabilities(env).items() if table & asked == seen}
 
 
 @cache
-def alone(env: Any) -> Mapping[int, float]:
+def table_probabilities(env: Any) -> Mapping[int, float]:
     """How likely the first circuit is to have each table."""
     found: dict[int, float] = {}
-    for dealt, p in rules.deals(env.shape, env.gates):
-        for table, q in rules.distribution(env.inputs, dealt[0]).items():
+    for dealt, p in rules.gate_deals(env.circuit_shape, env.gate_total):
+        for table, q in rules.table_distribution(env.inputs, dealt[0]).items():
             found[table] = found.get(table, 0.0) + float(p * q)
     return found
 
@@ -85,5 +85,7 @@ def phrases(env: Any) -> tuple[str, ...]:
         for turn in range(int(env.spec.max_turns) - 1):
             now = state._replace(tables=(table,) * n, turn=turn)
             said += [env.step(now, env.say(probe), Rng(0)).told[AGENT] for probe in probes]
-    tables = [f"{c + 1}: {rules.shown(table, env.inputs)}" for c in range(n) for table in alone(env)]
+    tables = [
+        f"{c + 1}: {rules.format_table(table, env.inputs)}" for c in range(n) for table in table_probabilities(env)
+    ]
     return tuple(filter(None, dict.fromkeys([line for text in said for line in text.split("\n")] + tables)))

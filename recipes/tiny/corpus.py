@@ -16,7 +16,7 @@ import games
 import torch
 from games import Game, Lesson, Plan
 
-from sonde.beliefs.elicitation import TARGET, TEMPLATES, words
+from sonde.beliefs.elicitation import TARGET, TEMPLATES, hypothesis_text
 from sonde.core import Message, Rng
 
 POOL = 512
@@ -55,82 +55,85 @@ class Encoder:
     def _text(self, text: str) -> array[int]:
         return array("i", self.tokenizer.encode(text, add_special_tokens=False))
 
-    def row(self, messages: Sequence[Message]) -> Row:
+    def encode_row(self, messages: Sequence[Message]) -> Row:
         """The row of a conversation. The role token that makes the agent speak is the environment's."""
         ids, what = array("i"), array("i")
         for message in messages:
-            piece = self.role(message.role) + self.text(message.content)
+            piece = self.encode_role(message.role) + self.text(message.content)
             piece.append(self.end)
             ids += piece
             whose = SAID if message.role == "assistant" else HEARD
             what += array("i", [HEARD] + [whose] * (len(piece) - 1))
         return Row(ids, what)
 
-    def stated(self, messages: Sequence[Message], template: str, truth: str) -> Row:
+    def encode_statement(self, messages: Sequence[Message], template: str, truth: str) -> Row:
         """The row of a conversation and of a statement after it, of which the truth alone is learned."""
-        before = self.row(messages).ids
-        lead = self.role("assistant") + self.text(template.partition(TARGET)[0])
+        before = self.encode_row(messages).ids
+        lead = self.encode_role("assistant") + self.text(template.partition(TARGET)[0])
         stated = self.text(truth)
         what = [UNSAID] * (len(before) + len(lead)) + [STATED] * len(stated)
         return Row(before + lead + stated, array("i", what))
 
-    def role(self, name: str) -> array[int]:
+    def encode_role(self, name: str) -> array[int]:
         return array("i", [self.tokenizer.convert_tokens_to_ids(f"<|{name}|>")])
 
 
-def texts(game: Game, rng: Rng) -> Iterator[str]:
+def list_texts(game: Game, rng: Rng) -> Iterator[str]:
     """Everything that is said in some episodes of the train split, and after a reply that cannot be read."""
     env, tasks = game.env, game.env.tasks("train")
     for _ in range(VOCABULARY_EPISODES):
-        said, hidden = games.episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng)
+        said, hidden = games.teach_episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng)
         yield from (message.content for message in said)
         if game.statement:
-            yield TEMPLATES[game.statement].replace(TARGET, words(env, hidden))
+            yield TEMPLATES[game.statement].replace(TARGET, hypothesis_text(env, hidden))
     state = env.reset(tasks[0], rng)
     for reply in ("<Answer>?</Answer>", "?"):
         yield from env.step(state, reply, rng).told.values()
 
 
-def rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
+def generate_rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
     """Rows of fresh episodes, without end."""
     while True:
-        said, hidden = games.episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
+        said, hidden = games.teach_episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
         if game.context == "render":
             turns = [said[i : i + 2] for i in range(0, len(said), 2)]
             kept = [*rng.sample(turns[:-1], min(len(turns), game.plan.turns) - 1), turns[-1]]
-            yield from map(encoder.row, kept)
+            yield from map(encoder.encode_row, kept)
         elif rng.random() < lesson.stated:
             ends = range(1, len(said) + 1, 2)  # after what the agent heard
             for end in rng.sample(ends, min(len(ends), game.plan.turns)):
-                yield encoder.stated(said[:end], TEMPLATES[game.statement], words(game.env, hidden))
+                yield encoder.encode_statement(said[:end], TEMPLATES[game.statement], hypothesis_text(game.env, hidden))
         else:
-            yield encoder.row(said)
+            yield encoder.encode_row(said)
 
 
-def course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch]:
+def generate_course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch]:
     """The batches of all lessons, one lesson after another; the last goes on without end."""
     for lesson in game.lessons[:-1]:
-        yield from islice(batches(game, lesson, encoder, rng), round(lesson.share * steps))
-    yield from batches(game, game.lessons[-1], encoder, rng)
+        yield from islice(generate_batches(game, lesson, encoder, rng), round(lesson.share * steps))
+    yield from generate_batches(game, game.lessons[-1], encoder, rng)
 
 
-def batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Batch]:
+def generate_batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Batch]:
     """Batches of about `plan.tokens` tokens, padding included, without end."""
     if lesson.drill and game.drill is not None:
         while True:
             said = game.drill(game.env, rng)
-            drilled = [encoder.stated(m, TEMPLATES[game.statement], words(game.env, hidden)) for m, hidden in said]
-            yield _batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
-    source = rows(game, lesson, encoder, rng)
+            drilled = [
+                encoder.encode_statement(m, TEMPLATES[game.statement], hypothesis_text(game.env, hidden))
+                for m, hidden in said
+            ]
+            yield _make_batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
+    source = generate_rows(game, lesson, encoder, rng)
     while True:
         pool = sorted((next(source) for _ in range(POOL)), key=lambda row: len(row.ids))
-        cut = _cut(pool, game.plan.tokens)
+        cut = _cut_row(pool, game.plan.tokens)
         rng.shuffle(cut)
         for chunk in cut:
-            yield _batch(chunk, encoder.tokenizer.pad_token_id, game.plan)
+            yield _make_batch(chunk, encoder.tokenizer.pad_token_id, game.plan)
 
 
-def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
+def _cut_row(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
     """Neighbours together, as many as fit."""
     found: list[Sequence[Row]] = []
     at = 0
@@ -143,7 +146,7 @@ def _cut(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
     return found
 
 
-def _batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
+def _make_batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
     width = max(len(row.ids) for row in chunk)
     ids_BT, what_BT = torch.full((len(chunk), width), pad), torch.full((len(chunk), width), UNSAID)
     for i, row in enumerate(chunk):

@@ -19,7 +19,7 @@ import twenty
 
 import sonde
 from sonde.core import Env, Frozen, Message, Rng
-from sonde.core.env import pick
+from sonde.core.env import pick_weighted
 from sonde.envs.twenty_questions.user import Answerer
 
 Teacher = Callable[[Any, Rng], str]
@@ -36,7 +36,7 @@ class Taught(NamedTuple):
 class Lesson(NamedTuple):
     """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
     (they are the same in every episode and cost time), and the share of episodes of which the truth is stated: at some
-    moments of them, as many as the plan has turns. A `drill` has no teachers: see `Game.drill`."""
+    moments of them, as many as the plan has turns. A `drill_lessons` has no teachers: see `Game.drill`."""
 
     share: float
     skills: Mapping[str, float]
@@ -102,11 +102,11 @@ class Game:
         return f"sonde-tiny-{self.env.name}"
 
 
-def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
+def teach_episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
     """One episode of a teacher, as the agent's messages, `bare` without the rules. In context `render` every turn is a
     conversation of its own: the messages are those of all turns, pair after pair. How a lost game ended is heard only
     where it is stated what was to be found."""
-    env, state = game.env, begun(game, rng)
+    env, state = game.env, start_episode(game, rng)
     hidden, teacher, said = env.hypothesis(state), game.teacher(env, skill, rng), list[Message]()
 
     def without(text: str) -> str:
@@ -126,7 +126,7 @@ def episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
     return Taught([*said, Message("user", told)] if heard else said, hidden)
 
 
-def begun(game: Game, rng: Rng) -> Any:
+def start_episode(game: Game, rng: Rng) -> Any:
     """A world of the splits that the model may see."""
     splits = [game.env.tasks(split) for split in game.splits]
     at = rng.randrange(sum(map(len, splits)))
@@ -139,7 +139,7 @@ def begun(game: Game, rng: Rng) -> Any:
 
 def draw_skill(skills: Mapping[str, float], rng: Rng) -> str:
     """A skill, by how often it teaches."""
-    return pick([(share, skill) for skill, share in skills.items()], rng)
+    return pick_weighted([(share, skill) for skill, share in skills.items()], rng)
 
 
 def best_arm_game() -> Game:
@@ -150,7 +150,7 @@ def best_arm_game() -> Game:
         window=256,
         plan=Plan(steps=2000),
         lessons=(Lesson(0.6, Frozen(strong=1.0), bare=True), Lesson(0.4, best_arm.SKILLS)),
-        teacher=best_arm.teacher,
+        teacher=best_arm.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "format"),
         reference="agents:best_arm",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
@@ -168,7 +168,7 @@ def stories_game() -> Game:
         window=384,
         plan=Plan(steps=1500, tokens=2048, half=False),
         lessons=(Lesson(0.6, Frozen(greedy=1.0)), Lesson(0.4, best_arm.SKILLS)),
-        teacher=best_arm.teacher,
+        teacher=best_arm.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "format"),
         reference="agents:best_arm",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
@@ -191,7 +191,7 @@ def lock_game() -> Game:
         window=512,
         plan=Plan(steps=1500, tokens=2048, half=False),
         lessons=(Lesson(0.6, Frozen(likeliest=1.0)), Lesson(0.4, locks.SKILLS)),
-        teacher=locks.teacher,
+        teacher=locks.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "format"),
         reference="agents:combination_lock",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
@@ -210,7 +210,7 @@ def circuits_game() -> Game:
         window=512,
         plan=Plan(steps=1800, tokens=2048, half=False),
         lessons=(Lesson(0.6, Frozen(careful=1.0)), Lesson(0.4, circuits.SKILLS)),
-        teacher=circuits.teacher,
+        teacher=circuits.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "format", "late"),
         reference="agents:circuit_decoding",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
@@ -229,7 +229,7 @@ def maze_game() -> Game:
         window=1024,
         plan=Plan(steps=1500, half=False),
         lessons=(Lesson(0.65, Frozen(far=1.0), bare=True), Lesson(0.35, mazes.SKILLS)),
-        teacher=mazes.teacher,
+        teacher=mazes.make_teacher,
         fine=lambda info: info["result"] != "invalid",
         reference="agents:maze",
         floors=Frozen({"random legal play": sonde.make("agents:random"), "random open ways": mazes.OpenWays()}),
@@ -241,8 +241,8 @@ def maze_game() -> Game:
     )
 
 
-def drill(env: Env[Any], rng: Rng) -> list[Taught]:
-    return [Taught([Message(*m) for m in said], hidden) for said, hidden in twenty.drill(env, rng)]
+def drill_lessons(env: Env[Any], rng: Rng) -> list[Taught]:
+    return [Taught([Message(*m) for m in said], hidden) for said, hidden in twenty.drill_questions(env, rng)]
 
 
 def twenty_game() -> Game:
@@ -257,7 +257,7 @@ def twenty_game() -> Game:
             Lesson(0.32, Frozen(), drill=True),
             Lesson(0.68, twenty.SKILLS, stated=0.3),
         ),
-        teacher=twenty.teacher,
+        teacher=twenty.make_teacher,
         fine=lambda info: info.get("answer") != "invalid",
         reference="agents:twenty_questions",
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
@@ -268,8 +268,8 @@ def twenty_game() -> Game:
         ),
         phrases=twenty.phrases(env),
         splits=("train", "test"),
-        reply=Answerer().reply,
-        drill=drill,
+        reply=Answerer().compose_reply,
+        drill=drill_lessons,
         statement="statement",
     )
 

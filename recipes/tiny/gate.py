@@ -27,7 +27,7 @@ import sonde
 from sonde.core import AGENT, Task, Trajectory
 from sonde.evaluation import metrics
 from sonde.evaluation.metrics import Estimate
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 FORMAT, DISTINCT = 0.99, 10.0
 SPREAD_TASKS, SAMPLES, OPENING = 10, 20, 10
@@ -58,7 +58,7 @@ class Measured:
     fewest: int
 
 
-def player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Policy:
+def make_player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Policy:
     """The model in the agent's seat, as users would put it there."""
     model = sonde.make("models:hf", model=str(folder), max_batch=256)
     return sonde.make(
@@ -71,20 +71,20 @@ def player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Po
     )
 
 
-def tasks(game: Game, n: int) -> Sequence[Task]:
+def spread_tasks(game: Game, n: int) -> Sequence[Task]:
     """`n` tasks of the test split, spread over all of it."""
     found = game.env.tasks("test")
     return [found[i * len(found) // n] for i in range(n)] if n < len(found) else list(found)
 
 
-def play(game: Game, policy: sonde.Policy, n: int, seed: int = 0) -> Played:
+def play_episodes(game: Game, policy: sonde.Policy, n: int, seed: int = 0) -> Played:
     """`n` episodes or more: every task once, or as often as it takes."""
-    chosen = tasks(game, n)
+    chosen = spread_tasks(game, n)
     k = -(-n // len(chosen))
     began = time.perf_counter()
-    rows = collect(game.env, {AGENT: policy}, chosen, Plan(k=k, seed=seed))
+    rows = collect_trajectories(game.env, {AGENT: policy}, chosen, Plan(k=k, seed=seed))
     seconds = time.perf_counter() - began
-    wins = [[float(won(t)) for t in rows[i : i + k]] for i in range(0, len(rows), k)]
+    wins = [[float(is_won(t)) for t in rows[i : i + k]] for i in range(0, len(rows), k)]
     acts = [act for t in rows for act in t.acts if act.seat == AGENT]
     return Played(
         success=metrics.rate(wins),
@@ -94,48 +94,48 @@ def play(game: Game, policy: sonde.Policy, n: int, seed: int = 0) -> Played:
     )
 
 
-def won(trajectory: Trajectory) -> bool:
+def is_won(trajectory: Trajectory) -> bool:
     return trajectory.outcome is not None and trajectory.outcome.success
 
 
-def spread(game: Game, policy: sonde.Policy) -> list[int]:
+def measure_variety(game: Game, policy: sonde.Policy) -> list[int]:
     """For each of some tasks, how many of 20 samples differ in their first ten replies."""
-    rows = collect(game.env, {AGENT: policy}, tasks(game, SPREAD_TASKS), Plan(k=SAMPLES, seed=1))
+    rows = collect_trajectories(game.env, {AGENT: policy}, spread_tasks(game, SPREAD_TASKS), Plan(k=SAMPLES, seed=1))
     openings = [tuple(act.action.text for act in t.acts if act.seat == AGENT)[:OPENING] for t in rows]
     return [len(set(openings[i : i + SAMPLES])) for i in range(0, len(rows), SAMPLES)]
 
 
-def measure(game: Game, folder: Path, episodes: int) -> Measured:
+def measure_model(game: Game, folder: Path, episodes: int) -> Measured:
     """Play all that the gate needs: the model, random legal play and the reference, on the same tasks."""
-    seen = spread(game, player(game, folder))
+    seen = measure_variety(game, make_player(game, folder))
     return Measured(
         seed=json.loads((folder / "training.json").read_text())["seed"],
         episodes=episodes,
-        floors={label: play(game, policy, episodes) for label, policy in game.floors.items()},
-        top=play(game, sonde.make(game.reference), episodes),
-        warm=play(game, player(game, folder), episodes),
-        cool=play(game, player(game, folder, 0.7), episodes),
+        floors={label: play_episodes(game, policy, episodes) for label, policy in game.floors.items()},
+        top=play_episodes(game, sonde.make(game.reference), episodes),
+        warm=play_episodes(game, make_player(game, folder), episodes),
+        cool=play_episodes(game, make_player(game, folder, 0.7), episodes),
         distinct=sum(seen) / len(seen),
         fewest=min(seen),
     )
 
 
-def save(found: Measured, folder: Path) -> None:
+def save_measurements(found: Measured, folder: Path) -> None:
     (folder / "gate.json").write_text(json.dumps(asdict(found), indent=2) + "\n")
 
 
-def load(folder: Path) -> Measured:
+def load_measurements(folder: Path) -> Measured:
     """What was measured and saved in a folder."""
 
-    def played(row: dict[str, Any]) -> Played:
+    def load_played(row: dict[str, Any]) -> Played:
         return Played(**{**row, "success": Estimate(**row["success"])})
 
     row = json.loads((folder / "gate.json").read_text())
-    floors = {label: played(value) for label, value in row["floors"].items()}
-    return Measured(**{**row, "floors": floors, **{key: played(row[key]) for key in ("top", "warm", "cool")}})
+    floors = {label: load_played(value) for label, value in row["floors"].items()}
+    return Measured(**{**row, "floors": floors, **{key: load_played(row[key]) for key in ("top", "warm", "cool")}})
 
 
-def failures(found: Measured) -> list[str]:
+def list_failures(found: Measured) -> list[str]:
     """What a model misses; empty if it passes."""
     warm, top = found.warm, found.top
     floors = {label: floor.success for label, floor in found.floors.items()}
@@ -148,7 +148,7 @@ def failures(found: Measured) -> list[str]:
     return [text for text, missed in rules.items() if missed]
 
 
-def table(game: Game, rows: Sequence[Measured]) -> str:
+def format_table(game: Game, rows: Sequence[Measured]) -> str:
     """The gate's numbers, one row per training seed, as a table in Markdown."""
     top = rows[0].top
     lines = [
@@ -171,10 +171,10 @@ def main() -> None:
     game = games.GAMES[args.env]()
     missed: list[str] = []
     for folder in args.folders:
-        found = measure(game, folder, args.episodes)
-        save(found, folder)
-        missed += [f"{folder}: {text}" for text in failures(found)]
-    print(table(game, [load(folder) for folder in args.folders]))
+        found = measure_model(game, folder, args.episodes)
+        save_measurements(found, folder)
+        missed += [f"{folder}: {text}" for text in list_failures(found)]
+    print(format_table(game, [load_measurements(folder) for folder in args.folders]))
     print("\n".join(missed) or "all pass")
     sys.exit(bool(missed))
 

@@ -36,7 +36,7 @@ class Trained(NamedTuple):
     cpu_seconds: float
 
 
-def network(vocabulary: int, window: int, end: int, pad: int, seed: int) -> Any:
+def make_network(vocabulary: int, window: int, end: int, pad: int, seed: int) -> Any:
     """A Llama model with random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -63,21 +63,21 @@ def network(vocabulary: int, window: int, end: int, pad: int, seed: int) -> Any:
     return model
 
 
-def train(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, report: Report) -> Trained:
+def train_network(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, report: Report) -> Trained:
     """`steps` updates; the learning rate rises over the first ones and then falls linearly to a twentieth."""
     began, tokens, own, own_loss = time.process_time(), 0, 0.0, 0.0
-    optimisers = prepare(model, game.plan.rate, game.plan.half)
+    optimisers = make_optimizers(model, game.plan.rate, game.plan.half)
     model.train()
     loss = 0.0
     for step in range(1, steps + 1):
         batch = next(source)
-        nats_BT = surprise(model, batch.ids_BT, game.plan.half)
+        nats_BT = token_surprise(model, batch.ids_BT, game.plan.half)
         weights_BT = batch.weights_BT[:, 1:]
         ((nats_BT * weights_BT).sum() / weights_BT.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimiser in optimisers:
             for group in optimiser.param_groups:
-                group["lr"] = game.plan.rate * pace(step, steps)
+                group["lr"] = game.plan.rate * schedule_share(step, steps)
             optimiser.step()
             optimiser.zero_grad()
         mine_BT = batch.own_BT[:, 1:]
@@ -91,7 +91,7 @@ def train(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, re
     return Trained(model, tokens, loss, time.process_time() - began)
 
 
-def prepare(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer, ...]:
+def make_optimizers(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer, ...]:
     """Muon (Jordan et al. 2024), its steps scaled to the size of AdamW's, for the matrices of the layers; AdamW for
     embeddings and norms. Muon computes in
     bfloat16: without it, AdamW alone."""
@@ -103,13 +103,13 @@ def prepare(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer,
     return muon, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
 
 
-def pace(step: int, steps: int) -> float:
+def schedule_share(step: int, steps: int) -> float:
     """The share of the learning rate at a step."""
     rest = 1.0 - (1.0 - LAST) * max(0, step - WARMUP) / max(1, steps - WARMUP)
     return min(step / WARMUP, rest)
 
 
-def surprise(model: Any, ids_BT: Tensor, half: bool) -> Tensor:
+def token_surprise(model: Any, ids_BT: Tensor, half: bool) -> Tensor:
     """Negative log-probability of every token but the first, `(B, T - 1)`. Rows are padded on the right, where causal
     attention never looks, so no mask is needed."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):

@@ -8,7 +8,7 @@ from typing import Any
 
 import sonde
 from sonde.core import Env, Frozen, Rng
-from sonde.envs.maze.grid import MOVES, distances, moved, opened
+from sonde.envs.maze.grid import MOVES, goal_distances, move_cell, open_directions
 
 SKILLS: Mapping[str, float] = Frozen(blind=0.2, short=0.4, far=0.4)
 SIGHT: Mapping[str, tuple[int, int]] = Frozen(blind=(0, 0), short=(1, 2), far=(2, 4))
@@ -27,7 +27,7 @@ class OpenWays(sonde.ProgramPolicy):
         return sonde.Action(view.say(f"move {ways[sonde.Rng(view.seed).randrange(len(ways))]}"))
 
 
-def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher that takes any open way but the one back, until the goal is in sight."""
     low, high = SIGHT[skill]
     sight, slip = low + rng.randrange(high - low + 1), SLIP * rng.random()
@@ -38,7 +38,7 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
         if rng.random() < slip:
             move = MOVES[rng.randrange(4)]
         else:
-            ways = wandered(state, sight, came)
+            ways = wandering_moves(state, sight, came)
             move = f"move {ways[rng.randrange(len(ways))]}"
         came = move.removeprefix("move ")
         return env.say(move)
@@ -46,10 +46,10 @@ def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     return say
 
 
-def wandered(state: Any, sight: int, came: str) -> tuple[str, ...]:
+def wandering_moves(state: Any, sight: int, came: str) -> tuple[str, ...]:
     """The ways a wanderer chooses from, having come by the way `came`: back only at a dead end."""
-    left = distances(state.layout, state.goal)
-    ways = opened(state.layout, state.place)
+    left = goal_distances(state.layout, state.goal)
+    ways = open_directions(state.layout, state.place)
     if left[state.place] <= sight:
-        return tuple(way for way in ways if left[moved(state.layout, state.place, way)] < left[state.place])
+        return tuple(way for way in ways if left[move_cell(state.layout, state.place, way)] < left[state.place])
     return tuple(way for way in ways if way != BACK.get(came)) or ways

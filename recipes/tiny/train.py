@@ -28,19 +28,19 @@ from sonde.core import Rng
 from sonde.train.training_folder import COMMAND
 
 
-def build(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
+def build_model(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
     """Tokenizer, data and training."""
-    words = corpus.texts(game, Rng(0, "tiny", game.env.name, "words"))
-    encoder = corpus.Encoder(vocab.tokenizer(words, game.window, game.phrases))
+    words = corpus.list_texts(game, Rng(0, "tiny", game.env.name, "words"))
+    encoder = corpus.Encoder(vocab.make_tokenizer(words, game.window, game.phrases))
     tok = encoder.tokenizer
-    model = learn.network(len(tok), game.window, tok.eos_token_id, tok.pad_token_id, seed)
+    model = learn.make_network(len(tok), game.window, tok.eos_token_id, tok.pad_token_id, seed)
     size = sum(p.numel() for p in model.parameters())
     print(f"{game.name}, seed {seed}: {len(tok)} words, {size:,} parameters, {steps} steps", flush=True)
-    source = corpus.course(game, encoder, Rng(seed, "tiny", game.env.name, "data"), steps)
-    return learn.train(game, model, source, steps, progress(steps)), encoder
+    source = corpus.generate_course(game, encoder, Rng(seed, "tiny", game.env.name, "data"), steps)
+    return learn.train_network(game, model, source, steps, show_progress(steps)), encoder
 
 
-def progress(steps: int) -> learn.Report:
+def show_progress(steps: int) -> learn.Report:
     """Prints a line every 100 steps."""
 
     def report(step: int, loss: float, seconds: float) -> None:
@@ -50,7 +50,7 @@ def progress(steps: int) -> learn.Report:
     return report
 
 
-def save(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, seed: int, typed: str) -> None:
+def save_model(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, seed: int, typed: str) -> None:
     """The folder that `models:hf` loads, what was `typed`, and how it came about in `training.json`. CPU seconds are
     those of the whole process: imports, vocabulary, play of the teachers and training."""
     trained.model.config.use_cache = True
@@ -86,19 +86,21 @@ def main() -> None:
     steps = args.steps or game.plan.steps
     steps, episodes = (max(1, steps // 20), 50) if args.quick else (steps, args.episodes)
     folder = args.to or Path("runs") / "tiny" / f"{args.env}-{args.seed}"
-    trained, encoder = build(game, args.seed, steps)
-    save(trained, encoder, folder, game, args.seed, shlex.join(["python", "recipes/tiny/train.py", *sys.argv[1:]]))
+    trained, encoder = build_model(game, args.seed, steps)
+    save_model(
+        trained, encoder, folder, game, args.seed, shlex.join(["python", "recipes/tiny/train.py", *sys.argv[1:]])
+    )
     print(f"written: {folder}", flush=True)
     if not args.no_gate:
-        sys.exit(judge(game, folder, episodes))
+        sys.exit(judge_model(game, folder, episodes))
 
 
-def judge(game: Game, folder: Path, episodes: int) -> int:
+def judge_model(game: Game, folder: Path, episodes: int) -> int:
     """Print the gate's table; 0 if the model passes, else 1."""
-    found = gate.measure(game, folder, episodes)
-    gate.save(found, folder)
-    print(gate.table(game, [found]))
-    missed = gate.failures(found)
+    found = gate.measure_model(game, folder, episodes)
+    gate.save_measurements(found, folder)
+    print(gate.format_table(game, [found]))
+    missed = gate.list_failures(found)
     print("\n".join(missed) or "passes the gate")
     return int(bool(missed))
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.envs.twenty_questions.answering import TEXTS
-from sonde.envs.twenty_questions.user import truth
+from sonde.envs.twenty_questions.user import true_reply
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.8, attentive=0.2)
 FEW = 3
@@ -31,35 +31,35 @@ BANK = (
 
 
 @cache
-def things(env: Env[Any]) -> tuple[str, ...]:
+def possible_things(env: Env[Any]) -> tuple[str, ...]:
     """All that may be the secret, of every split."""
     return tuple(str(h) for h in env.filter(Frozen()).belief().hypotheses)
 
 
 @cache
-def parts(env: Env[Any], question: str) -> tuple[int, ...]:
+def reply_masks(env: Env[Any], question: str) -> tuple[int, ...]:
     """The things by what is replied of them, as masks."""
     found: dict[str, int] = {}
-    for i, name in enumerate(things(env)):
+    for i, name in enumerate(possible_things(env)):
         told = reply(question, name)
         found[told] = found.get(told, 0) | 1 << i
     return tuple(found.values())
 
 
-def teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
+def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
     """A teacher of this skill, for one episode."""
     last = int(env.spec.max_turns) - 1
 
     def say(state: Any, rng: Rng) -> str:
-        secret, left = 1 << things(env).index(env.hypothesis(state)), (1 << len(things(env))) - 1
+        secret, left = 1 << possible_things(env).index(env.hypothesis(state)), (1 << len(possible_things(env))) - 1
         for question in state.heard:
-            left &= next(part for part in parts(env, question) if part & secret)
+            left &= next(part for part in reply_masks(env, question) if part & secret)
         if rng.random() < (1.0 if state.turn == last else SURE if left == secret else EARLY):
-            return env.say(_any([name for i, name in enumerate(things(env)) if left >> i & 1], rng))
+            return env.say(_any([name for i, name in enumerate(possible_things(env)) if left >> i & 1], rng))
         if skill == "careless":
             return _any(BANK, rng)
         few = rng.sample([question for question in BANK if question not in state.heard], FEW)
-        return min(few, key=lambda question: sum((left & part).bit_count() ** 2 for part in parts(env, question)))
+        return min(few, key=lambda question: sum((left & part).bit_count() ** 2 for part in reply_masks(env, question)))
 
     return say
 
@@ -68,12 +68,12 @@ Said = list[tuple[Literal["user", "assistant"], str]]
 """Who said what."""
 
 
-def drill(env: Env[Any], rng: Rng) -> list[tuple[Said, str]]:
+def drill_questions(env: Env[Any], rng: Rng) -> list[tuple[Said, str]]:
     """Secrets with true replies to questions at random, as many for each of the batch, without the rules."""
     n = 1 + rng.randrange(int(env.spec.max_turns))
     found: list[tuple[Said, str]] = []
     for _ in range(128 if n <= 4 else 64):
-        secret = _any(things(env), rng)
+        secret = _any(possible_things(env), rng)
         said: Said = [("user", "")]
         for _ in range(n):
             question = _any(BANK, rng)
@@ -84,7 +84,7 @@ def drill(env: Env[Any], rng: Rng) -> list[tuple[Said, str]]:
 
 @cache
 def reply(question: str, secret: str) -> str:
-    return truth(secret, question, invalid=True)
+    return true_reply(secret, question, invalid=True)
 
 
 def phrases(env: Any) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def phrases(env: Any) -> tuple[str, ...]:
     state = env.reset(env.tasks("train")[0], Rng(0))
     rules = env.intro(state, AGENT).replace(f" {env.spec.max_turns} ", "\n").replace(". ", ".\n").splitlines()
     over = env.say_pieces["timeout"].format(reply="").strip()
-    return (*rules, over, *BANK, *(env.say(name) for name in things(env)), *TEXTS.values())
+    return (*rules, over, *BANK, *(env.say(name) for name in possible_things(env)), *TEXTS.values())
 
 
 def _any(texts: Sequence[str], rng: Rng) -> str:

@@ -23,36 +23,36 @@ TOKEN = r"</?\w+>|\w+|[^\w\s]"
 """A tag, a word or number, or a single sign."""
 
 
-def splitter(phrases: Sequence[str] = ()) -> Any:
+def make_splitter(phrases: Sequence[str] = ()) -> Any:
     """Cuts a text into phrases and tokens and drops the white space between them."""
     from tokenizers import Regex, pre_tokenizers
 
-    known = [_bounded(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
+    known = [_add_bounds(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
     return pre_tokenizers.Split(Regex("|".join([*known, TOKEN])), behavior="removed", invert=True)
 
 
-def _bounded(phrase: str) -> str:
+def _add_bounds(phrase: str) -> str:
     """A phrase that is not part of a word: not the `red` of `tired`."""
     begins = r"(?<!\w)" if phrase[0].isalnum() else ""
     ends = r"(?!\w)" if phrase[-1].isalnum() else ""
     return begins + re.escape(phrase) + ends
 
 
-def words(texts: Iterable[str], phrases: Sequence[str] = ()) -> list[str]:
+def list_words(texts: Iterable[str], phrases: Sequence[str] = ()) -> list[str]:
     """Every token of these texts and the numbers from 0 to 20, in an order of their own."""
-    cut = splitter(phrases)
+    cut = make_splitter(phrases)
     found = {token for text in texts for token, _ in cut.pre_tokenize_str(text)}
     return sorted(found.union(NUMBERS), key=lambda token: (not token.isdigit(), token.zfill(4)))
 
 
-def tokenizer(texts: Iterable[str], context: int, phrases: Sequence[str] = ()) -> Any:
+def make_tokenizer(texts: Iterable[str], context: int, phrases: Sequence[str] = ()) -> Any:
     """A `PreTrainedTokenizerFast` that knows the words of `texts`."""
     from tokenizers import AddedToken, Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {token: i for i, token in enumerate([*SPECIAL, *words(texts, phrases)])}
+    vocabulary = {token: i for i, token in enumerate([*SPECIAL, *list_words(texts, phrases)])}
     raw = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
-    raw.pre_tokenizer = splitter(phrases)
+    raw.pre_tokenizer = make_splitter(phrases)
     raw.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
     roles = list(SPECIAL[3:])
     fast = PreTrainedTokenizerFast(

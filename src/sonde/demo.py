@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import Any
 
 from sonde.cli import tables
-from sonde.cli.progress import stages
+from sonde.cli.progress import stage_printer
 from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
-from sonde.models.files.fetch import fetch
+from sonde.models.files.fetch import fetch_model
 from sonde.train.learn import learn as train
 from sonde.train.presets import preset
 from sonde.viewer import write_report
 
 from .evaluation.evaluate import Evaluation, compare
-from .evaluation.run_evaluation import execute, load_evaluation
-from .runs.run import RunConfig, prepare
+from .evaluation.run_evaluation import execute_run, load_evaluation
+from .runs.run import RunConfig, prepare_run
 from .runs.store import Run
 
 MODEL = "model"
@@ -42,7 +42,7 @@ TRAINED = "maze-sft"
 
 
 @dataclass(frozen=True)
-class Size:
+class DemoSize:
     """How much is played. The tiny model trains on `lessons` training tasks, `k` samples each."""
 
     environments: tuple[str, ...]
@@ -52,8 +52,8 @@ class Size:
     tests: int
 
 
-SHORT = Size(("wordle", "twenty_questions"), tasks=4, lessons=300, k=1, tests=100)
-FULL = Size(
+SHORT = DemoSize(("wordle", "twenty_questions"), tasks=4, lessons=300, k=1, tests=100)
+FULL = DemoSize(
     (
         "wordle", "mastermind", "battleship", "minesweeper", "best_arm", "cellular_automata", "twenty_questions",
         "guess_my_city",
@@ -75,28 +75,28 @@ TEMPERATURES = (1.0, 0.0)
 """At 1 a model may gain by sampling its most likely answer more often; what it has learned also shows at 0."""
 
 
-def main(folder: Path, size: Size) -> None:
+def main(folder: Path, size: DemoSize) -> None:
     """Play, print the table, write the report; a second call finds everything played and takes seconds."""
     begun, floors = time.perf_counter(), list[Path]()
-    with _stage("1/4 random play and the reference solvers"):
+    with _print_stage("1/4 random play and the reference solvers"):
         for name in size.environments:
-            spec = _environment(name).spec
+            spec = _make_environment(name).spec
             agents = ({"name": f"agents:{agent}"} for agent in (spec.floor, spec.reference))
-            floors += [play(name, agent, folder, size.tasks) for agent in agents]
-    with _stage("2/4 weights of SmolLM2-135M"):
-        fetch("smollm2", progress=stages(out, "    "))
-    with _stage(f"3/4 SmolLM2-135M plays; {LEARNER} learns from its own play"):
+            floors += [play_demo(name, agent, folder, size.tasks) for agent in agents]
+    with _print_stage("2/4 weights of SmolLM2-135M"):
+        fetch_model("smollm2", progress=stage_printer(out, "    "))
+    with _print_stage(f"3/4 SmolLM2-135M plays; {LEARNER} learns from its own play"):
         models, tests = _in_parallel(folder, size)
-    with _stage("4/4 report"):
+    with _print_stage("4/4 report"):
         page = write_report([*floors, *models, *tests], folder / "report.html", training=[folder / TRAINED])
     order = {name: i for i, name in enumerate(size.environments)}
     found = [load_evaluation(path) for path in (*floors, *models)]
-    out.print(tables.evaluations(sorted(found, key=lambda e: order[e.env_name])))
-    out.print(_learned(tests), highlight=False, soft_wrap=True)
+    out.print(tables.evaluation_table(sorted(found, key=lambda e: order[e.env_name])))
+    out.print(_describe_training(tests), highlight=False, soft_wrap=True)
     out.print(f"whole demo: {time.perf_counter() - begun:.0f} s; report: {page}", highlight=False)
 
 
-def small_model(env: str) -> dict[str, Json]:
+def small_model_policy(env: str) -> dict[str, Json]:
     """The policy of a very small model: example games in the prompt, answers without thinking."""
     from sonde.models.hf import native_dtype
 
@@ -105,23 +105,23 @@ def small_model(env: str) -> dict[str, Json]:
     return {**policy, "examples": EXAMPLES.get(env, 1), "max_new_tokens": REPLY_TOKENS.get(env, SHORT_REPLY)}
 
 
-def play(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
+def play_demo(env: str, policy: dict[str, Json], folder: Path, tasks: int) -> Path:
     """Play one run of the demo; return its folder."""
     label = "SmolLM2" if "model" in policy else ""
-    return _execute(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=tasks, k=1, label=label), folder)
+    return _execute_run(RunConfig(env={"name": env}, seats={AGENT: policy}, n_tasks=tasks, k=1, label=label), folder)
 
 
-def learn(folder: Path, size: Size) -> list[Path]:
+def train_demo(folder: Path, size: DemoSize) -> list[Path]:
     """Test, play, train on the won games, test again; the run folders of the tests."""
     trained = folder / TRAINED
-    tests = [_walk(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
-    played = _walk(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
+    tests = [_run_maze(folder, LEARNER, "base", t, size.tests) for t in TEMPERATURES]
+    played = _run_maze(folder, LEARNER, "own play", 1.0, size.lessons, k=size.k, split="train")
     if not (trained / MODEL).is_dir():
         train(LEARNER, preset("tiny_sft", folder=str(trained)), Run.load(played), resume=True)
-    return tests + [_walk(folder, str(trained / MODEL), "trained", t, size.tests) for t in TEMPERATURES]
+    return tests + [_run_maze(folder, str(trained / MODEL), "trained", t, size.tests) for t in TEMPERATURES]
 
 
-def _learned(tests: list[Path]) -> str:
+def _describe_training(tests: list[Path]) -> str:
     """Success before and after training, a line per temperature."""
     n, found = len(TEMPERATURES), [load_evaluation(test) for test in tests]
     lines = [f"{LEARNER} learned from its own play; held-out walks won before and after, and the difference by task:"]
@@ -131,44 +131,49 @@ def _learned(tests: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _walk(folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test") -> Path:
+def _run_maze(
+    folder: Path, model: str, label: str, temperature: float, n: int, *, k: int = 1, split: str = "test"
+) -> Path:
     """A run of the model that trains, at temperature 1 (no truncation) or 0."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {"name": "agents:llm", "model": backend, "temperature": temperature, "min_p": 0.0, "max_new_tokens": 8}
     env, named = {"name": "maze", "preset": "pairs"}, f"{label}, temperature {temperature:g}"
-    return _execute(RunConfig(env=env, seats={AGENT: policy}, split=split, n_tasks=n, k=k, label=named), folder)
+    return _execute_run(RunConfig(env=env, seats={AGENT: policy}, split=split, n_tasks=n, k=k, label=named), folder)
 
 
-def _execute(config: RunConfig, folder: Path) -> Path:
-    run, begun = prepare(config), time.perf_counter()
-    done = execute(run, folder / run.folder_name)
-    out.print(f"    {run.env.name}, {run.label}: {_ends(done)} ({time.perf_counter() - begun:.1f} s)", highlight=False)
+def _execute_run(config: RunConfig, folder: Path) -> Path:
+    run, begun = prepare_run(config), time.perf_counter()
+    done = execute_run(run, folder / run.folder_name)
+    out.print(
+        f"    {run.env.name}, {run.label}: {_describe_ends(done)} ({time.perf_counter() - begun:.1f} s)",
+        highlight=False,
+    )
     return folder / run.folder_name
 
 
-def _in_parallel(folder: Path, size: Size) -> tuple[list[Path], list[Path]]:
+def _in_parallel(folder: Path, size: DemoSize) -> tuple[list[Path], list[Path]]:
     """Run both models, one process with one thread per core, which is faster than threads that wait for each other."""
     workers = min(4, os.cpu_count() or 1)
     with (
         out.status(f"{workers} at a time"),
         ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
     ):
-        learning = pool.submit(learn, folder, size)
+        learning = pool.submit(train_demo, folder, size)
         names = (env for env in LONGEST_FIRST if env in size.environments)
-        playing = [pool.submit(play, env, small_model(env), folder, size.tasks) for env in names]
+        playing = [pool.submit(play_demo, env, small_model_policy(env), folder, size.tasks) for env in names]
         return [future.result() for future in playing], learning.result()
 
 
-def _environment(name: str) -> Env[Any]:
+def _make_environment(name: str) -> Env[Any]:
     return make(name)
 
 
-def _ends(done: Evaluation) -> str:
+def _describe_ends(done: Evaluation) -> str:
     return ", ".join(f"{n} {kind}" for kind, n in done.kinds.items() if n)
 
 
 @contextmanager
-def _stage(title: str) -> Iterator[None]:
+def _print_stage(title: str) -> Iterator[None]:
     out.print(title, style="bold")
     begun = time.perf_counter()
     yield

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs.twenty_questions.answering import phrasings, questions
+from sonde.envs.twenty_questions.answering import canonical_questions, question_phrasings
 from sonde.envs.twenty_questions.env import TwentyQuestions
-from sonde.envs.twenty_questions.room import repeats, sense
+from sonde.envs.twenty_questions.room import is_repeated, message_sense
 from sonde.envs.twenty_questions.solver import TwentyQuestionsSolver
 
 
 @pytest.mark.slow
 def test_every_question_has_five_phrasings_that_mean_the_same() -> None:
     few: list[str] = []
-    for question in questions():
-        forms = phrasings(question)
-        texts = {sense(form) for form in forms}
+    for question in canonical_questions():
+        forms = question_phrasings(question)
+        texts = {message_sense(form) for form in forms}
         assert len(texts) == 1, question
         if len(set(forms)) < 5:
             few.append(question)
-    assert not few, f"{len(few)} of {len(questions())}: {few[:20]}"
+    assert not few, f"{len(few)} of {len(canonical_questions())}: {few[:20]}"
 
 
 @pytest.mark.thorough
@@ -33,7 +33,7 @@ def test_it_never_asks_the_same_twice() -> None:
             policy = asker if ep.to_act == "agent" else users[ep.to_act]
             ep = ep.step(policy.act_now(ep.view(ep.to_act)))  # type: ignore[union-attr]
         said = [turn.text for turn in ep.turns]
-        assert not any(repeats(text, said[:i]) for i, text in enumerate(said))
+        assert not any(is_repeated(text, said[:i]) for i, text in enumerate(said))
 
 
 def test_words_differ_by_seed_and_plain_ones_do_not() -> None:

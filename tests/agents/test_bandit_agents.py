@@ -11,9 +11,9 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Rng, UserError
-from sonde.envs._shared.sub_episodes import best_of, means, tally
+from sonde.envs._shared.sub_episodes import mean_rewards, pick_largest, tally_actions
 from sonde.evaluation import regret
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 ENV = sonde.make("bernoulli_bandit", arms=3)
@@ -38,21 +38,23 @@ def choices(agent: object, ep: Episode, n: int = 200) -> Counter[str]:
 
 
 @cache
-def total(name: str, n: int = 200) -> float:
+def mean_regret(name: str, n: int = 200) -> float:
     """Mean cumulative regret in the paper's setting."""
     env = sonde.make("bernoulli_bandit")
-    rows = regret.regret_table(env, collect(env, {"agent": sonde.make(f"agents:{name}")}, env.tasks("train")[:n]))
+    rows = regret.regret_table(
+        env, collect_trajectories(env, {"agent": sonde.make(f"agents:{name}")}, env.tasks("train")[:n])
+    )
     return float(rows.sum(axis=1).mean())
 
 
-def test_tallies_leave_out_what_was_no_arm() -> None:
+def test_tallies_leave_out_invalid_arms() -> None:
     ep = after(("A", 1.0), ("B", 0.0), ("A", 0.0), ("Z", 0.0))
-    assert tally(ep.view(), ("A", "B", "C")) == [(2, 1.0), (1, 0.0), (0, 0.0)]
-    assert means([(2, 1.0), (1, 0.0), (0, 0.0)]) == [0.5, 0.0, math.inf]
+    assert tally_actions(ep.view(), ("A", "B", "C")) == [(2, 1.0), (1, 0.0), (0, 0.0)]
+    assert mean_rewards([(2, 1.0), (1, 0.0), (0, 0.0)]) == [0.5, 0.0, math.inf]
 
 
 def test_ties_are_drawn() -> None:
-    assert {best_of([1.0, 0.0, 1.0], Rng(i)) for i in range(40)} == {0, 2}
+    assert {pick_largest([1.0, 0.0, 1.0], Rng(i)) for i in range(40)} == {0, 2}
 
 
 @each("agent", ["epsilon_greedy", "ucb1"])
@@ -85,7 +87,7 @@ def test_thompson_plays_arms_as_often_as_they_may_be_best() -> None:
 @pytest.mark.slow
 def test_regret_in_the_order_that_is_known() -> None:
     """Uniform play loses 0.2 * 4/5 a pull; Thompson sampling less than UCB1, which explores long (appendix B)."""
-    found = {name: total(name) for name in ("random", "ucb1", "thompson", "epsilon_greedy")}
+    found = {name: mean_regret(name) for name in ("random", "ucb1", "thompson", "epsilon_greedy")}
     assert found["random"] == pytest.approx(16.0, abs=0.3)
     assert found["thompson"] < found["ucb1"] < found["random"] - 2.0
     assert found["epsilon_greedy"] < found["random"] - 2.0
@@ -93,7 +95,7 @@ def test_regret_in_the_order_that_is_known() -> None:
 
 @pytest.mark.slow
 def test_posterior_sampling_with_the_true_prior_beats_beta_priors() -> None:
-    assert total("psrl") < total("thompson") - 0.5
+    assert mean_regret("psrl") < mean_regret("thompson") - 0.5
 
 
 def test_problems_they_do_not_play() -> None:
@@ -110,6 +112,8 @@ def test_problems_they_do_not_play() -> None:
 @pytest.mark.thorough
 def test_suffix_failures_of_thompson_sampling_stay_rare() -> None:
     env = sonde.make("bernoulli_bandit")
-    report = regret.bandit_report(env, collect(env, {"agent": sonde.make("agents:thompson")}, env.tasks("train")[:100]))
+    report = regret.bandit_report(
+        env, collect_trajectories(env, {"agent": sonde.make("agents:thompson")}, env.tasks("train")[:100])
+    )
     assert float(report.suffix_failures.mean[50]) < 0.2
     assert np.all(np.diff(report.suffix_failures.mean) >= 0.0)

@@ -9,11 +9,11 @@ import pytest
 import sonde
 from sonde.core import Turn
 from sonde.envs.best_arm.env import BestArm
-from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, plus, posterior
+from sonde.envs.best_arm.filter import ArmsFilter, Counts, add_pull, counts_posterior, quadrature_nodes
 from tests.cases import each
 
 
-def pulled(arm: str, reward: int) -> Turn:
+def make_pull(arm: str, reward: int) -> Turn:
     return cast("Turn", SimpleNamespace(info={"result": "pull", "arm": arm, "reward": reward}))
 
 
@@ -22,11 +22,11 @@ def chance(agent: Any, env: BestArm, known: ArmsFilter) -> float:
     arms = known.game.arms
     view = SimpleNamespace(filter=known, legal=arms, turn=known.turn, spec=env.spec, say=lambda a: a)
     choice = agent.act_now(cast("Any", view)).text
-    if known.turn == env.n_pulls:
+    if known.turn == env.pull_count:
         return known.prob(choice)
-    pays = float(known.means()[arms.index(choice)])
+    pays = float(known.arm_means()[arms.index(choice)])
     rows = ((pays, 1), (1.0 - pays, 0))
-    return sum(p * chance(agent, env, known.observe(pulled(choice, r))) for p, r in rows)
+    return sum(p * chance(agent, env, known.observe(make_pull(choice, r))) for p, r in rows)
 
 
 def optimum(n_arms: int, pulls: int) -> float:
@@ -34,13 +34,13 @@ def optimum(n_arms: int, pulls: int) -> float:
 
     @cache
     def value(counts: Counts, left: int) -> float:
-        now = posterior(counts, nodes_for(pulls))
+        now = counts_posterior(counts, quadrature_nodes(pulls))
         if left == 0:
             return float(now.best.max())
         pays = now.pays.sum(axis=1)
 
         def after(arm: int, reward: int) -> float:
-            return value(tuple(sorted(plus(counts, arm, reward))), left - 1)
+            return value(tuple(sorted(add_pull(counts, arm, reward))), left - 1)
 
         return max(float(pays[a]) * after(a, 1) + float(1.0 - pays[a]) * after(a, 0) for a in range(n_arms))
 

@@ -9,7 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs.bernoulli_bandit.filter import Counts, Game
+from sonde.envs.bernoulli_bandit.filter import BanditGame, Counts
 from tests.cases import each
 
 AGENT = sonde.make("agents:bernoulli_bandit")
@@ -20,7 +20,7 @@ def test_no_strategy_earns_more(arms: int, best: float, gap: float, pulls: int) 
     """By dynamic programming over all counts, with one of the arms as likely the best as any other."""
     env = sonde.make("bernoulli_bandit", arms=arms, best=best, gap=gap)
     start = env.filter(env.tasks("train")[0].public)
-    game: Game = start.game
+    game: BanditGame = start.game
 
     @cache
     def earned(counts: Counts, left: int, optimal: bool) -> float:

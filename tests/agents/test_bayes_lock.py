@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 import sonde
-from sonde.envs.combination_lock.solver import Known, best, codes, expected_sub_episodes
-from sonde.runs.rollout import collect
+from sonde.envs.combination_lock.solver import LockKnowledge, best_entry, count_codes, expected_sub_episodes
+from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 
@@ -42,14 +42,14 @@ def optimum(symbols: str, length: int, rounds: int) -> float:
 @each("n, length, rounds", [(3, 2, 2), (4, 2, 3), (5, 2, 4), (4, 3, 3)])
 def test_value_by_brute_force(n: int, length: int, rounds: int) -> None:
     expected = optimum("0123456789"[:n], length, rounds)
-    assert best(length, Known(n), 0, True, rounds).failures == pytest.approx(expected, abs=1e-9)
+    assert best_entry(length, LockKnowledge(n), 0, True, rounds).failures == pytest.approx(expected, abs=1e-9)
 
 
 def test_codes_are_counted() -> None:
-    assert codes(3, Known(10)) == 720
-    assert codes(3, Known(9, (("fixed", 0),))) == 72
-    assert codes(3, Known(9, (("present", 0b001),))) == 2 * 72
-    assert codes(3, Known(8, (("fixed", 0), ("fixed", 0)))) == 0
+    assert count_codes(3, LockKnowledge(10)) == 720
+    assert count_codes(3, LockKnowledge(9, (("fixed", 0),))) == 72
+    assert count_codes(3, LockKnowledge(9, (("present", 0b001),))) == 2 * 72
+    assert count_codes(3, LockKnowledge(8, (("fixed", 0), ("fixed", 0)))) == 0
 
 
 def test_all_codes() -> None:
@@ -58,7 +58,7 @@ def test_all_codes() -> None:
     tasks = [*env.tasks("train"), *env.tasks("test")]
     took = [
         t.turns[-1].info["sub_episode"] + 1
-        for t in collect(env, {"agent": sonde.make("agents:combination_lock")}, tasks)
+        for t in collect_trajectories(env, {"agent": sonde.make("agents:combination_lock")}, tasks)
         if t.outcome is not None and t.outcome.success
     ]
     assert len(took) == 720

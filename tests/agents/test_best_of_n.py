@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 from sonde.agents.best_of_n import BestOfN
-from sonde.beliefs.elicitation import Elicitation, ask, probe
+from sonde.beliefs.elicitation import Elicitation, belief_probes, truth_probe
 from sonde.core import (
     AGENT,
     Action,
@@ -26,13 +26,13 @@ from sonde.core import (
     Sampling,
     UserError,
     View,
-    advance,
+    advance_to_agent,
     default_policies,
     play_act,
     run_sync,
 )
 from sonde.models.fake import Fake
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 from ..train.asking import Asking
 
@@ -59,51 +59,54 @@ class Believer(Model):
         raise NotImplementedError
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        return [[self.belief([m.content for m in p.messages[:-1] if m.role == "user"], p.text)] for p in probes]
+        return [[self.belief([m.content for m in p.messages[:-1] if m.role == "user"], p.span_text)] for p in probes]
 
     def belief(self, told: Sequence[str], colour: str) -> float:
         return -1.0 if colour in told else -2.0 - 0.1 * sum(len(text.split()) for text in told)
 
 
-def begun(colour: str = "red", seed: int = 0) -> Episode:
+def begin_episode(colour: str = "red", seed: int = 0) -> Episode:
     return Episode.begin(ENV, ENV.task(colour), seed=seed)
 
 
-def chosen(policy: BestOfN, ep: Episode) -> Action:
-    return run_sync(policy.choose(ep, {}))
+def choose_action(policy: BestOfN, ep: Episode) -> Action:
+    return run_sync(policy.choose_action(ep, {}))
 
 
 def test_it_takes_the_question_after_which_the_truth_is_believed_most() -> None:
     """Of asking and humming, asking: told the colour, the model believes it. The worst is humming."""
     best = BestOfN(player=Says(texts=("ask", "hm", "well")), n=12, believer=Believer())
     for seed in range(8):
-        ep = begun(seed=seed)
-        assert chosen(best, ep).text == "ask" and chosen(replace(best, worst=True), ep).text in ("hm", "well")
-        assert chosen(best, ep).memory == {"turn": 0} and ep.turns == ()
+        ep = begin_episode(seed=seed)
+        assert choose_action(best, ep).text == "ask" and choose_action(replace(best, worst=True), ep).text in (
+            "hm",
+            "well",
+        )
+        assert choose_action(best, ep).memory == {"turn": 0} and ep.turns == ()
 
 
 def test_a_game_being_played_is_asked_as_its_record_is() -> None:
-    ep = begun().step("ask").step("hm")
+    ep = begin_episode().step("ask").step("hm")
     for how in (Elicitation(), Elicitation(template="answer"), Elicitation(template="<target>")):
-        now, (*_, recorded) = probe(ep, how), ask(ENV, ep.trajectory(), how).probes
+        now, (*_, recorded) = truth_probe(ep, how), belief_probes(ENV, ep.to_trajectory(), how).probes
         assert now is not None and now.span == recorded.span and now.ending == recorded.ending
         assert [m.to_json() for m in now.messages] == [m.to_json() for m in recorded.messages]
-        assert now.text == "red"
+        assert now.span_text == "red"
 
 
 def test_a_candidate_that_wins_is_the_best_and_the_last_choice_of_the_worst() -> None:
-    ep = begun().step("ask")
+    ep = begin_episode().step("ask")
     best = BestOfN(player=Says(texts=("red", "blue", "hm")), n=16, believer=Believer())
-    assert chosen(best, ep).text == "red"
-    assert chosen(replace(best, worst=True), ep).text in ("blue", "hm")
+    assert choose_action(best, ep).text == "red"
+    assert choose_action(replace(best, worst=True), ep).text in ("blue", "hm")
 
 
 def test_one_candidate_is_the_player_alone() -> None:
     player = Says(texts=("ask", "hm", "red", "blue"))
     tasks = ENV.tasks("train")
     plan = Plan(k=2)
-    alone = collect(ENV, {AGENT: player}, tasks, plan)
-    one = collect(ENV, {AGENT: BestOfN(player=player, n=1, believer=Believer())}, tasks, plan)
+    alone = collect_trajectories(ENV, {AGENT: player}, tasks, plan)
+    one = collect_trajectories(ENV, {AGENT: BestOfN(player=player, n=1, believer=Believer())}, tasks, plan)
     said = [[[turn.text for turn in t.turns] for t in sorted(run, key=lambda t: t.id)] for run in (alone, one)]
     assert sorted(said[0]) == sorted(said[1])
     assert all(t.privileged for t in one) and not any(t.privileged for t in alone)
@@ -115,7 +118,7 @@ def test_below_p_some_turns_are_drawn() -> None:
 
     def share(p: float) -> float:
         policy = BestOfN(player=player, n=8, p=p, believer=Believer())
-        return sum(chosen(policy, begun(seed=seed)).text == "ask" for seed in range(200)) / 200
+        return sum(choose_action(policy, begin_episode(seed=seed)).text == "ask" for seed in range(200)) / 200
 
     assert 0.15 < share(0.0) < 0.35 and 0.45 < share(0.5) < 0.75 and share(1.0) > 0.85
 
@@ -127,8 +130,8 @@ def test_by_expected_gain_needs_no_truth() -> None:
     policy = BestOfN(player=sonde.make("agents:random"), n=6, by="expected")
     assert not policy.privileged and replace(policy, by="belief", believer=Believer()).privileged
     ep = Episode.begin(env, task, seed=3)
-    action = run_sync(policy.choose(ep, {}))
-    views = policy._views(ep, ep.view().seed)  # pyright: ignore[reportPrivateUsage]
+    action = run_sync(policy.choose_action(ep, {}))
+    views = policy._sample_views(ep, ep.view().seed)  # pyright: ignore[reportPrivateUsage]
     texts = [run_sync(policy.player.act(view)).text for view in views]
     known = ep.filter()
     assert known is not None and len(set(texts)) > 1
@@ -150,8 +153,8 @@ def test_replies_tried_are_those_that_will_be_given() -> None:
 
     player = Says(texts=("Is it alive?", "Is it a place?", "Is it made of metal?"))
     policies: Mapping[str, Any] = {**default_policies(env), AGENT: BestOfN(player=player, n=6, believer=Curious())}
-    ep = run_sync(advance(Episode.begin(env, task, seed=0), policies))
-    ep = run_sync(advance(run_sync(play_act(ep, policies)), policies))
+    ep = run_sync(advance_to_agent(Episode.begin(env, task, seed=0), policies))
+    ep = run_sync(advance_to_agent(run_sync(play_act(ep, policies)), policies))
     replies, targets = zip(*Curious.heard, strict=True)
     assert set(targets) == {env.in_words(env.hypothesis(ep.state))} and 1 <= len(replies) <= 3
     assert ep.turns[0].told == replies[0]  # the first is believed most here
@@ -178,14 +181,14 @@ def test_mistakes() -> None:
     unfiltered = Unfiltered()
     ep = Episode.begin(unfiltered, unfiltered.task("red"), seed=0)
     with pytest.raises(UserError, match="has no filter; allowed: belief"):
-        run_sync(BestOfN(player=player, by="expected").choose(ep, {}))
+        run_sync(BestOfN(player=player, by="expected").choose_action(ep, {}))
 
 
 def test_a_language_model_is_its_own_judge() -> None:
     """The belief is asked in the game as the model sees it, and a configuration comes back as it was."""
     llm = sonde.make("agents:llm", model=Fake(script=("ask", "hm", "red")), context="last:1", temperature=1.0)
     policy = BestOfN(player=llm, n=3)
-    (found,) = collect(ENV, {AGENT: policy}, ENV.tasks("train")[:1], Plan())
+    (found,) = collect_trajectories(ENV, {AGENT: policy}, ENV.tasks("train")[:1], Plan())
     assert found.privileged and not found.error and 1 <= len(found.turns) <= 4
     assert all(len(turn.acts[0].action.completions) == 1 for turn in found.turns)
     assert sonde.core.build(policy.config) == policy

@@ -11,7 +11,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.agents._shared.calls import Calls, Role, action, after, block, named, number, pieces
+from sonde.agents._shared.calls import (
+    Calls,
+    Role,
+    action_reader,
+    json_block,
+    load_prompts,
+    match_action,
+    number_reader,
+    text_reader,
+)
 from sonde.core import Completion, Message, Model, Sampling
 from sonde.models.oracle import read_blocks
 from tests.cases import each
@@ -36,12 +45,12 @@ class Scripted(Model):
 
 @given(ANYTHING)
 def test_readers_never_raise(text: str) -> None:
-    assert action(ARMS)(text) in (None, *ARMS)
-    free = action(None)(text)
+    assert action_reader(ARMS)(text) in (None, *ARMS)
+    free = action_reader(None)(text)
     assert free is None or free.strip()
-    value = number("Estimate:", 0.0, 10.0)(text)
+    value = number_reader("Estimate:", 0.0, 10.0)(text)
     assert value is None or 0.0 <= value <= 10.0
-    found = after("Beliefs:", 50)(text)
+    found = text_reader("Beliefs:", 50)(text)
     assert found is None or 0 < len(found) <= 50
 
 
@@ -51,13 +60,13 @@ def test_readers_never_raise(text: str) -> None:
     st.sampled_from(["", "**", '"', "`", "."]),
 )
 def test_the_action_behind_the_last_marker_is_read(arm: str, before: str, around: str) -> None:
-    assert action(ARMS)(f"{before}\nAction: {around}{arm}{around}\nThat is all.") == arm
-    assert action(ARMS)(f"{before}\nACTION:{arm.upper() if arm != 'a b' else arm}") == arm
+    assert action_reader(ARMS)(f"{before}\nAction: {around}{arm}{around}\nThat is all.") == arm
+    assert action_reader(ARMS)(f"{before}\nACTION:{arm.upper() if arm != 'a b' else arm}") == arm
 
 
 @given(st.floats(0, 1e6), st.text(alphabet="abc= \n0123456789."))
 def test_the_number_behind_the_last_marker_is_read(value: float, before: str) -> None:
-    assert number("Final:")(f"{before} final: **{value!r}** bits") == value
+    assert number_reader("Final:")(f"{before} final: **{value!r}** bits") == value
 
 
 @each(
@@ -69,38 +78,38 @@ def test_the_number_behind_the_last_marker_is_read(value: float, before: str) ->
     ],
 )  # fmt: skip
 def test_what_counts_as_an_action(text: str, expected: str | None) -> None:
-    assert action(ARMS)(text) == expected
+    assert action_reader(ARMS)(text) == expected
 
 
 def test_labels_that_differ_in_case_only_are_kept_apart() -> None:
-    assert named("a", ("A", "a")) == "a" and named("A", ("A", "a")) == "A"
-    assert named("é", ("É", "é")) == "é"
-    assert named("b", ("B", "Ab")) == "B"
+    assert match_action("a", ("A", "a")) == "a" and match_action("A", ("A", "a")) == "A"
+    assert match_action("é", ("É", "é")) == "é"
+    assert match_action("b", ("B", "Ab")) == "B"
 
 
 @each("text", ["nan", "inf", "1e999", "", "-1", "one"])
-def test_numbers_that_are_none(text: str) -> None:
-    assert number("N:", 0.0)(f"N: {text}") is None
+def test_invalid_numbers(text: str) -> None:
+    assert number_reader("N:", 0.0)(f"N: {text}") is None
 
 
 @each("unit", ["Action:", "<Answer>", "Beliefs: ", "1", "*", " as <Think>"])
 def test_readers_are_fast_on_long_texts(unit: str) -> None:
     text, start = unit * (400_000 // len(unit)), time.process_time()
-    for read in (action(ARMS), after("Beliefs:"), number("Action:")):
+    for read in (action_reader(ARMS), text_reader("Beliefs:"), number_reader("Action:")):
         read(text)
     assert time.process_time() - start < 2.0
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text() | st.integers(), max_size=3))
 def test_blocks_are_read_back(value: dict[str, Any]) -> None:
-    found = read_blocks([Message("user", f"before {block(experience=value)} after")])
+    found = read_blocks([Message("user", f"before {json_block(experience=value)} after")])
     assert found == {"experience": value}
 
 
 def ask(model: Model, retries: int) -> tuple[str | None, Calls]:
     calls = Calls(7, retries, {"policy:fallback": 1})
     role = Role("policy", model, 0.5, 64)
-    return asyncio.run(calls.ask(role, "system", "user", action(ARMS))), calls
+    return asyncio.run(calls.ask_model(role, "system", "user", action_reader(ARMS))), calls
 
 
 def test_an_unreadable_reply_is_asked_for_again_in_the_same_conversation() -> None:
@@ -112,7 +121,7 @@ def test_an_unreadable_reply_is_asked_for_again_in_the_same_conversation() -> No
     assert calls.counts == {"policy:fallback": 1, "policy:malformed": 1}
     (first, one), (second, two) = model.asked
     assert [m.role for m in first] == ["system", "user"]
-    assert [m.content for m in second[2:]] == ["no idea", pieces("calls")["again"]]
+    assert [m.content for m in second[2:]] == ["no idea", load_prompts("calls")["again"]]
     assert one.seed != two.seed and (one.temperature, one.max_new_tokens) == (0.5, 64)
 
 
@@ -128,8 +137,8 @@ def test_branches_have_seeds_of_their_own_and_are_recorded_in_order() -> None:
     calls = Calls(7, 0)
 
     def work(model: Model) -> Any:
-        return lambda branch: branch.ask(Role("policy", model), "s", "u", action(ARMS))
+        return lambda branch: branch.ask(Role("policy", model), "s", "u", action_reader(ARMS))
 
-    assert asyncio.run(calls.together([work(m) for m in models])) == ["A", "B", "12"]
+    assert asyncio.run(calls.run_concurrently([work(m) for m in models])) == ["A", "B", "12"]
     assert [c.text for c in calls.completions] == ["Action: A", "Action: B", "Action: 12"]
     assert len({m.asked[0][1].seed for m in models}) == 3

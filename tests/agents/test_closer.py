@@ -6,20 +6,20 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs.car_dealer.negotiation import limit, read_pitch
-from sonde.runs.rollout import collect
+from sonde.envs.car_dealer.negotiation import price_limit, read_pitch
+from sonde.runs.rollout import collect_trajectories
 
 
 def test_sells_close_to_the_limit() -> None:
     env = sonde.make("car_dealer", reward="price")
     tasks = env.tasks("test")[:60]
-    played = collect(env, {"agent": sonde.make("agents:car_dealer")}, tasks)
+    played = collect_trajectories(env, {"agent": sonde.make("agents:car_dealer")}, tasks)
     paid = sum(turn.rewards.get("agent", 0.0) for t in played for turn in t.turns)
     best = 0.0
     for task in tasks:
         buyer, listed = env.reset(task, None).buyer, task.public["listed"]
         pitches = [read_pitch(f"It has {' and '.join(buyer.wants)}.")]
-        best += limit(buyer, pitches, listed) / 1000
+        best += price_limit(buyer, pitches, listed) / 1000
     assert 0.95 * best < paid <= best
 
 

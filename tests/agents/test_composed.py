@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.agents._shared.calls import Composed
+from sonde.agents._shared.calls import ComposedAgent
 from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
 from sonde.models.local.batching import Batcher
-from sonde.models.oracle import read_blocks, reply
-from sonde.runs.rollout import Plan, collect, record
+from sonde.models.oracle import answer_call, read_blocks
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from tests.cases import each
 
 ENV = sonde.make("combination_lock", sub_episodes=3)
@@ -32,11 +32,11 @@ AGENTS: list[tuple[str, dict[str, Any]]] = [
 EVERY = pytest.mark.parametrize(("name", "config"), AGENTS, ids=[f"{n} {c}" for n, c in AGENTS])
 
 
-def made(name: str, config: dict[str, Any]) -> Composed:
+def make_agent(name: str, config: dict[str, Any]) -> ComposedAgent:
     return sonde.make(f"agents:{name}", model=sonde.make("models:fake", pattern=NEVER_OPENS), **config)
 
 
-def played(agent: Composed, n_acts: int) -> Episode:
+def play_episode(agent: ComposedAgent, n_acts: int) -> Episode:
     ep = Episode.begin(ENV, ENV.tasks("train")[0], seed=2)
     for _ in range(n_acts):
         ep = ep.step(asyncio.run(agent.act(ep.view())))
@@ -45,27 +45,27 @@ def played(agent: Composed, n_acts: int) -> Episode:
 
 @EVERY
 def test_calls_of_an_episode_are_as_many_as_it_says(name: str, config: dict[str, Any]) -> None:
-    agent = made(name, config)
-    (t,) = collect(ENV, {"agent": agent}, ENV.tasks("train")[:1])
+    agent = make_agent(name, config)
+    (t,) = collect_trajectories(ENV, {"agent": agent}, ENV.tasks("train")[:1])
     assert len(t.turns) == 9
     assert agent.model.stats.calls == agent.most_calls(Episode.begin(ENV, t.task).view())  # type: ignore[attr-defined]
 
 
 @EVERY
 def test_records_replay_and_resume(name: str, config: dict[str, Any], tmp_path: Path) -> None:
-    agent, tasks = made(name, config), ENV.tasks("test")[:3]
-    whole = collect(ENV, {"agent": agent}, tasks, Plan(concurrency=1))
+    agent, tasks = make_agent(name, config), ENV.tasks("test")[:3]
+    whole = collect_trajectories(ENV, {"agent": agent}, tasks, Plan(concurrency=1))
     for t in whole:
         assert Episode.replay(ENV, t).outcome == t.outcome
-    assert len(record(ENV, {"agent": agent}, tasks[:1], Plan(), tmp_path)) == 1
-    assert {t.id for t in record(ENV, {"agent": agent}, tasks, Plan(), tmp_path)} == {t.id for t in whole}
+    assert len(record_plan(ENV, {"agent": agent}, tasks[:1], Plan(), tmp_path)) == 1
+    assert {t.id for t in record_plan(ENV, {"agent": agent}, tasks, Plan(), tmp_path)} == {t.id for t in whole}
 
 
 @EVERY
 def test_an_episode_taken_up_from_its_record_goes_on_as_it_did(name: str, config: dict[str, Any]) -> None:
-    agent = made(name, config)
-    ep = played(agent, 4)
-    again = Episode.replay(ENV, ep.trajectory(error="cut"))
+    agent = make_agent(name, config)
+    ep = play_episode(agent, 4)
+    again = Episode.replay(ENV, ep.to_trajectory(error="cut"))
     for _ in range(4):
         ep, again = (e.step(asyncio.run(agent.act(e.view()))) for e in (ep, again))
     assert ep.id == again.id and ep.view().memory == again.view().memory
@@ -73,8 +73,8 @@ def test_an_episode_taken_up_from_its_record_goes_on_as_it_did(name: str, config
 
 @EVERY
 def test_forks_share_the_past_and_differ_afterwards(name: str, config: dict[str, Any]) -> None:
-    agent = made(name, config)
-    ep = played(agent, 3)
+    agent = make_agent(name, config)
+    ep = play_episode(agent, 3)
     found = [asyncio.run(agent.act(ep.fork(sample=i).view())) for i in range(12)]
     again = [asyncio.run(agent.act(ep.fork(sample=i).view())) for i in range(12)]
     assert [a.text for a in found] == [a.text for a in again]
@@ -87,10 +87,10 @@ def test_an_agent_can_take_over_in_the_middle(name: str, config: dict[str, Any])
     ep = Episode.begin(ENV, ENV.tasks("train")[0])
     for digit in "0123":
         ep = ep.step(ENV.say(digit))
-    agent = made(name, config)
+    agent = make_agent(name, config)
     ep = ep.step(asyncio.run(agent.act(ep.view())))
     memory = ep.view().memory or {}
-    assert ep.turns[-1].info["action"] in ENV.symbols
+    assert ep.turns[-1].info["action"] in ENV.allowed_symbols
     assert memory.get("absorbed", 4) == 4
 
 
@@ -101,21 +101,21 @@ def test_in_a_conversation_anything_may_be_said(name: str) -> None:
     pattern = ("Hypothesis: the battery is flat\nBeliefs: less sure now\nNote: n\nAction: Do you hear {a|no} click?",)
     model = sonde.make("models:fake", pattern=pattern)
     task = env.tasks("test")[0]
-    (t,) = collect(env, {"agent": sonde.make(f"agents:{name}", model=model)}, [task])
+    (t,) = collect_trajectories(env, {"agent": sonde.make(f"agents:{name}", model=model)}, [task])
     assert len(t.turns) == 3 and all("click?" in turn.text for turn in t.turns)
     assert not any(c.unread for turn in t.turns for c in turn.acts[0].action.completions)
 
 
 @each("task", range(4))
 def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
-    from sonde.agents._shared.priors import well_specified
-    from sonde.envs.customer_service.products import products
+    from sonde.agents._shared.priors import well_specified_prior
+    from sonde.envs.customer_service.products import load_products
 
     env = sonde.make("customer_service_bandit")
     ep = Episode.begin(env, env.tasks("test")[task])
-    product = products()[ep.task.public["product"]]
-    truth = product.causes[product.cause(ep.task.hidden["cause"])]
-    text = well_specified(ep.view())
+    product = load_products()[ep.task.public["product"]]
+    truth = product.causes[product.cause_index(ep.task.hidden["cause"])]
+    text = well_specified_prior(ep.view())
     assert truth.what in text and truth.fix_what in text
     assert sum(float(line[2:6]) for line in text.splitlines() if line.startswith("- ")) == pytest.approx(1, abs=0.02)
 
@@ -131,11 +131,11 @@ class Pooled(Model):
         return Batcher(self._serve, full=1_000)
 
     def _serve(self, batcher: Batcher[tuple[Sequence[Message], Sampling], Completion]) -> None:
-        while tickets := batcher.take(1_000):
+        while tickets := batcher.take_waiting(1_000):
             self.batches.append(len(tickets))
             for ticket in tickets:
                 messages, sampling = ticket.request
-                ticket.finish(Completion(text=reply(messages, Rng(sampling.seed, "oracle"))))
+                ticket.finish(Completion(text=answer_call(messages, Rng(sampling.seed, "oracle"))))
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         return await self._batcher.submit((messages, sampling))
@@ -147,12 +147,12 @@ class Pooled(Model):
 def test_forty_trials_share_the_batches_of_one_model() -> None:
     model, env = Pooled(), sonde.make("combination_lock")
     agent = sonde.make("agents:llm_psrl", model=model)
-    together = collect(env, {"agent": agent}, env.tasks("train")[:40], Plan(concurrency=40))
+    together = collect_trajectories(env, {"agent": agent}, env.tasks("train")[:40], Plan(concurrency=40))
     assert all(t.outcome is not None and t.outcome.success for t in together)
     # All 40 ask together first; later a batch may begin before the last of them is back.
     assert model.batches[0] == 40
     assert len(model.batches) < sum(model.batches) / 5
-    alone = collect(env, {"agent": sonde.make("agents:llm_psrl", model=Pooled())}, env.tasks("train")[:3])
+    alone = collect_trajectories(env, {"agent": sonde.make("agents:llm_psrl", model=Pooled())}, env.tasks("train")[:3])
     assert [t.id for t in alone] == [t.id for t in together[:3]]
 
 
@@ -172,8 +172,8 @@ def test_a_prior_that_lists_every_code(name: str) -> None:
     task = env.tasks("test")[0]
     action = asyncio.run(agent.act(Episode.begin(env, task).view()))
     listed = read_blocks([Message("user", action.memory["beliefs"])])["belief"]["candidates"]
-    assert sorted(listed) == sorted(env.codes()) and len(action.memory["beliefs"]) < 24_000
-    (t,) = collect(env, {"agent": agent}, [task])
+    assert sorted(listed) == sorted(env.all_codes()) and len(action.memory["beliefs"]) < 24_000
+    (t,) = collect_trajectories(env, {"agent": agent}, [task])
     assert not t.error and t.outcome is not None
 
 

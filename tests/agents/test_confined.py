@@ -11,17 +11,17 @@ from sonde.core import Episode, UserError
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.walker import LEFT, LOWER, PARTS, RIGHT, MazeWalker
 from sonde.envs.wordle.env import Wordle
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
 FO = Maze()
 
 
-def said(start: tuple[int, int], n: int, solver: float) -> Counter[str]:
+def count_words(start: tuple[int, int], n: int, solver: float) -> Counter[str]:
     """The first words of n walks."""
     walker = MazeWalker(solver=solver)
     episodes = [Episode.begin(FO, FO.task({"start": list(start)}), sample=k) for k in range(n)]
-    return Counter(asyncio.run(walker.choose(ep, {})).text for ep in episodes)
+    return Counter(asyncio.run(walker.choose_action(ep, {})).text for ep in episodes)
 
 
 def test_the_parts_by_hand() -> None:
@@ -34,9 +34,9 @@ def test_the_parts_by_hand() -> None:
 
 
 @each("preset", ["lmrl", "lmrl_partial"])
-def test_nobody_leaves_a_part_and_only_who_begins_in_the_lower_one_gets_there(preset: str) -> None:
+def test_walks_stay_in_one_part_and_only_those_from_the_lower_one_reach_the_goal(preset: str) -> None:
     env = Maze(preset=preset)
-    found = collect(env, {"agent": MazeWalker()}, env.tasks("test"), Plan(k=2))
+    found = collect_trajectories(env, {"agent": MazeWalker()}, env.tasks("test"), Plan(k=2))
     for t in found:
         places = {ep.state.place for ep in Episode.stages(env, t)}
         assert any(places <= part for part in PARTS)
@@ -46,20 +46,20 @@ def test_nobody_leaves_a_part_and_only_who_begins_in_the_lower_one_gets_there(pr
 
 
 def test_the_solver_takes_the_shortest_way_and_leaves_no_part() -> None:
-    assert said((1, 1), 40, 1.0) == {"move right": 40}
-    assert said((7, 6), 40, 1.0) == {"move down": 40}
+    assert count_words((1, 1), 40, 1.0) == {"move right": 40}
+    assert count_words((7, 6), 40, 1.0) == {"move down": 40}
     # Two of five who begin where two parts meet are, by lot, in the lower one, and go right; the others may not.
-    at_the_meeting = said((5, 3), 400, 1.0)
+    at_the_meeting = count_words((5, 3), 400, 1.0)
     assert at_the_meeting["move right"] > 150 and at_the_meeting["move up"] > 20
 
 
 def test_a_random_move_is_any_that_stays() -> None:
-    drawn = said((4, 3), 400, 0.0)
+    drawn = count_words((4, 3), 400, 0.0)
     assert set(drawn) == {"move up", "move down", "move left", "move right"}
     # 400 draws: five standard errors around a quarter.
     assert all(abs(n / 400 - 0.25) < 5 * (0.25 * 0.75 / 400) ** 0.5 for n in drawn.values())
-    assert set(said((5, 4), 100, 0.0)) == {"move up", "move down", "move left", "move right"}
-    mixed = said((7, 6), 2000, 0.15)
+    assert set(count_words((5, 4), 100, 0.0)) == {"move up", "move down", "move left", "move right"}
+    mixed = count_words((7, 6), 2000, 0.15)
     share = 0.15 + 0.85 / 4
     assert abs(mixed["move down"] / 2000 - share) < 5 * (share * (1 - share) / 2000) ** 0.5
 
@@ -69,4 +69,4 @@ def test_errors() -> None:
         MazeWalker(solver=2.0)
     for env in (Wordle(preset="lmrl"), Maze(preset="umaze")):
         with pytest.raises(UserError, match="allowed: maze on the map double_t"):
-            asyncio.run(MazeWalker().choose(Episode.begin(env, env.tasks("test")[0]), {}))
+            asyncio.run(MazeWalker().choose_action(Episode.begin(env, env.tasks("test")[0]), {}))

@@ -10,10 +10,10 @@ import pytest
 import sonde
 from sonde.core import Episode, ProgramPolicy, UserError, default_policies
 from sonde.envs.murder_mystery.belief import MysteryFilter
-from sonde.envs.murder_mystery.cases import Act, case
+from sonde.envs.murder_mystery.cases import CaseAct, numbered_case
 from sonde.envs.murder_mystery.filter import MARK
-from sonde.envs.murder_mystery.reading import read
-from sonde.envs.murder_mystery.solver import MurderMysterySolver, best_act, phrase, phrases
+from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.solver import MurderMysterySolver, act_wordings, best_act, word_act
 
 ENV = sonde.make("murder_mystery")
 
@@ -32,11 +32,11 @@ class Nth(random.Random):
 @pytest.mark.thorough
 def test_every_wording_does_its_act() -> None:
     for split, i in [("train", i) for i in range(0, 203, 20)] + [("test", i) for i in range(0, 50, 10)]:
-        frame = case(split, i).frame
+        frame = numbered_case(split, i).frame
         for act in frame.acts:
-            for n in range(len(phrases(frame, act))):
-                said = phrase(frame, act, Nth(n))
-                assert read(frame, said).act == act, said
+            for n in range(len(act_wordings(frame, act))):
+                said = word_act(frame, act, Nth(n))
+                assert read_message(frame, said).act == act, said
 
 
 def play(task: int, split: str = "test", **config: float) -> Episode:
@@ -59,8 +59,8 @@ def test_is_sure_before_it_accuses() -> None:
     ep = play(3)
     known = ep.filter()
     assert isinstance(known, MysteryFilter)
-    assert known.likeliest[1] >= 0.97
-    assert ep.turns[-1].info["accused"] == known.likeliest[0]
+    assert known.likeliest_culprit[1] >= 0.97
+    assert ep.turns[-1].info["accused"] == known.likeliest_culprit[0]
 
 
 def test_accuses_in_the_last_turn() -> None:
@@ -70,15 +70,15 @@ def test_accuses_in_the_last_turn() -> None:
 
 
 def test_a_comparison_is_worth_its_first_half() -> None:
-    known = MysteryFilter(case("train", 4).frame, 1000)
+    known = MysteryFilter(numbered_case("train", 4).frame, 1000)
     marks = [act for act, slots in known.frame.acts.items() if slots == (MARK,)]
-    assert known.gains()[marks[0]] == pytest.approx(0.0, abs=1e-9)
-    acts: list[Act] = []
+    assert known.act_gains()[marks[0]] == pytest.approx(0.0, abs=1e-9)
+    acts: list[CaseAct] = []
     while (act := best_act(known)) is not None and len(acts) < 6:
         acts.append(act)
         slots = known.frame.acts[act]
-        truth = case("train", 4).truth
-        seen = {**known.seen, **{s: known.frame.model.value(truth, s) for s in slots}}
+        truth = numbered_case("train", 4).truth
+        seen = {**known.seen, **{s: known.frame.model.slot_value(truth, s) for s in slots}}
         known = MysteryFilter(known.frame, 1000, seen=seen)
     assert marks[0] in acts
 

@@ -10,26 +10,26 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode
 from sonde.envs.movie_recommendation.solver import MovieRecommendationSolver
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 ENV = sonde.make("movie_recommendation")
 
 
 def mean_score(agent: str, n: int = 40, **config: Any) -> float:
-    trajectories = collect(ENV, {AGENT: sonde.make(agent, **config)}, ENV.tasks("test")[:n], Plan())
+    trajectories = collect_trajectories(ENV, {AGENT: sonde.make(agent, **config)}, ENV.tasks("test")[:n], Plan())
     return sum(t.turns[-1].rewards[AGENT] for t in trajectories) / n
 
 
-def view(turn: int, legal: tuple[str, ...], scores: list[float]) -> Any:
+def make_view(turn: int, legal: tuple[str, ...], scores: list[float]) -> Any:
     known = SimpleNamespace(best_question=lambda: ("rate M2", 1.0), expected_scores=lambda: scores)
     spec = SimpleNamespace(name="test", max_turns=3)
     return cast("Any", SimpleNamespace(turn=turn, legal=legal, filter=known, spec=spec, say=lambda a: f"<{a}>"))
 
 
 def test_asks_the_best_question_and_then_picks_the_highest_expected_score() -> None:
-    assert MovieRecommendationSolver().act_now(view(1, ("rate M1", "rate M2"), [])).text == "<rate M2>"
+    assert MovieRecommendationSolver().act_now(make_view(1, ("rate M1", "rate M2"), [])).text == "<rate M2>"
     assert (
-        MovieRecommendationSolver().act_now(view(2, ("pick U1", "pick U2", "pick U3"), [0.2, 0.7, 0.7])).text
+        MovieRecommendationSolver().act_now(make_view(2, ("pick U1", "pick U2", "pick U3"), [0.2, 0.7, 0.7])).text
         == "<pick U2>"
     )
 

@@ -9,13 +9,13 @@ from sonde.agents.entropy import Entropy
 from sonde.core import Episode
 
 
-def begin(max_turns: int = 5) -> Episode:
+def begin_episode(max_turns: int = 5) -> Episode:
     env = sonde.make("mastermind", length=2, digits=3, max_turns=max_turns)
     return Episode.begin(env, env.task("02"))
 
 
 def test_it_asks_the_best_question() -> None:
-    ep = begin()
+    ep = begin_episode()
     known = ep.view().filter
     assert known is not None
     answer, bits = known.best_question()
@@ -26,7 +26,7 @@ def test_it_asks_the_best_question() -> None:
 
 
 def test_it_names_the_code_once_it_is_certain() -> None:
-    ep = begin(9).step("<Answer>01</Answer>").step("<Answer>11</Answer>").step("<Answer>00</Answer>")
+    ep = begin_episode(9).step("<Answer>01</Answer>").step("<Answer>11</Answer>").step("<Answer>00</Answer>")
     known = ep.view().filter
     assert known is not None
     assert len(known.belief()) == 1
@@ -35,8 +35,8 @@ def test_it_names_the_code_once_it_is_certain() -> None:
 
 def test_the_last_turn_is_for_naming() -> None:
     """With one guess, the first of nine equally likely codes is as good as any, whatever it would teach."""
-    assert Entropy().act_now(begin(max_turns=1).view()).text == "<Answer>00</Answer>"
-    ep = begin(max_turns=2).step("<Answer>01</Answer>")
+    assert Entropy().act_now(begin_episode(max_turns=1).view()).text == "<Answer>00</Answer>"
+    ep = begin_episode(max_turns=2).step("<Answer>01</Answer>")
     known = ep.view().filter
     assert known is not None
     likeliest = known.belief().top(1)[0][0]

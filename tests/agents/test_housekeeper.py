@@ -8,10 +8,10 @@ from typing import Any
 from sonde.core import Episode, Task
 from sonde.envs.text_nav.commands import read_command
 from sonde.envs.text_nav.env import State, TextNav
-from sonde.envs.text_nav.plan import first_world, house_of, setups
-from sonde.envs.text_nav.search import alike, steps_left, total_steps
+from sonde.envs.text_nav.plan import build_house, first_world, list_setups
+from sonde.envs.text_nav.search import group_alike, steps_left, total_steps
 from sonde.envs.text_nav.solver import TextNavSolver
-from sonde.envs.text_nav.world import World, admissible, obey, seen
+from sonde.envs.text_nav.world import HouseWorld, admissible_commands, obey_command, visible_scene
 from tests.cases import each
 
 WALKER = TextNavSolver()
@@ -23,7 +23,7 @@ FEWEST = {"kitchen": 7, "dining room": 6, "garden": 8, "backyard": 8, "living ro
 """By hand: to the living room, take, two doors west, open, put."""
 
 
-def finished(ep: Episode) -> Episode:
+def finish_episode(ep: Episode) -> Episode:
     while ep.to_act is not None:
         ep = ep.step(WALKER.act_now(ep.view()))
     return ep
@@ -32,7 +32,7 @@ def finished(ep: Episode) -> Episode:
 @each("env", [FO, PO], ids=["fo", "po"])
 def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
     for task in env.tasks("test")[:20]:
-        ep = finished(Episode.begin(env, task))
+        ep = finish_episode(Episode.begin(env, task))
         assert ep.outcome is not None and ep.outcome.success
         assert len(ep.turns) == FEWEST[task.hidden["start"]]
 
@@ -40,12 +40,12 @@ def test_in_the_papers_house_it_needs_what_a_hand_counts(env: TextNav) -> None:
 @each("env", [MADE, LOST], ids=["generated", "lost"])
 def test_it_wins_in_generated_houses_and_needs_what_its_plan_says_on_average(env: TextNav) -> None:
     for task in env.tasks("test")[:12]:
-        every = setups(task.public)
-        worlds = frozenset(first_world(house_of(task.public["plan"]), setup) for setup in every)
+        every = list_setups(task.public)
+        worlds = frozenset(first_world(build_house(task.public["plan"]), setup) for setup in every)
         shape = {key: task.hidden[key] for key in ("plan", "wording")}
         total = 0
         for start, place in every:
-            ep = finished(Episode.begin(env, env.task({**shape, "start": start, "place": place})))
+            ep = finish_episode(Episode.begin(env, env.task({**shape, "start": start, "place": place})))
             assert ep.outcome is not None and ep.outcome.success
             total += len(ep.turns)
         whole = total_steps(worlds, env is MADE)[worlds] if len(worlds) > 1 else steps_left(*worlds)
@@ -55,13 +55,18 @@ def test_it_wins_in_generated_houses_and_needs_what_its_plan_says_on_average(env
 # --- no plan is better -----------------------------------------------------------------------------------------------
 
 
-def known_by_search(world: World) -> int:
+def known_by_search(world: HouseWorld) -> int:
     """The fewest admissible commands to the goal, by trying them all."""
     found, layer = {world}, [world]
     for depth in range(40):
-        if any(now.done for now in layer):
+        if any(now.is_done for now in layer):
             return depth
-        after = {obey(now, command)[0] for now in layer for text in admissible(now) if (command := read_command(text))}
+        after = {
+            obey_command(now, command)[0]
+            for now in layer
+            for text in admissible_commands(now)
+            if (command := read_command(text))
+        }
         layer = list(after - found)
         found |= after
     raise AssertionError("no way to the goal")
@@ -105,10 +110,10 @@ def test_when_all_is_known_nothing_is_shorter(plan: dict[str, Any]) -> None:
     task = FO.task({"plan": plan, "start": plan["rooms"][0][0], "place": plan["things"][0][1]})
     world, rng = Episode.begin(FO, task).state.world, Random(0)
     for _ in range(25):
-        if world.done:
+        if world.is_done:
             break
         assert steps_left(world) == known_by_search(world)
-        world, _ = obey(world, read_command(rng.choice(admissible(world))))  # type: ignore[arg-type]
+        world, _ = obey_command(world, read_command(rng.choice(admissible_commands(world))))  # type: ignore[arg-type]
 
 
 def everything(env: TextNav, task: Task) -> int:
@@ -155,8 +160,8 @@ def test_when_much_is_hidden_no_plan_at_all_is_shorter(plan: Any, start: str, pl
     """Plans that move other things, too, and that close what is open."""
     env = TextNav(preset="generated", observed=observed)
     task = env.task({"plan": plan, "start": start, "place": place})
-    full, every = observed == "full", setups(task.public)
-    worlds = frozenset(first_world(house_of(env.task(task.hidden).public["plan"]), setup) for setup in every)
+    full, every = observed == "full", list_setups(task.public)
+    worlds = frozenset(first_world(build_house(env.task(task.hidden).public["plan"]), setup) for setup in every)
     assert total_steps(worlds, full)[worlds] == everything(env, task)
 
 
@@ -164,8 +169,8 @@ def test_a_small_plan_by_hand() -> None:
     """In the second or the third room, all looks alike. East: from the third, the fourth room, where one door leads on,
     from the second, the third. West tells as well, and gains two commands where it leads to the key."""
     task = LOST.task({"plan": ALIKE, "start": "second", "place": ["first", ""]})
-    worlds = frozenset(first_world(house_of(task.public["plan"]), setup) for setup in setups(task.public))
-    assert len(worlds) == 2 and len(alike(worlds, full=False)) == 1 and len(alike(worlds, full=True)) == 2
+    worlds = frozenset(first_world(build_house(task.public["plan"]), setup) for setup in list_setups(task.public))
+    assert len(worlds) == 2 and len(group_alike(worlds, full=False)) == 1 and len(group_alike(worlds, full=True)) == 2
     assert {world.room for world in worlds} == {1, 2}
     # Known: west, take, east, east, open, put from the second room; a door more from the third.
     assert sorted(map(steps_left, worlds)) == [6, 7]
@@ -184,6 +189,6 @@ def test_it_goes_on_after_replies_that_were_not_its_own() -> None:
             ep = ep.step(rng.choice([*legal, "look", "help", "go up"]))
         known, state = ep.filter(), ep.state
         assert known is None or known.prob(long.hypothesis(state)) > 0.0
-        assert seen(state.world, full=True).room
-        ep = finished(ep)
+        assert visible_scene(state.world, full=True).room
+        ep = finish_episode(ep)
         assert ep.outcome is not None and ep.outcome.success

@@ -7,23 +7,23 @@ from io import StringIO
 from rich.console import Console
 
 import sonde
-from sonde.agents.human import Human, meant
+from sonde.agents.human import Human, parse_input
 from sonde.core import AGENT, Episode, Trajectory
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 ENV = sonde.make("mastermind", max_turns=3)
 
 
-def played(typed: str) -> tuple[Trajectory, str]:
+def play_typed(typed: str) -> tuple[Trajectory, str]:
     shown = StringIO()
     human = Human(console=Console(file=shown, width=200), stream=StringIO(typed))
-    (found,) = collect(ENV, {AGENT: human}, [ENV.task("0427")])
+    (found,) = collect_trajectories(ENV, {AGENT: human}, [ENV.task("0427")])
     return found, shown.getvalue()
 
 
 def test_a_bare_answer_is_enough_and_the_whole_syntax_works_too() -> None:
-    found, shown = played("1122\n  0123 \n<Think>[b]</Think><Answer>0427</Answer>\n")
+    found, shown = play_typed("1122\n  0123 \n<Think>[b]</Think><Answer>0427</Answer>\n")
     assert [t.info["guess"] for t in found.turns] == ["1122", "0123", "0427"]
     assert found.outcome is not None and found.outcome.kind == "win"
     assert "secret code of 4 digits" in shown
@@ -33,13 +33,13 @@ def test_a_bare_answer_is_enough_and_the_whole_syntax_works_too() -> None:
 
 
 def test_an_empty_line_costs_nothing() -> None:
-    found, _ = played("\n   \n1122\n\n0427\n")
+    found, _ = play_typed("\n   \n1122\n\n0427\n")
     assert [t.info["guess"] for t in found.turns] == ["1122", "0427"]
 
 
 @each("typed", ["", "1122\n"])
 def test_leaving_is_no_loss(typed: str) -> None:
-    found, _ = played(typed)
+    found, _ = play_typed(typed)
     assert found.outcome is not None and found.outcome.kind == "error"
     assert found.error == "WorldError: the player left"
     assert len(found.turns) == typed.count("\n")
@@ -62,10 +62,10 @@ CONVERSATIONS = (
 
 @each("name", CONVERSATIONS)
 @each("line", LINES)
-def test_what_a_person_says_in_a_conversation_is_what_is_said(name: str, line: str) -> None:
+def test_typed_messages_are_sent_unchanged_in_conversations(name: str, line: str) -> None:
     env = sonde.make(name)
     state = Episode.begin(env, env.tasks("test")[0]).state
-    assert meant(line, env.actions(state) or (), env.spec, env.say) == line
+    assert parse_input(line, env.actions(state) or (), env.spec, env.say) == line
 
 
 @each(
@@ -78,13 +78,13 @@ def test_what_a_person_says_in_a_conversation_is_what_is_said(name: str, line: s
         ("wordle", "zzzzz", "<Answer>zzzzz</Answer>"),
     ],
 )
-def test_a_listed_answer_is_said_as_the_environment_reads_it(name: str, line: str, said: str) -> None:
+def test_listed_answers_are_sent_in_the_form_the_environment_reads(name: str, line: str, said: str) -> None:
     env = sonde.make(name)
     task = env.task("Eiffel Tower") if name == "twenty_questions" else env.tasks("test")[0]
-    assert meant(line, env.actions(Episode.begin(env, task).state) or (), env.spec, env.say) == said
+    assert parse_input(line, env.actions(Episode.begin(env, task).state) or (), env.spec, env.say) == said
 
 
 def test_a_culprit_is_accused_by_name() -> None:
     env = sonde.make("murder_mystery")
     legal = env.actions(Episode.begin(env, env.tasks("test")[0]).state) or ()
-    assert meant(legal[-1].lower(), legal, env.spec, env.say) == f"I accuse {legal[-1]} of the murder."
+    assert parse_input(legal[-1].lower(), legal, env.spec, env.say) == f"I accuse {legal[-1]} of the murder."

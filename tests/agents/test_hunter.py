@@ -24,7 +24,7 @@ def misses_over_all_boards(size: int) -> Counter[int]:
             continue
         cell = known.fleets.cells.index(best_shot(known))
         for ship in (None, *known.fleets.ships):
-            alive = known.fleets.survivors(known.alive, cell, ship)
+            alive = known.fleets.surviving_rows(known.alive, cell, ship)
             if len(alive):
                 after = ShipFilter(known.fleets, alive, known.shots | 1 << cell)
                 stack.append((after, misses + (ship is None), hits + (ship is not None)))

@@ -37,21 +37,21 @@ class Simulator(Model):
         return "Action: B"
 
 
-def begun() -> Episode:
+def begin_episode() -> Episode:
     return Episode.begin(ENV, ENV.task({"order": ["1", "2", "3"], "up": ["B", "B", "B"]}))
 
 
 def test_the_action_with_the_best_simulated_return_is_played() -> None:
     """B B B B pays 2, A B B B pays 1."""
     model = Simulator()
-    action = asyncio.run(sonde.make("agents:icpi", model=model).act(begun().view()))
+    action = asyncio.run(sonde.make("agents:icpi", model=model).act(begin_episode().view()))
     assert action.text == ENV.say("B")
     assert Counter(c.name for c in action.completions) == {"reward": 8, "transition": 6, "rollout_policy": 6}
     assert len(model.asked) == 2 * (3 * 4 - 2)
 
 
 def test_rollouts_end_with_the_sub_episode() -> None:
-    agent, ep = sonde.make("agents:icpi", model=Simulator()), begun()
+    agent, ep = sonde.make("agents:icpi", model=Simulator()), begin_episode()
     for step in range(6):
         action = asyncio.run(agent.act(ep.view()))
         assert len(action.completions) == 2 * (3 * (4 - step % 4) - 2)
@@ -60,12 +60,12 @@ def test_rollouts_end_with_the_sub_episode() -> None:
 
 def test_ties_are_drawn() -> None:
     agent = sonde.make("agents:icpi", model=Simulator(pays=0.0))
-    assert len({asyncio.run(agent.act(begun().fork(sample=i).view())).text for i in range(20)}) == 2
+    assert len({asyncio.run(agent.act(begin_episode().fork(sample=i).view())).text for i in range(20)}) == 2
 
 
 def test_models_are_shown_what_happened() -> None:
     """The dynamics see any steps, at most `examples`; the policy the latest ones."""
-    model, ep = Simulator(), begun()
+    model, ep = Simulator(), begin_episode()
     for arm in "AABBA":
         ep = ep.step(ENV.say(arm))
     asyncio.run(sonde.make("agents:icpi", model=model, examples=3).act(ep.view()))
@@ -78,6 +78,6 @@ def test_models_are_shown_what_happened() -> None:
 
 
 def test_fallbacks_are_counted() -> None:
-    action = asyncio.run(sonde.make("agents:icpi", model=Simulator(noise=True), retries=0).act(begun().view()))
+    action = asyncio.run(sonde.make("agents:icpi", model=Simulator(noise=True), retries=0).act(begin_episode().view()))
     counted = {"reward:fallback": 8, "transition:fallback": 6, "rollout_policy:fallback": 6}
     assert action.memory == {"calls": counted}

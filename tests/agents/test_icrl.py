@@ -16,7 +16,7 @@ from .test_calls import Scripted
 ENV = sonde.make("combination_lock")
 
 
-def shown(keep: float, n_acts: int, sample: int = 0) -> list[list[int]]:
+def count_records(keep: float, n_acts: int, sample: int = 0) -> list[list[int]]:
     """Per act, the numbers of entries in each of the records in the prompt."""
     model = Scripted(replies=tuple(f"Action: {i % 3 + 1}" for i in range(n_acts)))
     agent = sonde.make("agents:icrl", model=model, keep=keep)
@@ -33,18 +33,18 @@ def _records(text: str) -> list[int]:
 
 def test_everything_at_keep_1() -> None:
     """Past sub-episodes whole, and what has happened in this one."""
-    assert shown(1.0, 8) == [[], [1], [2], [3], [3, 1], [3, 2], [3, 3], [3, 3, 1]]
+    assert count_records(1.0, 8) == [[], [1], [2], [3], [3, 1], [3, 2], [3, 3], [3, 3, 1]]
 
 
 def test_only_the_present_at_keep_0() -> None:
-    assert shown(0.0, 7) == [[], [1], [2], [], [1], [2], []]
+    assert count_records(0.0, 7) == [[], [1], [2], [], [1], [2], []]
 
 
-def test_each_is_kept_with_its_probability_at_every_step_anew() -> None:
-    rows = [shown(0.5, 10, sample)[9] for sample in range(60)]
+def test_each_sub_episode_is_kept_with_its_probability_at_every_step() -> None:
+    rows = [count_records(0.5, 10, sample)[9] for sample in range(60)]
     assert {len(row) for row in rows} == {0, 1, 2, 3}
     assert sum(map(len, rows)) / 180 == pytest.approx(0.5, abs=0.12)
-    three = shown(0.5, 21)[18:]  # the steps of the seventh sub-episode; what has happened in it is shown too
+    three = count_records(0.5, 21)[18:]  # the steps of the seventh sub-episode; what has happened in it is shown too
     assert len({len(row) - i.bit_count() for i, row in zip((0, 1, 1), three, strict=True)}) > 1
 
 

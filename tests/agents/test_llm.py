@@ -14,8 +14,8 @@ import pytest
 import sonde
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Capabilities, Completion, Episode, Message, Model, Sampling, UserError, derive
-from sonde.models.fake import Fake, render
-from sonde.runs.rollout import Plan, collect
+from sonde.models.fake import Fake, render_prompt
+from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
 ENV = sonde.make("battleship")
@@ -41,7 +41,9 @@ class Scripted(Model):
         return Completion(text=text, finish=self.finish, reasoning=self.reasoning)  # type: ignore[arg-type]
 
 
-def played(turns: int, *, env: Any = ENV, model: Scripted | None = None, **settings: Any) -> tuple[Scripted, Episode]:
+def play_episode(
+    turns: int, *, env: Any = ENV, model: Scripted | None = None, **settings: Any
+) -> tuple[Scripted, Episode]:
     """The model after that many turns, and the episode."""
     model = model or Scripted()
     agent = LLM(model=model, **settings)
@@ -51,7 +53,7 @@ def played(turns: int, *, env: Any = ENV, model: Scripted | None = None, **setti
     return model, ep
 
 
-def said(messages: Sequence[Message]) -> list[tuple[str, str]]:
+def list_contents(messages: Sequence[Message]) -> list[tuple[str, str]]:
     return [(m.role, m.content) for m in messages]
 
 
@@ -68,7 +70,7 @@ def check_alternates(messages: Sequence[Message]) -> None:
 
 
 def test_the_whole_history_is_shown_and_grows_at_its_end() -> None:
-    model, ep = played(3)
+    model, ep = play_episode(3)
     prompts = [m for m, _ in model.asked]
     assert [len(p) for p in prompts] == [1, 3, 5]
     assert prompts[2] == ep.messages[AGENT][:5]
@@ -77,15 +79,15 @@ def test_the_whole_history_is_shown_and_grows_at_its_end() -> None:
 
 
 def test_the_last_turns_follow_the_opening() -> None:
-    model, ep = played(4, context="last:2")
+    model, ep = play_episode(4, context="last:2")
     whole = ep.messages[AGENT]
-    assert said(model.asked[2][0]) == said(whole[:5]), "two turns are not more than there are"
-    assert said(model.asked[3][0]) == said((whole[0], *whole[3:7]))
+    assert list_contents(model.asked[2][0]) == list_contents(whole[:5]), "two turns are not more than there are"
+    assert list_contents(model.asked[3][0]) == list_contents((whole[0], *whole[3:7]))
     assert "A1" not in "".join(m.content for m in model.asked[3][0][1:])
 
 
 def test_a_summary_replaces_the_history() -> None:
-    model, ep = played(
+    model, ep = play_episode(
         3, env=sonde.make("minesweeper"), model=Scripted(lines=("<Answer>reveal 0 0</Answer>",)), context="render"
     )
     for messages, _sampling in model.asked:
@@ -94,37 +96,37 @@ def test_a_summary_replaces_the_history() -> None:
     assert model.asked[0][0][0].content != model.asked[1][0][0].content, "it shows the board as it is now"
 
 
-def test_what_was_told_last_is_all_that_is_shown() -> None:
-    model, ep = played(3, context="told")
+def test_context_told_shows_only_the_last_message() -> None:
+    model, ep = play_episode(3, context="told")
     whole = ep.messages[AGENT]
-    assert [said(messages) for messages, _ in model.asked] == [said((whole[at],)) for at in (0, 2, 4)]
+    assert [list_contents(messages) for messages, _ in model.asked] == [list_contents((whole[at],)) for at in (0, 2, 4)]
 
 
-def test_a_summary_is_refused_where_there_is_none() -> None:
+def test_context_render_is_refused_without_a_summary() -> None:
     env = sonde.make("mastermind")
     with pytest.raises(UserError, match="agents:llm: context: mastermind renders no summary; use full or last:K"):
-        played(1, env=env, context="render")
+        play_episode(1, env=env, context="render")
 
 
 def test_a_system_message_comes_first() -> None:
-    model, _ = played(2, system="Be brief.", examples=1)
+    model, _ = play_episode(2, system="Be brief.", examples=1)
     for messages, _sampling in model.asked:
         assert (messages[0].role, messages[0].content) == ("system", "Be brief.")
         check_alternates(messages)
 
 
 def test_examples_are_whole_won_games_before_this_one() -> None:
-    none, one, two = (played(2, examples=n)[0].asked[1][0] for n in (0, 1, 2))
+    none, one, two = (play_episode(2, examples=n)[0].asked[1][0] for n in (0, 1, 2))
     assert len(none) < len(one) < len(two)
     opening = none[0].content
     assert opening not in [m.content for m in one], "the new opening shares a message with the end of the example"
     assert two[-3].content.endswith(opening) and one[-3].content.endswith(opening)
-    assert said(two[-2:]) == said(none[-2:])
+    assert list_contents(two[-2:]) == list_contents(none[-2:])
     assert all("<Answer>" in m.content for m in two if m.role == "assistant")
 
 
 def test_examples_without_thinking_show_answers_only() -> None:
-    whole, short = (played(1, examples=2, answer_only=only)[0].asked[0][0] for only in (False, True))
+    whole, short = (play_episode(1, examples=2, answer_only=only)[0].asked[0][0] for only in (False, True))
     assert [m.role for m in whole] == [m.role for m in short]
     assert any("<Think>" in m.content for m in whole if m.role == "assistant")
     for a, b in zip(whole, short, strict=True):
@@ -132,7 +134,7 @@ def test_examples_without_thinking_show_answers_only() -> None:
             assert b.content.startswith("<Answer>") and a.content.endswith(b.content)
         else:
             assert a.content == b.content
-    mine = played(2, examples=1, answer_only=True)[0].asked[1][0]
+    mine = play_episode(2, examples=1, answer_only=True)[0].asked[1][0]
     assert "<Think>corner</Think>" in mine[-2].content, "the model's own turns stay as it said them"
 
 
@@ -140,14 +142,14 @@ def test_more_examples_than_there_are_is_an_error() -> None:
     with pytest.raises(
         UserError, match=r"agents:llm: examples: got 50, allowed: at most . for battleship, preset paprika"
     ):
-        played(1, examples=50)
+        play_episode(1, examples=50)
 
 
 @each("context", ["full", "last:1", "last:3"])
 @each("examples", [0, 2])
 @each("system", ["", "Be brief."])
 def test_every_prompt_alternates_strictly(context: str, examples: int, system: str) -> None:
-    model, _ = played(4, context=context, examples=examples, system=system)
+    model, _ = play_episode(4, context=context, examples=examples, system=system)
     for messages, _sampling in model.asked:
         check_alternates(messages)
 
@@ -156,7 +158,7 @@ def test_every_prompt_alternates_strictly(context: str, examples: int, system: s
 
 
 def test_reasoning_never_reaches_the_environment_and_is_kept_on_record() -> None:
-    _, ep = played(1, model=Scripted(lines=("<think>A1 or <Answer>F6</Answer>?</think><Answer>B2</Answer>",)))
+    _, ep = play_episode(1, model=Scripted(lines=("<think>A1 or <Answer>F6</Answer>?</think><Answer>B2</Answer>",)))
     act = ep.turns[0].acts[0]
     assert act.action.text == "<Answer>B2</Answer>"
     assert act.action.completions[0].reasoning == "A1 or <Answer>F6</Answer>?"
@@ -165,12 +167,12 @@ def test_reasoning_never_reaches_the_environment_and_is_kept_on_record() -> None
 
 def test_a_backends_own_reasoning_stays() -> None:
     model = Scripted(lines=("<Answer>B2</Answer>",), reasoning="told apart by the endpoint")
-    _, ep = played(1, model=model)
+    _, ep = play_episode(1, model=model)
     assert ep.turns[0].acts[0].action.completions[0].reasoning == "told apart by the endpoint"
 
 
 def test_reasoning_that_was_never_closed_says_nothing() -> None:
-    _, ep = played(1, model=Scripted(lines=("<think>surely <Answer>A1</Answer>",), finish="length"))
+    _, ep = play_episode(1, model=Scripted(lines=("<think>surely <Answer>A1</Answer>",), finish="length"))
     assert ep.turns[0].text == ""
     assert ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.truncated) == ("format", "tokens")
@@ -178,23 +180,23 @@ def test_reasoning_that_was_never_closed_says_nothing() -> None:
 
 @each("finish, flag", [("length", "tokens"), ("stop", "")])
 def test_a_format_failure_by_the_token_limit_is_flagged(finish: str, flag: str) -> None:
-    _, ep = played(1, model=Scripted(lines=("<Think>I could shoot at",), finish=finish))
+    _, ep = play_episode(1, model=Scripted(lines=("<Think>I could shoot at",), finish=finish))
     assert ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.truncated) == ("format", flag)
 
 
 def test_an_answer_that_the_limit_cut_behind_is_an_answer() -> None:
-    _, ep = played(1, model=Scripted(lines=("<Answer>A1</Answer> because",), finish="length"))
+    _, ep = play_episode(1, model=Scripted(lines=("<Answer>A1</Answer> because",), finish="length"))
     assert ep.outcome is None and ep.turns[0].info["result"] != "invalid"
 
 
 def test_by_default_the_model_does_not_meet_its_reasoning_again() -> None:
     lines = ("<think>hm</think><Answer>A1</Answer>", "<Answer>B2</Answer>", "<Answer>C3</Answer>")
-    without, _ = played(3, model=Scripted(lines=lines))
-    assert said(without.asked[2][0])[1] == ("assistant", "<Answer>A1</Answer>")
+    without, _ = play_episode(3, model=Scripted(lines=lines))
+    assert list_contents(without.asked[2][0])[1] == ("assistant", "<Answer>A1</Answer>")
     assert without.asked[2][0][1].completion is not None, "the record of the call stays behind what was said"
-    kept, _ = played(3, model=Scripted(lines=lines), keep_thinking=True)
-    assert said(kept.asked[2][0])[1] == ("assistant", lines[0])
+    kept, _ = play_episode(3, model=Scripted(lines=lines), keep_thinking=True)
+    assert list_contents(kept.asked[2][0])[1] == ("assistant", lines[0])
     assert kept.asked[2][0][1].completion is not None
 
 
@@ -208,11 +210,11 @@ def test_every_prompt_can_be_rebuilt_from_the_record(context: str, keep_thinking
     for seed in range(8):
         ep, whole = Episode.begin(env, env.task("9876"), seed=seed), array("i")
         while ep.to_act is not None:
-            prompt = agent.prompt(ep.view())
+            prompt = agent.build_prompt(ep.view())
             ep = ep.step(asyncio.run(agent.act(ep.view())))
             c = ep.turns[-1].acts[0].action.completions[0]
             whole = whole[: c.shared] + c.prompt_ids
-            assert whole == render(prompt)
+            assert whole == render_prompt(prompt)
             whole += c.ids
 
 
@@ -223,7 +225,7 @@ def test_every_call_has_its_own_seed() -> None:
     model = Scripted()
     env = sonde.make("mastermind", max_turns=4)
     model = Scripted(lines=("<Answer>0000</Answer>",))
-    collect(env, {AGENT: LLM(model=model)}, [env.task("9999"), env.task("8888")], Plan(k=3, seed=5))
+    collect_trajectories(env, {AGENT: LLM(model=model)}, [env.task("9999"), env.task("8888")], Plan(k=3, seed=5))
     seeds = [s.seed for _, s in model.asked]
     assert len(seeds) == 2 * 3 * 4 == len(set(seeds))
 
@@ -235,12 +237,12 @@ def test_the_seed_is_derived_from_the_view() -> None:
     assert model.asked[0][1].seed == derive(view.seed, "call", 0)
 
 
-def test_sampling_is_that_of_the_paper_unless_said_otherwise() -> None:
-    sampling = played(1)[0].asked[0][1]
+def test_sampling_defaults_are_those_of_the_paper() -> None:
+    sampling = play_episode(1)[0].asked[0][1]
     assert (sampling.temperature, sampling.min_p, sampling.top_p, sampling.stop) == (0.7, 0.3, 1.0, ())
     assert sampling.max_new_tokens == ENV.spec.max_new_tokens
     settings = {"temperature": 0.0, "min_p": 0.1, "top_p": 0.9, "stop": ("\n",), "max_new_tokens": 7}
-    other = played(1, **settings)[0].asked[0][1]
+    other = play_episode(1, **settings)[0].asked[0][1]
     assert replace(other, seed=0) == Sampling(**settings)
 
 

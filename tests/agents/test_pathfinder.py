@@ -8,14 +8,14 @@ import pytest
 
 from sonde.core import Episode, Task
 from sonde.envs.maze.env import Maze
-from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, distances, free_cells, moved, opened
-from sonde.envs.maze.solver import MazeSolver, Places, best_move, first_sets, total_moves
+from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, free_cells, goal_distances, move_cell, open_directions
+from sonde.envs.maze.solver import MazeSolver, Places, best_move, initial_sets, total_moves
 from tests.cases import each
 
 WALKER = MazeSolver()
 
 
-def walked(env: Maze, task: Task) -> Episode:
+def walk_maze(env: Maze, task: Task) -> Episode:
     ep = Episode.begin(env, task)
     while ep.to_act is not None:
         ep = ep.step(WALKER.act_now(ep.view()))
@@ -23,36 +23,36 @@ def walked(env: Maze, task: Task) -> Episode:
     return ep
 
 
-def total(env: Maze) -> float:
-    return sum(turn.rewards["agent"] for task in env.tasks("test") for turn in walked(env, task).turns)
+def sum_rewards(env: Maze) -> float:
+    return sum(turn.rewards["agent"] for task in env.tasks("test") for turn in walk_maze(env, task).turns)
 
 
 @each("as_published", [False, True])
 def test_fully_observed_it_returns_the_papers_maximum(as_published: bool) -> None:
-    assert total(Maze(as_published=as_published)) == -6.84 * 25
+    assert sum_rewards(Maze(as_published=as_published)) == -6.84 * 25
 
 
 def test_partially_observed_it_loses_ten_moves_in_all_to_not_knowing_its_place() -> None:
     env = Maze(preset="lmrl_partial")
-    assert total(env) == -7.24 * 25
+    assert sum_rewards(env) == -7.24 * 25
     plan = total_moves(MAPS["double_t"], (8, 6))
-    assert sum(plan[places] for places in first_sets(MAPS["double_t"], (8, 6))) == (7.24 + 1) * 25
+    assert sum(plan[places] for places in initial_sets(MAPS["double_t"], (8, 6))) == (7.24 + 1) * 25
 
 
 def test_walks_no_step_too_many() -> None:
     for env in (Maze(preset="pairs"), Maze(preset="generated"), Maze(preset="umaze")):
         for task in env.tasks("test")[:40]:
-            assert len(walked(env, task).turns) == int(task.tags["distance"])
+            assert len(walk_maze(env, task).turns) == int(task.tags["distance"])
 
 
 def test_small_plan_by_hand() -> None:
     """The sides of the U look alike. Down first: 1 move on the goal's side, 1 + 6 on the other; up first: 3 and 5."""
     layout, sides = MAPS["umaze"], frozenset({(2, 1), (2, 3)})
-    assert sides in first_sets(layout, (3, 3))
+    assert sides in initial_sets(layout, (3, 3))
     plan = total_moves(layout, (3, 3))
     assert plan[sides] == 8 and plan[frozenset({(3, 1)})] == 6
     assert best_move(layout, (3, 3), sides) == "up"
-    assert sum(plan[places] for places in first_sets(layout, (3, 3))) == 6 + 8 + 4 + 3 + 2
+    assert sum(plan[places] for places in initial_sets(layout, (3, 3))) == 6 + 8 + 4 + 3 + 2
 
 
 def deep(layout: Layout, goal: Cell, places: Places, depth: int) -> int:
@@ -60,27 +60,27 @@ def deep(layout: Layout, goal: Cell, places: Places, depth: int) -> int:
     if not places:
         return 0
     if depth == 0:
-        return sum(distances(layout, goal)[cell] for cell in places)
+        return sum(goal_distances(layout, goal)[cell] for cell in places)
     best = []
     for direction in STEPS:
         parts: dict[tuple[str, ...], set[Cell]] = {}
         for cell in places:
-            if (after := moved(layout, cell, direction)) != goal:
-                parts.setdefault(opened(layout, after), set()).add(after)
+            if (after := move_cell(layout, cell, direction)) != goal:
+                parts.setdefault(open_directions(layout, after), set()).add(after)
         best.append(len(places) + sum(deep(layout, goal, frozenset(p), depth - 1) for p in parts.values()))
     return min(best)
 
 
 @pytest.mark.thorough
 @each("name", ["umaze", "rooms", "cross", "zigzag"])
-def test_the_plan_is_what_trying_everything_finds(name: str) -> None:
+def test_the_plan_equals_exhaustive_search(name: str) -> None:
     """A search to depth d is a lower bound that meets the plan once every place is told apart or won within d moves."""
     layout = MAPS[name]
     goal = free_cells(layout)[-1]
     plan = total_moves(layout, goal)
-    for places, depth in product(first_sets(layout, goal), (1, 3, 6)):
+    for places, depth in product(initial_sets(layout, goal), (1, 3, 6)):
         assert deep(layout, goal, places, depth) <= plan[places]
-    met = [deep(layout, goal, places, 6) == plan[places] for places in first_sets(layout, goal)]
+    met = [deep(layout, goal, places, 6) == plan[places] for places in initial_sets(layout, goal)]
     assert sum(met) >= len(met) - 1
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import sonde
 from sonde.core import Episode
 from sonde.models.oracle import read_blocks
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 
 from .test_calls import Scripted
 
 ENV = sonde.make("river_swim", sub_episodes=3, horizon=2)
 
 
-def played(model: Scripted, n_acts: int, **config: Any) -> Episode:
+def play_episode(model: Scripted, n_acts: int, **config: Any) -> Episode:
     agent = sonde.make("agents:reflexion", model=model, **config)
     ep = Episode.begin(ENV, ENV.tasks("train")[0])
     for _ in range(n_acts):
@@ -28,7 +28,7 @@ def test_notes_are_written_after_sub_episodes_and_read_before_acts() -> None:
     model = Scripted(
         replies=("Action: A", "Action: B", "Note: swim B", "Action: A", "Action: A", "Note: stay", "Action: B")
     )
-    ep = played(model, 5)
+    ep = play_episode(model, 5)
     assert ep.view().memory["notes"] == ("swim B", "stay")
     assert [t.info["action"] for t in ep.turns] == ["A", "B", "A", "A", "B"]
     assert "(none yet)" in model.asked[0][0][1].content
@@ -41,25 +41,25 @@ def test_notes_are_written_after_sub_episodes_and_read_before_acts() -> None:
 def test_calls_in_all() -> None:
     """K H + K - 1: nobody reads a note after the last sub-episode."""
     model = sonde.make("models:fake", pattern=("Note: try {A|B}. Action: {A|B}",))
-    collect(ENV, {"agent": sonde.make("agents:reflexion", model=model)}, ENV.tasks("train")[:1])
+    collect_trajectories(ENV, {"agent": sonde.make("agents:reflexion", model=model)}, ENV.tasks("train")[:1])
     assert model.stats.calls == 3 * 2 + 2
 
 
 def test_an_unreadable_note_is_left_out_and_counted() -> None:
-    ep = played(Scripted(replies=("A", "A", "nothing to say", "B")), 3, retries=0)
+    ep = play_episode(Scripted(replies=("A", "A", "nothing to say", "B")), 3, retries=0)
     memory = ep.view().memory
     assert memory["notes"] == () and memory["calls"] == {"reflection:fallback": 1}
 
 
 def test_long_notes_are_cut() -> None:
-    ep = played(Scripted(replies=("A", "A", "Note: " + "ab" * 50, "B")), 3, note_limit=7)
+    ep = play_episode(Scripted(replies=("A", "A", "Note: " + "ab" * 50, "B")), 3, note_limit=7)
     assert ep.view().memory["notes"] == ("abababa",)
 
 
 def test_the_cache_asks_once_per_state() -> None:
     model = sonde.make("models:fake", pattern=("Note: x. Action: A",))
     agent = sonde.make("agents:reflexion", model=model, cache=True)
-    (t,) = collect(ENV, {"agent": agent}, ENV.tasks("train")[:1])
+    (t,) = collect_trajectories(ENV, {"agent": agent}, ENV.tasks("train")[:1])
     states = [{turn.info["state"] for turn in t.turns if turn.info["sub_episode"] == k} for k in range(3)]
     assert model.stats.calls == 2 + sum(map(len, states))
 
@@ -69,6 +69,8 @@ def test_notes_that_would_not_fit_are_dropped_and_counted() -> None:
     2,048 tokens, so that a note takes 4,080 bytes."""
     env = sonde.make("bernoulli_bandit")
     model = sonde.make("models:fake", pattern=("Note: " + "海" * 900,))
-    (t,) = collect(env, {"agent": sonde.make("agents:reflexion", model=model, retries=0)}, env.tasks("train")[:1])
+    (t,) = collect_trajectories(
+        env, {"agent": sonde.make("agents:reflexion", model=model, retries=0)}, env.tasks("train")[:1]
+    )
     memory = t.turns[-1].acts[0].action.memory
     assert not t.error and len(memory["notes"]) + memory["dropped"] == 99 and len(memory["notes"]) == 11

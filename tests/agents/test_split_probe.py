@@ -12,7 +12,7 @@ from sonde.envs.circuit_decoding.solver import CircuitDecodingSolver
 ENV = CircuitDecoding()
 
 
-def play(policy: ProgramPolicy, n: int, env: CircuitDecoding = ENV) -> list[Episode]:
+def play_tasks(policy: ProgramPolicy, n: int, env: CircuitDecoding = ENV) -> list[Episode]:
     played: list[Episode] = []
     for task in env.tasks("test")[:n]:
         ep = Episode.begin(env, task)
@@ -36,7 +36,7 @@ def test_the_first_probe_is_nearest_to_a_fair_coin() -> None:
 
 
 def test_never_probes_twice_and_ends_with_tables() -> None:
-    for ep in play(CircuitDecodingSolver(), 40):
+    for ep in play_tasks(CircuitDecodingSolver(), 40):
         probes = [(t.info["circuit"], t.info["input"]) for t in ep.turns[:-1]]
         assert len(set(probes)) == len(probes) == 18
         assert "correct" in ep.turns[-1].info
@@ -44,4 +44,7 @@ def test_never_probes_twice_and_ends_with_tables() -> None:
 
 def test_few_probes_still_beat_random_play() -> None:
     short = CircuitDecoding(max_turns=7)
-    assert np.mean(scores(play(CircuitDecodingSolver(), 60, short))) > np.mean(scores(play(Random(), 60, short))) + 0.1
+    assert (
+        np.mean(scores(play_tasks(CircuitDecodingSolver(), 60, short)))
+        > np.mean(scores(play_tasks(Random(), 60, short))) + 0.1
+    )

@@ -30,7 +30,7 @@ def test_takes_the_least_risk_then_the_most_informative_then_reading_order() -> 
     assert best_reveal(Known(a=(0.1, 1.0), b=(0.1, 1.0 + 1e-13))) == "a"
 
 
-def play(policy: ProgramPolicy, n: int) -> list[Episode]:
+def play_tasks(policy: ProgramPolicy, n: int) -> list[Episode]:
     played: list[Episode] = []
     for task in ENV.tasks("test")[:n]:
         ep = Episode.begin(ENV, task)
@@ -42,7 +42,7 @@ def play(policy: ProgramPolicy, n: int) -> list[Episode]:
 
 @pytest.mark.thorough
 def test_never_steps_on_a_mine_it_could_have_known() -> None:
-    for ep in play(MinesweeperSolver(), 60):
+    for ep in play_tasks(MinesweeperSolver(), 60):
         if ep.outcome is not None and ep.outcome.kind == "loss":
             known = Episode.begin(ENV, ep.task)
             for turn in ep.turns[:-1]:

@@ -9,7 +9,7 @@ from typing import Any
 import sonde
 from sonde.agents.switch import Switch
 from sonde.core import AGENT, Action, Episode, Policy, View, build
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 ENV = sonde.make("mastermind", max_turns=6)
@@ -43,20 +43,20 @@ class Seer(Counter):
 
 def test_the_first_plays_the_turns_below_the_switch() -> None:
     switch = Switch(first=Counter(code="1111"), then=Counter(code="2222"), turn=4)
-    (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
+    (found,) = collect_trajectories(ENV, {AGENT: switch}, [ENV.task("9999")])
     assert [t.info["guess"] for t in found.turns] == ["1111"] * 4 + ["2222"] * 2
 
 
 @each("turn, guess", [(0, "2222"), (6, "1111"), (99, "1111")])
 def test_either_may_play_alone(turn: int, guess: str) -> None:
     switch = Switch(first=Counter(code="1111"), then=Counter(code="2222"), turn=turn)
-    (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
+    (found,) = collect_trajectories(ENV, {AGENT: switch}, [ENV.task("9999")])
     assert [t.info["guess"] for t in found.turns] == [guess] * 6
 
 
 def test_each_finds_only_its_own_memory() -> None:
     first, then = Counter(code="1111"), Counter(code="2222")
-    collect(ENV, {AGENT: Switch(first=first, then=then, turn=3)}, [ENV.task("9999")])
+    collect_trajectories(ENV, {AGENT: Switch(first=first, then=then, turn=3)}, [ENV.task("9999")])
     assert first.seen == [(0, None), (1, {"n": 1}), (2, {"n": 2})]
     assert then.seen == [(3, None), (4, {"n": 1}), (5, {"n": 2})]
     assert first.ends == then.ends == [{"n": 3}, "closed"]
@@ -64,14 +64,14 @@ def test_each_finds_only_its_own_memory() -> None:
 
 def test_a_policy_without_memory_leaves_the_others_alone() -> None:
     first, then = Counter(code="1111"), Counter(code="2222", remembers=False)
-    collect(ENV, {AGENT: Switch(first=first, then=then, turn=3)}, [ENV.task("9999")])
+    collect_trajectories(ENV, {AGENT: Switch(first=first, then=then, turn=3)}, [ENV.task("9999")])
     assert then.seen == [(3, None), (4, None), (5, None)]
     assert (first.ends[0], then.ends[0]) == ({"n": 3}, None)
 
 
 def test_nothing_is_carried_where_nobody_remembers() -> None:
     none = Counter(code="1111", remembers=False)
-    (found,) = collect(ENV, {AGENT: Switch(first=none, then=none, turn=2)}, [ENV.task("9999")])
+    (found,) = collect_trajectories(ENV, {AGENT: Switch(first=none, then=none, turn=2)}, [ENV.task("9999")])
     assert all(act.action.memory is None for act in found.acts)
 
 
@@ -79,7 +79,7 @@ def test_programs_switch_as_they_play_alone() -> None:
     """Seeds belong to the act, so the second half is what the second policy would have done there."""
     agent = sonde.make("agents:entropy")
     switch = Switch(first=sonde.make("agents:random"), then=agent, turn=2)
-    (found,) = collect(ENV, {AGENT: switch}, [ENV.task("0427")])
+    (found,) = collect_trajectories(ENV, {AGENT: switch}, [ENV.task("0427")])
     ep = Episode.begin(ENV, ENV.task("0427"))
     for turn in found.turns[:2]:
         ep = ep.step(turn.text)
@@ -92,10 +92,10 @@ def test_it_is_built_from_its_configuration() -> None:
     assert switch.config["first"] == {"name": "agents:random"}
 
 
-def test_who_sees_what_is_hidden_marks_the_whole() -> None:
+def test_one_privileged_policy_makes_the_switch_privileged() -> None:
     plain, seer = Counter(code="1111"), Seer(code="2222")
     for first, then, privileged in ((plain, plain, False), (seer, plain, True), (plain, seer, True)):
         switch = Switch(first=first, then=then, turn=1)
         assert switch.privileged is privileged
-        (found,) = collect(ENV, {AGENT: switch}, [ENV.task("9999")])
+        (found,) = collect_trajectories(ENV, {AGENT: switch}, [ENV.task("9999")])
         assert found.privileged is privileged

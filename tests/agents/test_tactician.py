@@ -6,20 +6,20 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError, run_sync
-from sonde.core.episode import advance
-from sonde.envs.chess.position import plies_to_mate, regret
-from sonde.runs.rollout import Plan, collect
+from sonde.core.episode import advance_to_agent
+from sonde.envs.chess.position import move_regret, plies_to_mate
+from sonde.runs.rollout import Plan, collect_trajectories
 
 
 def test_it_mates_from_every_test_position_in_the_plies_that_the_table_gives_at_most() -> None:
     env = sonde.make("chess", preset="endgames")
     tasks = env.tasks("test")[:12]
-    for game in collect(env, {AGENT: sonde.make("agents:chess")}, tasks, Plan(k=1)):
+    for game in collect_trajectories(env, {AGENT: sonde.make("agents:chess")}, tasks, Plan(k=1)):
         assert game.outcome is not None and game.outcome.kind == "win"
         assert 2 * len(game.turns) - 1 <= int(game.task.tags["plies"])
         fen = str(game.task.public["fen"])
         for turn in game.turns:
-            assert regret(fen, turn.info["move"]) == 0
+            assert move_regret(fen, turn.info["move"]) == 0
             fen = str(turn.info["fen"])
 
 
@@ -28,7 +28,7 @@ def test_against_itself_the_bare_king_lasts_as_long_as_it_can() -> None:
     player = sonde.make("agents:chess")
     for pieces in ("Q", "QR", "R", "RR"):
         task = sonde.make("chess", preset="endgames", pieces=pieces).tasks("test")[0]
-        (game,) = collect(env, {AGENT: player, "opponent": player}, [env.task(task.hidden)], Plan(k=1))
+        (game,) = collect_trajectories(env, {AGENT: player, "opponent": player}, [env.task(task.hidden)], Plan(k=1))
         assert 2 * len(game.turns) - 1 == plies_to_mate(str(task.public["fen"])) == int(task.tags["plies"])
 
 
@@ -44,6 +44,6 @@ def test_what_it_cannot_play_is_refused() -> None:
     with pytest.raises(UserError, match="agents:chess: depth: got 9, allowed: 1 to 6"):
         sonde.make("agents:chess", depth=9)
     env = sonde.make("wordle")
-    ep = run_sync(advance(Episode.begin(env, env.tasks("test")[0]), {}))
+    ep = run_sync(advance_to_agent(Episode.begin(env, env.tasks("test")[0]), {}))
     with pytest.raises(UserError, match="agents:chess: env: got wordle, allowed: chess"):
         sonde.make("agents:chess").act_now(ep.view())

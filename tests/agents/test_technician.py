@@ -8,21 +8,24 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs.customer_service.filter import CaseFilter, prior, turns_left
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import read
-from sonde.envs.customer_service.solver import next_move, wordings
-from sonde.runs.rollout import collect
+from sonde.envs.customer_service.filter import CaseFilter, prior_weights, turns_left
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import read_message
+from sonde.envs.customer_service.solver import next_move, question_wordings
+from sonde.runs.rollout import collect_trajectories
 
 ENV = sonde.make("customer_service")
 
 
 @pytest.mark.thorough
 def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
-    played = collect(ENV, {"agent": sonde.make("agents:customer_service")}, ENV.tasks("test"))
+    played = collect_trajectories(ENV, {"agent": sonde.make("agents:customer_service")}, ENV.tasks("test"))
     turns = [len(t.turns) for t in played]
     assert all(t.outcome and t.outcome.success for t in played)
-    foreseen = [turns_left(n, prior(products()[n]), frozenset()) for n in (t.task.hidden["product"] for t in played)]
+    foreseen = [
+        turns_left(n, prior_weights(load_products()[n]), frozenset())
+        for n in (t.task.hidden["product"] for t in played)
+    ]
     assert max(turns) <= 6
     # The tasks have the causes of a product equally often, not by their weights.
     assert abs(sum(turns) / len(turns) - sum(foreseen) / len(foreseen)) < 0.3
@@ -30,11 +33,11 @@ def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
 
 @pytest.mark.thorough
 def test_asks_in_at_least_five_ways_that_are_understood() -> None:
-    for name, product in products().items():
+    for name, product in load_products().items():
         for f in range(len(product.findings)):
-            texts = wordings(name, f)
+            texts = question_wordings(name, f)
             assert len(set(texts)) >= 5, (name, product.findings[f].id)
-            assert all(read(name, text)[:2] == ("finding", f) for text in texts)
+            assert all(read_message(name, text)[:2] == ("finding", f) for text in texts)
 
 
 def test_the_wording_is_drawn_from_the_seed_of_the_view() -> None:

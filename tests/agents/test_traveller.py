@@ -7,8 +7,8 @@ import pytest
 from sonde.agents.random import Random
 from sonde.core import Episode, ProgramPolicy, Rng, UserError
 from sonde.envs.guess_my_city.env import GuessMyCity
-from sonde.envs.guess_my_city.resident import canonical, knowledge
-from sonde.envs.guess_my_city.solver import GuessMyCitySolver, worded, wordings
+from sonde.envs.guess_my_city.resident import canonical_questions, city_answers
+from sonde.envs.guess_my_city.solver import GuessMyCitySolver, question_wordings, word_question
 from sonde.envs.guess_my_city.user import Resident
 from sonde.envs.mastermind.env import Mastermind
 
@@ -27,28 +27,30 @@ def play(policy: ProgramPolicy, env: GuessMyCity, n: int) -> list[Episode]:
 
 
 def test_every_wording_of_every_question_splits_the_cities_alike() -> None:
-    known = knowledge("paprika")
-    for question in canonical():
-        ways = wordings(question)
+    known = city_answers("paprika")
+    for question in canonical_questions():
+        ways = question_wordings(question)
         assert len(set(ways)) >= 5, question
         for said in ways:
             assert known.split(said) == known.split(question), said
 
 
 def test_the_words_are_chosen_by_the_seed() -> None:
-    said = {worded("Is your city on the coast?", Rng(seed)) for seed in range(60)}
+    said = {word_question("Is your city on the coast?", Rng(seed)) for seed in range(60)}
     assert len(said) > 5
-    assert worded("Is your city on the coast?", Rng(3)) == worded("Is your city on the coast?", Rng(3))
-    assert worded("Is it an ancient city?", Rng(0), first=True)[0] in "ICWT"
+    assert word_question("Is your city on the coast?", Rng(3)) == word_question("Is your city on the coast?", Rng(3))
+    assert word_question("Is it an ancient city?", Rng(0), first=True)[0] in "ICWT"
 
 
 def test_asks_what_gains_most_among_questions_of_few_replies() -> None:
     ep = Episode.begin(ENV, ENV.tasks("test")[0])
     known = ENV.filter({})
     assert known is not None
-    few = [q for q in canonical() if len(knowledge("paprika").split(q)) <= 40]
+    few = [q for q in canonical_questions() if len(city_answers("paprika").split(q)) <= 40]
     best = max(few, key=known.expected_gain)
-    assert knowledge("paprika").split(GuessMyCitySolver().act_now(ep.view()).text) == knowledge("paprika").split(best)
+    assert city_answers("paprika").split(GuessMyCitySolver().act_now(ep.view()).text) == city_answers("paprika").split(
+        best
+    )
 
 
 @pytest.mark.parametrize("preset", ["paprika", "lmrl"])

@@ -10,7 +10,7 @@ import sonde
 from sonde.core import Action, Episode, UserError
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.text_nav.env import TextNav
-from sonde.envs.text_nav.plan import LMRL, house_of
+from sonde.envs.text_nav.plan import LMRL, build_house
 from sonde.envs.text_nav.solver import TextNavSolver
 from sonde.envs.text_nav.walker import TextNavWalker, near_rooms
 from tests.cases import each
@@ -19,7 +19,7 @@ FO, PO = TextNav(), TextNav(preset="po")
 NEAR = {"kitchen", "dining room", "garden", "backyard", "living room"}
 
 
-def finished(env: TextNav, walker: TextNavWalker, start: str, sample: int) -> Episode:
+def finish_episode(env: TextNav, walker: TextNavWalker, start: str, sample: int) -> Episode:
     ep = Episode.begin(env, env.task({"start": start}), sample=sample)
     while ep.to_act is not None:
         ep = ep.step(walker.act_now(ep.view()))
@@ -27,14 +27,14 @@ def finished(env: TextNav, walker: TextNavWalker, start: str, sample: int) -> Ep
 
 
 def test_the_near_half_by_hand() -> None:
-    house = house_of(LMRL)
+    house = build_house(LMRL)
     assert {house.rooms[room] for room in near_rooms(house)} == NEAR
 
 
 @each("half", ["near", "far"])
 def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
     walker, best, said = TextNavWalker(half=half), TextNavSolver(), dict[str, Counter[str]]()
-    for room in house_of(LMRL).rooms:
+    for room in build_house(LMRL).rooms:
         task = FO.task({"start": room})
         views = [Episode.begin(FO, task, sample=k).view() for k in range(300)]
         said[room] = Counter(walker.act_now(view).text for view in views)
@@ -49,19 +49,19 @@ def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
             assert all(abs(n / 300 - share) < 5 * (share * (1 - share) / 300) ** 0.5 for n in said[room].values())
 
 
-def test_near_the_goal_only_who_knows_that_half_wins_at_once() -> None:
+def test_near_the_goal_only_the_policy_of_that_half_wins_at_once() -> None:
     for start in NEAR:
-        wins = [finished(FO, TextNavWalker(half="near"), start, k) for k in range(3)]
+        wins = [finish_episode(FO, TextNavWalker(half="near"), start, k) for k in range(3)]
         assert all(ep.outcome is not None and ep.outcome.success for ep in wins)
         assert len({len(ep.turns) for ep in wins}) == 1
-    lost = [finished(FO, TextNavWalker(half="far"), start, k) for start in NEAR for k in range(8)]
+    lost = [finish_episode(FO, TextNavWalker(half="far"), start, k) for start in NEAR for k in range(8)]
     assert sum(ep.outcome is not None and ep.outcome.success for ep in lost) <= 1
 
 
 def test_a_half_is_drawn_for_every_episode_and_kept() -> None:
     walker, halves = TextNavWalker(), Counter[str]()
     for k in range(200):
-        ep = finished(TextNav(max_turns=4), walker, "garden", k)
+        ep = finish_episode(TextNav(max_turns=4), walker, "garden", k)
         (half,) = {act.action.memory for act in ep.acts}
         halves[half] += 1
         again = TextNavWalker(half=half)
@@ -72,7 +72,7 @@ def test_a_half_is_drawn_for_every_episode_and_kept() -> None:
 
 def test_its_data_are_of_the_papers_length() -> None:
     """Table 1: 12.2 replies on average, 0.26 successes. Ours succeed more often (see the module of the agent)."""
-    eps = [finished(FO, TextNavWalker(), t.hidden["start"], k) for k, t in enumerate(FO.tasks("train")[:250])]
+    eps = [finish_episode(FO, TextNavWalker(), t.hidden["start"], k) for k, t in enumerate(FO.tasks("train")[:250])]
     length = sum(len(ep.turns) for ep in eps) / len(eps)
     success = sum(ep.outcome is not None and ep.outcome.success for ep in eps) / len(eps)
     assert abs(length - 12.0) < 1.2 and abs(success - 0.41) < 0.15

@@ -352,7 +352,7 @@ def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
         progress("find the file", 0.5)
         return Path("cache") / name
 
-    monkeypatch.setattr(module, "fetch", fetch)
+    monkeypatch.setattr(module, "fetch_model", fetch)
     result = invoke("models", "fetch", "smollm2")
     assert result.stdout == f"{Path('cache/smollm2')}\n"
     assert "find the file" in result.stderr

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sonde.cli.app import app
 from sonde.cli.commands import Command, command_line
-from sonde.cli.evaluate import EvalCommand, Playing, RolloutCommand
+from sonde.cli.evaluate import EvalCommand, PlayOptions, RolloutCommand
 from sonde.cli.train import TrainCommand
 
 
@@ -29,7 +29,7 @@ def test_the_options_of_a_command_are_the_fields_of_its_class(name: str, command
 
 
 def test_eval_and_rollout_share_their_options() -> None:
-    shared = {f.name for f in fields(Playing)}
+    shared = {f.name for f in fields(PlayOptions)}
     a, b = options("eval"), options("rollout")
     assert b.keys() - shared == {"env", "folder"} and shared <= a.keys()
     for name in shared - {"split", "k"}:

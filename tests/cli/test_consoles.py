@@ -49,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     while ep.to_act is not None:
         ep = ep.step("<Answer>slate</Answer>")
     with RunWriter.open(folder, {"env": env.config, "version": env.spec.version, "seats": {}, "seed": 0}) as writer:
-        writer.append(ep.trajectory(policies={AGENT: sonde.make("agents:random")}))
+        writer.append_trajectory(ep.to_trajectory(policies={AGENT: sonde.make("agents:random")}))
     return folder
 
 

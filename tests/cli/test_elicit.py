@@ -10,7 +10,7 @@ import pytest
 import sonde
 from sonde.core import AGENT
 from sonde.runs.rollout import Plan
-from sonde.runs.rollout import record as record_run
+from sonde.runs.rollout import record_plan as record_run
 from sonde.runs.store import read_annotations
 
 from .invoke import failure, run

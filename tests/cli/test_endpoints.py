@@ -11,10 +11,10 @@ import pytest
 
 import sonde
 from sonde import UserError
-from sonde.cli.overrides import override
+from sonde.cli.overrides import apply_overrides
 from sonde.cli.players import model_config, model_seats
 from sonde.models.http import Http
-from sonde.models.remote.providers import Provider, provider_config, providers
+from sonde.models.remote.providers import Provider, load_providers, provider_config
 from sonde.runs.run import RunConfig
 
 from ..models.server import Request, reply, says, serving
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.Endpo
 URL = "http://localhost:8000/v1"
 
 
-@pytest.mark.parametrize("name", providers())
+@pytest.mark.parametrize("name", load_providers())
 def test_a_provider_is_http_with_settings(name: str) -> None:
-    known, model = providers()[name], sonde.build(model_config(f"{name}:some/model:free", None))
+    known, model = load_providers()[name], sonde.build(model_config(f"{name}:some/model:free", None))
     assert isinstance(model, Http) and model.model == "some/model:free"
     assert (model.base_url, model.api_key_env, model.omit) == (known.base_url, known.api_key_env, known.omit)
     assert model_config(f"{name}:m", URL)["base_url"] == URL
@@ -34,9 +34,9 @@ def test_a_provider_is_http_with_settings(name: str) -> None:
 
 
 def test_providers_are_all_different() -> None:
-    urls = {p.base_url for p in providers().values()}
-    assert len(urls) == len(providers()) >= 11
-    assert isinstance(providers()["openai"], Provider) and providers()["ollama"].api_key_env == ""
+    urls = {p.base_url for p in load_providers().values()}
+    assert len(urls) == len(load_providers()) >= 11
+    assert isinstance(load_providers()["openai"], Provider) and load_providers()["ollama"].api_key_env == ""
     with pytest.raises(UserError, match="provider: unknown name 'opnai' \\(did you mean 'openai'"):
         provider_config("opnai", "m")
 
@@ -159,7 +159,7 @@ VALUES = {
 )
 def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, says_so: str) -> None:
     with pytest.raises(UserError) as caught:
-        override(VALUES, [assignment], names=NAMES)
+        apply_overrides(VALUES, [assignment], names=NAMES)
     assert says_so in str(caught.value)
 
 
@@ -169,12 +169,12 @@ def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, say
      "seats.agent.model.name=models:http", "seats.user.model.omit=[x]", "seats.judge={}"],
 )  # fmt: skip
 def test_options_at_their_places_are_taken(assignment: str) -> None:
-    override(VALUES, [assignment], names=NAMES)
+    apply_overrides(VALUES, [assignment], names=NAMES)
 
 
 def test_the_page_of_models_has_every_provider() -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
-    for name, p in providers().items():
+    for name, p in load_providers().items():
         key = f"`{p.api_key_env}`" if p.api_key_env else "none"
         omitted = ", ".join(f"`{field}`" for field in p.omit)
         assert f"| `{name}:NAME` | {p.title} | `{p.base_url}` | {key} | {omitted} |" in page

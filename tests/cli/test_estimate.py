@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import AGENT
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 from ..models.server import Handler, Request, Server, says
 
@@ -113,7 +113,7 @@ def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: s
     line = "???" if junk else "Goal reached"
     fake = sonde.make("users:llm", model=sonde.make("models:fake", script=(line,)))
     seats = {seat: fake for seat in made.spec.seats if seat != AGENT}
-    for t in collect(made, {AGENT: agent, **seats}, made.tasks("test")[:3], Plan()):
+    for t in collect_trajectories(made, {AGENT: agent, **seats}, made.tasks("test")[:3], Plan()):
         spoken = Counter(act.seat for act in t.acts)
         for seat, n in spoken.items():
             usual, again = made.acts(seat)

@@ -12,9 +12,9 @@ import sonde
 from sonde.core import AGENT, UntrustedError, UserError, build, build_recorded, identity, registry
 from sonde.core.registry import describe_reach
 from sonde.evaluation.evaluate import evaluate
-from sonde.evaluation.run_evaluation import EVALUATION, execute
-from sonde.runs.rollout import Plan, collect
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import EVALUATION, execute_run
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.runs.run import config_from, prepare_run
 from sonde.runs.store import Run, StoreWarning
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "evil.py").write_text(EVIL, "utf-8")
     monkeypatch.chdir(tmp_path)
     seats = {"agent": {"name": "agents:random"}}
-    execute(prepare(config_from({"env": SMALL, "seats": seats, "n_tasks": 2, "k": 1})), tmp_path / "run")
+    execute_run(prepare_run(config_from({"env": SMALL, "seats": seats, "n_tasks": 2, "k": 1})), tmp_path / "run")
     path = list(sys.path)
     yield tmp_path / "run"
     sys.path[:] = path
@@ -85,13 +85,13 @@ def test_texts_of_a_foreign_run_are_read_all_the_same(folder: Path, command: lis
 
 
 def test_pages_of_a_foreign_run_import_nothing_and_the_others_stay(folder: Path) -> None:
-    execute(prepare(config_from({"env": SMALL, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1})),
+    execute_run(prepare_run(config_from({"env": SMALL, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1})),
             folder.with_name("good"))  # fmt: skip
     name_module(folder)
     library = Library([folder.parent])
-    assert "good" in pages.render(pages.page(library, (), {}), Links(0))
+    assert "good" in pages.render_page(pages.find_page(library, (), {}), Links(0))
     with pytest.raises(UserError, match="imports evil"):
-        pages.page(library, ("run", "run"), {})
+        pages.find_page(library, ("run", "run"), {})
     assert not was_imported()
 
 
@@ -117,7 +117,7 @@ def test_ones_own_class_needs_no_trust_in_the_process_that_made_it(
 ) -> None:
     monkeypatch.syspath_prepend(str(folder.parent))
     env = sonde.make("evil:Env", length=2, digits=4, max_turns=4)
-    played = collect(env, {AGENT: sonde.make("agents:random")}, env.tasks("test")[:2], Plan())
+    played = collect_trajectories(env, {AGENT: sonde.make("agents:random")}, env.tasks("test")[:2], Plan())
     assert evaluate(played).n_tasks == 2 and build_recorded(env.config) == env
 
 
@@ -153,23 +153,26 @@ def test_keys_go_nowhere_because_a_record_says_so(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SOME_SECRET", "very-secret-0001")
     env, agent = sonde.make("twenty_questions"), sonde.make("agents:random")
     model = {"name": "models:http", "model": "m", "base_url": "http://192.0.2.1:9/v1", "api_key_env": "SOME_SECRET"}
-    played = collect(env, {AGENT: agent}, env.tasks("test")[:1], Plan())
+    played = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:1], Plan())
     from sonde.runs.store import RunWriter
 
     seats = {"agent": agent.config, "user": {"name": "users:llm", "model": model}}
     with RunWriter.open(tmp_path / "theirs", {"env": env.config, "seats": seats}) as writer:
-        writer.append(played[0])
+        writer.append_trajectory(played[0])
     games, library = Games(), Library([tmp_path])
     key = games.take_over(library, "theirs", played[0].id, 0)
-    page = games.page(key)
+    page = games.make_game_page(key)
     assert page.outside == ["models:http, model m, base_url http://192.0.2.1:9/v1, api_key_env SOME_SECRET"]
-    assert games.game(key).others["user"].config["name"] == env.spec.seats["user"]
-    games.do(key, {"say": "Is it alive?"})  # answered here; asked of the endpoint it would fail
-    assert len(games.page(key).moves) == 1
-    shown = pages.render(games.page(key), Links(1))
+    assert games.find_game(key).others["user"].config["name"] == env.spec.seats["user"]
+    games.apply_form(key, {"say": "Is it alive?"})  # answered here; asked of the endpoint it would fail
+    assert len(games.make_game_page(key).moves) == 1
+    shown = pages.render_page(games.make_game_page(key), Links(1))
     assert "http://192.0.2.1:9/v1" in shown and "SOME_SECRET" in shown and "very-secret" not in shown
     agreed = games.take_over(library, "theirs", played[0].id, 0, agreed=True)
-    assert games.game(agreed).others["user"].config["name"] == "users:llm" and not games.page(agreed).outside
+    assert (
+        games.find_game(agreed).others["user"].config["name"] == "users:llm"
+        and not games.make_game_page(agreed).outside
+    )
 
 
 def test_programs_of_the_machine_are_shown_too() -> None:

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sonde.cli.app import app
-from sonde.cli.players import model_config, model_seats, trained_model
+from sonde.cli.players import model_config, model_seats, model_to_train
 from sonde.core import AGENT, SondeError, UserError
-from sonde.models.files.fetch import known
+from sonde.models.files.fetch import fetchable_models
 from sonde.runs.store import Run
 
 from ..models.server import Server, says
@@ -63,10 +63,10 @@ def test_a_near_name_is_offered_wherever_a_model_is_named(command: list[str]) ->
     assert "hf:" in mistake(*command, "hf:"), "a backend without a name is no model"
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", fetchable_models())
 def test_known_names_work_wherever_a_model_is_named(name: str) -> None:
     assert model_config(name, None) == model_config(f"hf:{name}", None) == {"name": "models:hf", "model": name}
-    assert trained_model(name) == trained_model(f"hf:{name}") == name
+    assert model_to_train(name) == model_to_train(f"hf:{name}") == name
     assert [s["model"]["model"] for s in model_seats(name, name, None, None).values()] == [name, name]
 
 
@@ -74,11 +74,11 @@ def test_folders_and_names_on_the_hub_need_no_backend(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     for spec in ("mine", "org/model-1.5"):
         assert model_config(spec, None) == {"name": "models:hf", "model": spec}
-        assert trained_model(spec) == spec
+        assert model_to_train(spec) == spec
     with pytest.raises(UserError, match="got 'a/b/c', allowed: hf:NAME"):
         model_config("a/b/c", None)
     with pytest.raises(UserError, match="got 'http:m', allowed: a model to train"):
-        trained_model("http:m")
+        model_to_train("http:m")
 
 
 def test_an_address_belongs_to_a_model_behind_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.cli.overrides import override
+from sonde.cli.overrides import apply_overrides
 from sonde.cli.train import override_training
 from sonde.core import AGENT, UserError
 from sonde.train.credit import ReturnToGo, TurnWise
@@ -58,7 +58,7 @@ def test_one_weight_of_the_rewards_is_changed() -> None:
     assert online("online.rewards.every.success=3").rewards == RewardMix(weights, {**every, "success": 3.0})
     assert online("online.rewards.every.turns=-1", of=PRESETS["tiny_grpo"]).rewards.every == {"turns": -1}
     assert online("online.rewards={success: 1}").rewards == RewardMix({"success": 1.0}), "a whole mix replaces"
-    starpo = RewardMix.published("starpo")
+    starpo = RewardMix.from_paper("starpo")
     mixed = online("online.rewards=starpo", "online.rewards.success=3").rewards
     assert mixed == RewardMix({**starpo.weights, "success": 3.0})
 
@@ -147,7 +147,7 @@ def test_the_pipeline_keeps_the_rest_of_an_adapter_too() -> None:
         model="m", envs=({"name": "maze"},), stages=("sft",), presets={"sft": "starpo"},
         changes={"sft": {"lora": {"r": 8}}},
     )  # fmt: skip
-    assert whole.training("sft").settings.lora == LoraSettings(r=8, alpha=64.0)
+    assert whole.stage_training("sft").settings.lora == LoraSettings(r=8, alpha=64.0)
 
 
 def test_a_rule_is_refused_where_nothing_is_selected() -> None:
@@ -163,14 +163,14 @@ def test_a_rule_is_refused_where_nothing_is_selected() -> None:
 def test_overrides_reach_inside_and_change_nothing_else() -> None:
     values = {"env": {"name": "mastermind"}, "seats": {AGENT: {"name": "agents:llm"}}, "k": 1}
     before = json.dumps(values)
-    assert override(values, ["k=3"])["k"] == 3
-    assert override(values, ["seats.agent.context=last:3"])["seats"][AGENT] == {
+    assert apply_overrides(values, ["k=3"])["k"] == 3
+    assert apply_overrides(values, ["seats.agent.context=last:3"])["seats"][AGENT] == {
         "name": "agents:llm",
         "context": "last:3",
     }
-    assert override(values, ["seats.agent.model.stop=[a, b]"])["seats"][AGENT]["model"] == {"stop": ["a", "b"]}
-    assert override(values, ["label="])["label"] is None
-    assert override(values, ["label=a=b"])["label"] == "a=b"
+    assert apply_overrides(values, ["seats.agent.model.stop=[a, b]"])["seats"][AGENT]["model"] == {"stop": ["a", "b"]}
+    assert apply_overrides(values, ["label="])["label"] is None
+    assert apply_overrides(values, ["label=a=b"])["label"] == "a=b"
     assert json.dumps(values) == before
 
 
@@ -186,4 +186,4 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
 )
 def test_a_bad_override_is_named(assignment: str, says: str) -> None:
     with pytest.raises(UserError, match=says):
-        override({"k": 1}, [assignment])
+        apply_overrides({"k": 1}, [assignment])

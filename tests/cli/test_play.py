@@ -7,7 +7,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import sonde
-from sonde.agents.human import untagged
+from sonde.agents.human import strip_tags
 from sonde.cli.app import app
 from sonde.core import Episode
 
@@ -119,7 +119,7 @@ def test_a_person_sees_no_tags(name: str) -> None:
 def test_every_environment_can_be_played(name: str) -> None:
     env = sonde.make(name)
     others = sonde.default_policies(env)
-    ep = sonde.run_sync(sonde.advance(Episode.begin(env, env.tasks("test")[0]), others))
+    ep = sonde.run_sync(sonde.advance_to_agent(Episode.begin(env, env.tasks("test")[0]), others))
     answers = ep.view().legal
     assert answers
     text = play(f"!\n?\n{answers[0]}\n", name, "--task", "0")
@@ -135,9 +135,9 @@ def test_a_task_that_nobody_named_is_drawn() -> None:
 
 def test_the_words_around_tags_stay() -> None:
     form = "Answer in this form, and keep the thinking short:\n<Think> why </Think>\n<Answer> reveal row </Answer>"
-    assert untagged(f"{form}\nNow go.") == "Answer: reveal row\nNow go."
-    assert untagged("Pick one: <Think> ... </Think> <Answer> pick a </Answer>.") == "Pick one: pick a."
-    assert untagged("plain: text") == "plain: text"
+    assert strip_tags(f"{form}\nNow go.") == "Answer: reveal row\nNow go."
+    assert strip_tags("Pick one: <Think> ... </Think> <Answer> pick a </Answer>.") == "Pick one: pick a."
+    assert strip_tags("plain: text") == "plain: text"
 
 
 def test_a_line_to_a_narrator_accuses_nobody_by_itself() -> None:

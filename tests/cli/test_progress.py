@@ -13,16 +13,16 @@ from rich.console import Console
 import sonde
 import sonde.cli.progress as progress_module
 from sonde.core import Outcome
-from sonde.runs.rollout import Plan, collect
-from sonde.runs.run import config_from, play, prepare
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.runs.run import config_from, play_run, prepare_run
 
 
 def test_progress_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     env = sonde.make("mastermind", length=2, digits=2)
-    played = collect(env, {"agent": sonde.make("agents:random")}, env.tasks("test"), Plan(k=8))
+    played = collect_trajectories(env, {"agent": sonde.make("agents:random")}, env.tasks("test"), Plan(k=8))
     screen = StringIO()
     monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=True, width=80))
-    with progress_module.progress("cellular_automata", 2000, 1000) as done:
+    with progress_module.episode_progress("cellular_automata", 2000, 1000) as done:
         for t in played:
             done(replace(t, outcome=Outcome("error")) if t.sample == 0 else t)
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue()).replace("\r", "\n").splitlines()
@@ -35,12 +35,12 @@ def test_progress_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("terminal", [True, False])
 def test_scoring_shows_how_far_it_is(terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"env": {"name": "mastermind", "length": 2, "digits": 2}, "seats": {"agent": {"name": "agents:random"}}}
-    run = prepare(config_from({**config, "k": 8}))
-    stored = play(run, tmp_path / "run")
+    run = prepare_run(config_from({**config, "k": 8}))
+    stored = play_run(run, tmp_path / "run")
     screen = StringIO()
     monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
     monkeypatch.setattr(progress_module, "WORTH_A_LINE", 0.0)
-    found = progress_module.scored(run, tmp_path / "run", len(stored))
+    found = progress_module.rescore_with_progress(run, tmp_path / "run", len(stored))
     n = len(stored)
     assert len(found.rows) == n
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
@@ -52,7 +52,7 @@ def test_scoring_shows_how_far_it_is(terminal: bool, tmp_path: Path, monkeypatch
 def test_a_bar_counts_what_was_there_before(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = StringIO()
     monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
-    with progress_module.bar("best_arm: eliciting", 8, 3) as done:
+    with progress_module.step_progress("best_arm: eliciting", 8, 3) as done:
         for _ in range(5):
             done()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())

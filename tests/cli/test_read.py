@@ -11,7 +11,7 @@ import sonde
 from sonde.core import AGENT
 from sonde.interop.session import Session
 from sonde.runs.rollout import Plan
-from sonde.runs.rollout import record as record_run
+from sonde.runs.rollout import record_plan as record_run
 from sonde.runs.store import Run, RunWriter
 
 from .invoke import failure, run
@@ -38,7 +38,7 @@ def test_episodes_that_a_host_played_are_read_though_no_agent_is_on_record() -> 
     with RunWriter.open(Path("hosted"), {"env": session.env.config, "seats": {}}) as written:
         session.reset(0)
         session.say("<Answer>crane</Answer>")
-        written.append(session.trajectory())
+        written.append_trajectory(session.trajectory())
     text = run("read", "hosted")
     assert "sample 0: agent, 1 turn, timeout" in text and "<Answer>crane</Answer>" in text
 

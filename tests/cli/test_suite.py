@@ -1,4 +1,4 @@
-"""`sonde eval --suite`: every environment of a benchmark, its table, its mean and its report."""
+"""`sonde eval --suite_environments`: every environment of a benchmark, its table, its mean and its report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.core import UserError
-from sonde.evaluation.suites import suite
+from sonde.evaluation.suites import suite_environments
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
@@ -42,17 +42,17 @@ def as_json(*args: str) -> Any:
 
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
-    assert suite("mtp") == tuple((name, "mtp") for name in MTP)
-    assert ("river_swim", "length3") in suite("psrl") and len(suite("psrl")) == 5
-    assert suite("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
+    assert suite_environments("mtp") == tuple((name, "mtp") for name in MTP)
+    assert ("river_swim", "length3") in suite_environments("psrl") and len(suite_environments("psrl")) == 5
+    assert suite_environments("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
     assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
-    assert {env for env, _ in suite("paprika")} | set(MTP) <= set(sonde.names())
-    assert not {env for env, _ in suite("paprika")} & set(MTP)
+    assert {env for env, _ in suite_environments("paprika")} | set(MTP) <= set(sonde.names())
+    assert not {env for env, _ in suite_environments("paprika")} & set(MTP)
 
 
 def test_the_suite_of_lmrl_gym_has_its_eight_tasks_three_of_them_in_two_forms() -> None:
     forms: dict[str, list[str]] = {}
-    for env, preset in suite("lmrl"):
+    for env, preset in suite_environments("lmrl"):
         forms.setdefault(env, []).append(preset)
     assert {env: known for env, known in forms.items() if known != ["lmrl"]} == {
         "chess": ["full", "endgames"], "maze": ["lmrl", "lmrl_partial"], "text_nav": ["fo", "po"],

@@ -14,9 +14,9 @@ from sonde.cli import main
 from sonde.cli.app import app
 from sonde.cli.terminal import Terminal
 from sonde.core import AGENT, SondeError
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.rollout import Plan, record
-from sonde.runs.run import RunConfig, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.rollout import Plan, record_plan
+from sonde.runs.run import RunConfig, prepare_run
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\x00\u202eevil\u2066 [/foo] [bold]m[fp8] :smile:"
 DRIVING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -44,8 +44,8 @@ def evaluated(label: str, said: str = HOSTILE) -> Path:
     seats = {AGENT: {"name": "agents:llm", "model": model}}
     env = {"name": "mastermind", "max_turns": 2}
     config = RunConfig(env=env, seats=seats, n_tasks=1, k=1, label=label)
-    prepared = prepare(config)
-    execute(prepared, Path("run"))
+    prepared = prepare_run(config)
+    execute_run(prepared, Path("run"))
     return Path("run")
 
 
@@ -92,7 +92,7 @@ def test_a_person_at_play_is_shown_what_others_say(monkeypatch: pytest.MonkeyPat
     user = sonde.make("users:llm", model=sonde.make("models:fake", script=(HOSTILE,)))
     kept = io.StringIO()
     human = sonde.make("agents:human", console=Terminal(file=kept, width=300), stream=io.StringIO("Is it alive?\n"))
-    record(env, {AGENT: human, "user": user}, env.tasks("test")[:1], Plan(), Path("talk"))
+    record_plan(env, {AGENT: human, "user": user}, env.tasks("test")[:1], Plan(), Path("talk"))
     assert driving(kept.getvalue()) == set()
 
 

@@ -12,8 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.run import config_from, prepare_run
 
 from .invoke import failure, run
 
@@ -38,7 +38,7 @@ def test_mistakes_are_one_line(options: list[str], why: str, tmp_path: Path, mon
 @pytest.mark.thorough
 def test_the_address_is_printed_and_answers_until_it_is_interrupted(tmp_path: Path) -> None:
     config = {"env": {"name": "minesweeper"}, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1}
-    execute(prepare(config_from(config)), tmp_path / "one")
+    execute_run(prepare_run(config_from(config)), tmp_path / "one")
     command = [sys.executable, "-m", "sonde", "view", str(tmp_path), "--no-open", "--json", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None and server.stderr is not None
@@ -53,6 +53,6 @@ def test_the_address_is_printed_and_answers_until_it_is_interrupted(tmp_path: Pa
 @pytest.mark.thorough
 def test_pages_are_written_and_their_place_is_told(tmp_path: Path) -> None:
     config = {"env": {"name": "minesweeper"}, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1}
-    execute(prepare(config_from(config)), tmp_path / "one")
+    execute_run(prepare_run(config_from(config)), tmp_path / "one")
     said = json.loads(run("view", str(tmp_path), "--export", str(tmp_path / "site"), "--json"))
     assert Path(said["written"]).is_file()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sonde.core import Act, Action, Belief, Frozen, Gain, Step, TabularFilter, Turn, entropy, gains
+from sonde.core import Act, Action, Belief, Frozen, Gain, Step, TabularFilter, Turn, entropy, information_gains
 from sonde.core.belief import KEPT
 
 H3 = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
@@ -111,7 +111,7 @@ def test_no_list_of_answers_means_no_best_question() -> None:
 
 
 def test_gains_by_hand() -> None:
-    rows = gains(coins(), [turn("ask", "yes"), turn("wait", ""), turn("ask", "no")], "a", expected=True)
+    rows = information_gains(coins(), [turn("ask", "yes"), turn("wait", ""), turn("ask", "no")], "a", expected=True)
     assert [r.realised for r in rows] == pytest.approx([1 - H3, 0.0, H3 - 1])
     assert [r.truth for r in rows] == pytest.approx([math.log2(1.5), 0.0, -math.log2(1.5)])
     assert rows[0].expected == rows[0].best == pytest.approx(1 - H3)
@@ -123,7 +123,7 @@ def test_gains_by_hand() -> None:
 
 
 def test_gains_leave_out_what_was_not_asked_for() -> None:
-    (row,) = gains(coins(), [turn("ask", "yes")], "a")
+    (row,) = information_gains(coins(), [turn("ask", "yes")], "a")
     assert (row.expected, row.best, row.efficiency) == (None, None, None)
 
 
@@ -131,8 +131,8 @@ def test_a_turn_that_rules_out_the_truth_is_minus_infinity() -> None:
     known = TabularFilter(
         [(1, "a"), (1, "b")], lambda s, t: [(1.0, say(s, s))], lambda s: s, lambda s: None, lambda a: a
     )
-    assert gains(known, [turn("", "b")], "a")[0].truth == -math.inf
-    assert gains(known, [turn("", "b")], "outside")[0].truth == -math.inf
+    assert information_gains(known, [turn("", "b")], "a")[0].truth == -math.inf
+    assert information_gains(known, [turn("", "b")], "outside")[0].truth == -math.inf
 
 
 def test_efficiency_is_clipped_and_undefined_when_nothing_is_left() -> None:

@@ -18,15 +18,28 @@ import pytest
 
 import sonde
 from sonde._util.argument_checks import Checked
-from sonde._util.extras import extras
-from sonde.core import Action, Episode, Model, ProgramPolicy, Sampling, Seated, Task, UserError, View, build, find, make
+from sonde._util.extras import list_extras
+from sonde.core import (
+    Action,
+    Episode,
+    Model,
+    ProgramPolicy,
+    Sampling,
+    SeatedPolicies,
+    Task,
+    UserError,
+    View,
+    build,
+    find,
+    make,
+)
 from sonde.evaluation.evaluate import compare, evaluate
-from sonde.runs.rollout import Plan, collect, record
-from sonde.runs.run import RunConfig, prepare
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan
+from sonde.runs.run import RunConfig, prepare_run
 from sonde.runs.store import Run, RunWriter, TrajectoryDataset
-from sonde.runs.store.export import export
+from sonde.runs.store.export import export_parquet
 from sonde.train.curriculum import Curriculum
-from sonde.train.objectives import objective
+from sonde.train.objectives import make_objective
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.selection import PairRule
@@ -55,7 +68,7 @@ def list_checked() -> list[type]:
                 importlib.import_module(module.name)
             except (ModuleNotFoundError, UserError) as error:  # an extra that is not installed, or said to be lacking
                 absent = error.__cause__ if isinstance(error, UserError) else error
-                if not isinstance(absent, ModuleNotFoundError) or absent.name not in extras():
+                if not isinstance(absent, ModuleNotFoundError) or absent.name not in list_extras():
                     raise
     return sorted(
         {cls for cls in subclasses(Checked) if cls.__module__.startswith("sonde.")}, key=lambda cls: cls.__qualname__
@@ -111,7 +124,7 @@ CALLS: list[Any] = [
     (lambda: RewardMix({"success": "much"}), "rewards: weights.success: got 'much', allowed: a number"),  # pyright: ignore
     (lambda: Curriculum(groups={"a": 1.5}), "curriculum: groups.a: got 1.5, allowed: a whole number"),  # pyright: ignore
     pytest.param(
-        lambda: objective("dpo", shape=["ipo"]),
+        lambda: make_objective("dpo", shape=["ipo"]),
         "objectives:dpo: shape: got ['ipo'], allowed: sigmoid, ipo",
         marks=pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
     ),
@@ -131,22 +144,46 @@ CALLS: list[Any] = [
     (lambda: Episode.begin(ENV, TASKS[0], sample=-1), "sample: got -1, allowed: a whole number"),
     (lambda: BEGUN.fork(sample="x"), "sample: got 'x', allowed: a whole number"),  # pyright: ignore
     (lambda: BEGUN.step(5), "action: got 5, allowed: an Action or text"),  # pyright: ignore
-    (lambda: Seated("wordle", {}), "__init__: env: got 'wordle', allowed: an environment"),  # pyright: ignore
-    (lambda: collect("wordle", {"agent": RANDOM}, TASKS), "collect: env: got 'wordle', allowed: an env"),  # pyright: ignore
-    (lambda: collect(ENV, RANDOM, TASKS), "collect: policies: got Random(), allowed: a mapping"),
-    (lambda: collect(ENV, {"agent": "random"}, TASKS), "collect: policies.agent: got 'random', allowed: a policy"),  # pyright: ignore
-    (lambda: collect(ENV, {"agent": RANDOM}, "test"), "collect: tasks: got 'test', allowed: a list of Tasks"),  # pyright: ignore
-    (lambda: collect(ENV, {"agent": RANDOM}, ["toast"]), "collect: tasks[0]: got 'toast', allowed: Task"),  # pyright: ignore
-    (lambda: collect(ENV, {"agent": RANDOM}, TASKS, 4), "collect: plan: got 4, allowed: Plan or none"),  # pyright: ignore
-    (lambda: collect(ENV, {"agent": RANDOM}, TASKS, k=4), "collect: got an unexpected keyword argument 'k'"),  # pyright: ignore
-    (lambda: record(ENV, {"agent": RANDOM}, TASKS, Plan(), 5), "record: folder: got 5, allowed: Path or text"),  # pyright: ignore
+    (lambda: SeatedPolicies("wordle", {}), "__init__: env: got 'wordle', allowed: an environment"),  # pyright: ignore
+    (
+        lambda: collect_trajectories("wordle", {"agent": RANDOM}, TASKS),
+        "collect_trajectories: env: got 'wordle', allowed: an env",
+    ),  # pyright: ignore
+    (
+        lambda: collect_trajectories(ENV, RANDOM, TASKS),
+        "collect_trajectories: policies: got Random(), allowed: a mapping",
+    ),
+    (
+        lambda: collect_trajectories(ENV, {"agent": "random"}, TASKS),
+        "collect_trajectories: policies.agent: got 'random', allowed: a policy",
+    ),  # pyright: ignore
+    (
+        lambda: collect_trajectories(ENV, {"agent": RANDOM}, "test"),
+        "collect_trajectories: tasks: got 'test', allowed: a list of Tasks",
+    ),  # pyright: ignore
+    (
+        lambda: collect_trajectories(ENV, {"agent": RANDOM}, ["toast"]),
+        "collect_trajectories: tasks[0]: got 'toast', allowed: Task",
+    ),  # pyright: ignore
+    (
+        lambda: collect_trajectories(ENV, {"agent": RANDOM}, TASKS, 4),
+        "collect_trajectories: plan: got 4, allowed: Plan or none",
+    ),  # pyright: ignore
+    (
+        lambda: collect_trajectories(ENV, {"agent": RANDOM}, TASKS, k=4),
+        "collect_trajectories: got an unexpected keyword argument 'k'",
+    ),  # pyright: ignore
+    (
+        lambda: record_plan(ENV, {"agent": RANDOM}, TASKS, Plan(), 5),
+        "record_plan: folder: got 5, allowed: Path or text",
+    ),  # pyright: ignore
     (lambda: evaluate(5), "evaluate: trajectories: got 5, allowed: "),  # pyright: ignore
     (lambda: compare(1, 2), "compare: a: got 1, allowed: Evaluation"),  # pyright: ignore
-    (lambda: prepare({"env": 1}), "prepare: config: got {'env': 1}, allowed: RunConfig"),  # pyright: ignore
+    (lambda: prepare_run({"env": 1}), "prepare_run: config: got {'env': 1}, allowed: RunConfig"),  # pyright: ignore
     (lambda: Run.load(5), "load: folder: got 5, allowed: Path or text"),  # pyright: ignore
     (lambda: RunWriter.open(5, {}), "open: folder: got 5, allowed: Path or text"),  # pyright: ignore
     (lambda: TrajectoryDataset(5), "folder: got 5, allowed: Path or text"),  # pyright: ignore
-    (lambda: export(5, "x"), "export: folder: got 5, allowed: Path or text"),  # pyright: ignore
+    (lambda: export_parquet(5, "x"), "export_parquet: folder: got 5, allowed: Path or text"),  # pyright: ignore
 ]
 
 

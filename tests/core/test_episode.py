@@ -33,9 +33,9 @@ from sonde.core import (
     Turn,
     UserError,
     View,
-    advance,
+    advance_to_agent,
 )
-from sonde.evaluation.information_gain import information
+from sonde.evaluation.information_gain import compute_information
 
 
 class State(NamedTuple):
@@ -124,14 +124,14 @@ ENV = Parley()
 HOST: Mapping[str, Any] = {"host": Host()}
 
 
-def begin(secret: Any = 4, **seeds: int) -> Episode:
-    return asyncio.run(advance(Episode.begin(ENV, ENV.task(secret), **seeds), HOST))
+def begin_episode(secret: Any = 4, **seeds: int) -> Episode:
+    return asyncio.run(advance_to_agent(Episode.begin(ENV, ENV.task(secret), **seeds), HOST))
 
 
-def play(*numbers: int) -> Episode:
-    ep = begin()
+def play_episode(*numbers: int) -> Episode:
+    ep = begin_episode()
     for number in numbers:
-        ep = asyncio.run(advance(ep.step(str(number)), HOST))
+        ep = asyncio.run(advance_to_agent(ep.step(str(number)), HOST))
     return ep
 
 
@@ -152,7 +152,7 @@ def test_acts_before_the_agents_first_are_the_opening() -> None:
 
 
 def test_a_turn_is_an_agent_act_and_everything_until_the_agent_may_act_again() -> None:
-    ep = play(9, 3)
+    ep = play_episode(9, 3)
     assert [[a.seat for a in turn.acts] for turn in ep.turns] == [["agent", "host"], ["agent", "host"]]
     assert [(t.index, t.text, t.told) for t in ep.turns] == [(0, "9", "Wait.\n\ncold"), (1, "3", "Wait.\n\nwarm")]
     assert [a.action.text for a in ep.acts] == ["Hello.", "9", "cold", "3", "warm"]
@@ -160,7 +160,7 @@ def test_a_turn_is_an_agent_act_and_everything_until_the_agent_may_act_again() -
 
 
 def test_every_seat_hears_what_it_is_told_in_alternating_messages() -> None:
-    ep = play(9, 3)
+    ep = play_episode(9, 3)
     assert contents(ep) == [
         ("user", "Name a number.\n\nHello."), ("assistant", "9"), ("user", "Wait.\n\ncold"), ("assistant", "3"),
         ("user", "Wait.\n\nwarm"),
@@ -172,7 +172,7 @@ def test_every_seat_hears_what_it_is_told_in_alternating_messages() -> None:
 
 
 def test_a_win_ends_the_episode() -> None:
-    ep = play(9, 4)
+    ep = play_episode(9, 4)
     assert ep.outcome == Outcome("win", 1.0)
     assert ep.to_act is None
     assert ep.turns[-1].info == {"result": "win"}
@@ -183,7 +183,7 @@ def test_a_win_ends_the_episode() -> None:
 
 
 def test_another_seat_may_end_the_episode() -> None:
-    ep = play(9, 9, 9)
+    ep = play_episode(9, 9, 9)
     assert ep.outcome == Outcome("timeout")
     assert len(ep.turns) == 3
     assert ep.turns[-1].acts[-1].seat == "host"
@@ -191,27 +191,29 @@ def test_another_seat_may_end_the_episode() -> None:
 
 def test_an_end_without_an_outcome_is_a_defect() -> None:
     with pytest.raises(ContractError, match="nobody is to act, but the last step had no outcome"):
-        begin().step("tell nobody")
+        begin_episode().step("tell nobody")
 
 
 def test_a_format_failure_cut_by_the_token_limit_is_flagged() -> None:
     cut = Completion(text="I think that", finish="length")
     stopped = Completion(text="I think that", finish="stop")
-    assert begin().step(Action("I think that", completions=(cut,))).outcome == Outcome("format", truncated="tokens")
-    assert begin().step(Action("I think that", completions=(stopped,))).outcome == Outcome("format")
-    assert begin().step(Action("I think that", completions=(cut, stopped))).outcome == Outcome("format")
-    assert begin().step(Action("4", completions=(cut,))).outcome == Outcome("win", 1.0)
+    assert begin_episode().step(Action("I think that", completions=(cut,))).outcome == Outcome(
+        "format", truncated="tokens"
+    )
+    assert begin_episode().step(Action("I think that", completions=(stopped,))).outcome == Outcome("format")
+    assert begin_episode().step(Action("I think that", completions=(cut, stopped))).outcome == Outcome("format")
+    assert begin_episode().step(Action("4", completions=(cut,))).outcome == Outcome("win", 1.0)
 
 
 def test_messages_keep_the_completion_behind_them() -> None:
     first, last = Completion(text="a"), Completion(text="9")
-    ep = begin().step(Action("9", completions=(first, last)))
+    ep = begin_episode().step(Action("9", completions=(first, last)))
     assert ep.messages[AGENT][1].completion is last
     assert ep.turns[0].acts[0].action.completions == (first, last)
 
 
 def test_a_step_leaves_the_episode_as_it_was() -> None:
-    ep = begin()
+    ep = begin_episode()
     before = (ep.state, ep.turns, dict(ep.messages), dict(ep.memory), ep.id)
     one, other = ep.step("4"), ep.step("9")
     assert (ep.state, ep.turns, dict(ep.messages), dict(ep.memory), ep.id) == before
@@ -220,7 +222,7 @@ def test_a_step_leaves_the_episode_as_it_was() -> None:
 
 
 def test_told_rewards_and_info_cannot_be_changed() -> None:
-    act = begin().step("4").turns[0].acts[0]
+    act = begin_episode().step("4").turns[0].acts[0]
     for mapping in (act.told, act.rewards, act.info):
         with pytest.raises(TypeError, match="read-only"):
             mapping["x"] = 1  # type: ignore[index]
@@ -237,8 +239,8 @@ def test_a_task_of_another_preset_is_refused() -> None:
         Episode.begin(sonde.make("wordle"), sonde.make("wordle", preset="modified").tasks("test")[0])
 
 
-def test_told_surrogates_are_what_was_played() -> None:
-    ep = begin().step("\ud800")
+def test_surrogates_are_replaced_before_play() -> None:
+    ep = begin_episode().step("\ud800")
     assert ep.turns[0].text == "\ufffd"
     assert ep.messages[AGENT][1].content == "\ufffd"
 
@@ -247,25 +249,25 @@ def test_told_surrogates_are_what_was_played() -> None:
 
 
 def test_memory_belongs_to_a_seat_and_lasts_one_act() -> None:
-    ep = begin()
+    ep = begin_episode()
     assert dict(ep.memory) == {"host": {"greeted": True}}
     ep = ep.step(Action("9", memory=["plan"]))
     assert ep.view(AGENT).memory == ("plan",)
     assert ep.view("host").memory == {"greeted": True}
-    ep = asyncio.run(advance(ep, HOST)).step("9")
+    ep = asyncio.run(advance_to_agent(ep, HOST)).step("9")
     assert ep.view(AGENT).memory is None
 
 
 def test_memory_is_limited() -> None:
     with pytest.raises(UserError, match=r"action\.memory: got 70002 bytes"):
-        begin().step(Action("9", memory="x" * 70_000))
+        begin_episode().step(Action("9", memory="x" * 70_000))
 
 
 # --- views -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_view_shows_its_seat_and_no_more() -> None:
-    ep = play(9)
+    ep = play_episode(9)
     agent, host = ep.view(AGENT), ep.view("host")
     assert (agent.seat, agent.turn, agent.public) == (AGENT, 1, {"n": 10})
     assert agent.private == {}
@@ -280,44 +282,44 @@ def test_a_view_shows_its_seat_and_no_more() -> None:
 
 
 def test_transitions_are_the_finished_turns() -> None:
-    rows = play(9, 4).view().transitions
+    rows = play_episode(9, 4).view().transitions
     assert rows[0] == ("Name a number.\n\nHello.", "9", 0.0, "Wait.\n\ncold", 0)
     assert rows[1] == ("Wait.\n\ncold", "4", 1.0, "Yes!", 0)
 
 
 def test_transitions_are_the_agents_alone() -> None:
-    ep = play(9).step("4")
+    ep = play_episode(9).step("4")
     assert len(ep.view().transitions) == 2
     assert ep.view("host").transitions == (), "it would read what only the agent was told"
 
 
 def test_seeds_of_views_depend_on_world_sample_seat_and_act() -> None:
-    ep = begin()
+    ep = begin_episode()
     views = [
-        ep.view(AGENT), ep.view("host"), ep.fork(sample=1).view(AGENT), begin(seed=1).view(AGENT),
-        begin(5).view(AGENT), play(9).view(AGENT),
+        ep.view(AGENT), ep.view("host"), ep.fork(sample=1).view(AGENT), begin_episode(seed=1).view(AGENT),
+        begin_episode(5).view(AGENT), play_episode(9).view(AGENT),
     ]  # fmt: skip
     assert len({v.seed for v in views}) == len(views)
-    assert begin().view(AGENT).seed == ep.view(AGENT).seed
+    assert begin_episode().view(AGENT).seed == ep.view(AGENT).seed
 
 
 # --- what could be known ---------------------------------------------------------------------------------------------
 
 
 def test_without_a_filter_gains_are_not_available_rather_than_zero() -> None:
-    ep = play(9)
+    ep = play_episode(9)
     assert ep.posterior() is None
     assert ep.gains() is None
     assert ep.information_gain() is None
 
 
 def test_episodes_can_be_sent_to_another_process() -> None:
-    record = play(9, 4).trajectory()
+    record = play_episode(9, 4).to_trajectory()
     again = pickle.loads(pickle.dumps(record))
     assert isinstance(again, Trajectory)
     assert again.to_json() == record.to_json()
-    assert repr(play(9)).endswith("custom[0] seed 0: 3 acts, agent to act>")
-    assert repr(play(4)).endswith("win>")
+    assert repr(play_episode(9)).endswith("custom[0] seed 0: 3 acts, agent to act>")
+    assert repr(play_episode(4)).endswith("win>")
 
 
 def test_what_is_printed_of_a_view_or_an_episode_holds_nothing_hidden() -> None:
@@ -360,6 +362,6 @@ def test_a_turn_that_is_not_over_has_no_gain_yet() -> None:
     assert (ep.to_act, len(ep.turns), ep.gains(), ep.information_gain()) == ("host", 1, (), ())
     assert ep.filter() == Heard()
     assert [g.realised for g in ep.step("cold").gains() or ()] == pytest.approx([1.0])
-    broken = ep.trajectory(error="the host is gone")
-    known = information(env, broken)
+    broken = ep.to_trajectory(error="the host is gone")
+    known = compute_information(env, broken)
     assert (len(broken.turns), known.gains, len(known.entropy or ())) == (1, (), 1)

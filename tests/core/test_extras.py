@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde._util.extras import DISTRIBUTION, extras, lacking, need
+from sonde._util.extras import DISTRIBUTION, list_extras, missing_extra, require_extra
 from sonde.core import UserError
 
 BLOCKED = """
@@ -28,12 +28,12 @@ main()
 
 
 def command(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    code = BLOCKED.format(blocked=set(extras()) - {"trl"}, argv=argv)
+    code = BLOCKED.format(blocked=set(list_extras()) - {"trl"}, argv=argv)
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_every_optional_package_has_the_smallest_extra() -> None:
-    assert {name: extras()[name] for name in ("torch", "pyarrow", "matplotlib", "peft")} == {
+    assert {name: list_extras()[name] for name in ("torch", "pyarrow", "matplotlib", "peft")} == {
         "torch": "hf", "pyarrow": "parquet", "matplotlib": "report", "peft": "train",
     }  # fmt: skip
 
@@ -45,10 +45,10 @@ def test_the_core_needs_none_of_them() -> None:
 
 
 def test_the_error_says_what_to_install() -> None:
-    need("this", "json", "numpy")
+    require_extra("this", "json", "numpy")
     with pytest.raises(UserError, match="this needs no_such_package, which is not installed: pip install no_such"):
-        need("this", "json", "no_such_package")
-    assert str(lacking("x", "torch", "peft")) == (
+        require_extra("this", "json", "no_such_package")
+    assert str(missing_extra("x", "torch", "peft")) == (
         "x needs torch, peft, which are not installed: pip install 'sonde-rl[hf,train]'"
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde._util.folders import cache_root, write_atomically, writing
+from sonde._util.folders import cache_root, write_atomically, write_errors
 
 from ..full_disk import files_of_at_most
 
@@ -41,9 +41,9 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_an_error_that_names_its_file_keeps_it(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught, writing(tmp_path / "a"):
+    with pytest.raises(FileNotFoundError) as caught, write_errors(tmp_path / "a"):
         (tmp_path / "b").read_bytes()
     assert caught.value.filename == str(tmp_path / "b")
-    with pytest.raises(OSError, match="said") as other, writing(tmp_path / "a"):
+    with pytest.raises(OSError, match="said") as other, write_errors(tmp_path / "a"):
         raise OSError("said")
     assert other.value.filename is None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 from sonde.core import Frozen, freeze
 from tests.cases import each
 
@@ -63,7 +63,7 @@ def test_freeze_goes_all_the_way_down() -> None:
 
 def test_frozen_copies_only_what_could_change() -> None:
     value, plain = Frozen(a=1), {"a": 1}
-    assert frozen(value) is value
-    again = frozen(plain)
+    assert as_frozen(value) is value
+    again = as_frozen(plain)
     plain["a"] = 2
     assert again == {"a": 1}

@@ -24,7 +24,7 @@ from tests.cases import each
         ({"min_p": float("nan")}, "sampling: min_p: got nan"),
     ],
 )
-def test_what_makes_no_sense_is_refused(settings: dict[str, Any], says: str) -> None:
+def test_invalid_sampling_settings_are_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         Sampling(**settings)
 
@@ -54,6 +54,6 @@ def test_probes_that_make_no_sense_are_refused(values: dict[str, Any], says: str
 
 
 def test_what_a_probe_asks_about() -> None:
-    assert (Probe(SAID).text, Probe(SAID).bounds) == ("green?", (0, 6))
+    assert (Probe(SAID).span_text, Probe(SAID).span_bounds) == ("green?", (0, 6))
     part = pickle.loads(pickle.dumps(Probe([*SAID], (0, 5), True)))  # pyright: ignore[reportArgumentType]
     assert (part.text, part.ending, [m.content for m in part.messages]) == ("green", True, ["yes", "green?"])

@@ -14,7 +14,7 @@ import pytest
 import sonde
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Completion, Env, Model, Policy, ProgramPolicy, Sampling, UserError, View, build
-from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from tests.cases import each
 
 HERE = __name__
@@ -84,7 +84,7 @@ class Silent(Policy):
 @pytest.mark.parametrize("cls", [Plain, Stateful])
 def test_a_plain_class_plays_is_recorded_and_is_found_again(cls: type[Policy], tmp_path: Path) -> None:
     env = sonde.make("wordle")
-    run = record(env, {AGENT: cls()}, env.tasks("test")[:2], Plan(), tmp_path / "run")
+    run = record_plan(env, {AGENT: cls()}, env.tasks("test")[:2], Plan(), tmp_path / "run")
     assert len(run) == 2
     for trajectory in run:
         saved = trajectory.policies[AGENT]
@@ -142,7 +142,7 @@ def test_fields_may_be_fields_again_and_methods_methods() -> None:
 
 def play_one(model: Model) -> Any:
     env = sonde.make("wordle", max_turns=1)
-    (trajectory,) = collect(env, {AGENT: LLM(model=model)}, env.tasks("test")[:1])
+    (trajectory,) = collect_trajectories(env, {AGENT: LLM(model=model)}, env.tasks("test")[:1])
     return trajectory.turns[0].acts[0].action
 
 
@@ -161,10 +161,10 @@ def test_any_other_reply_is_named_with_its_class(reply: Any) -> None:
         play_one(Replies(reply=reply))
 
 
-def test_an_act_that_is_none_is_one_line() -> None:
+def test_an_act_that_returns_none_is_one_line() -> None:
     env = sonde.make("wordle")
     with pytest.raises(UserError, match=r"action: got None, allowed: an Action or text"):
-        collect(env, {AGENT: Silent()}, env.tasks("test")[:1])
+        collect_trajectories(env, {AGENT: Silent()}, env.tasks("test")[:1])
 
 
 @each("name", [":", "::", "agents:", "agents::", ".x:C", "x.:C", "a b:C", "x:", ":C", "json:a.b"])

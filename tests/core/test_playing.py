@@ -19,36 +19,43 @@ from sonde.core import (
     Outcome,
     Policy,
     ReplayError,
-    Seated,
+    SeatedPolicies,
     Spec,
     UserError,
-    advance,
+    advance_to_agent,
     default_policies,
     play_act,
 )
 
-from .test_episode import ENV, HOST, Host, Names, Parley, begin, contents, play
+from .test_episode import ENV, HOST, Host, Names, Parley, begin_episode, contents, play_episode
 
 # --- forks, ids, replay ----------------------------------------------------------------------------------------------
 
 
 def test_a_fork_shares_world_and_prefix() -> None:
-    ep = play(9)
+    ep = play_episode(9)
     fork = ep.fork(sample=7)
     assert (fork.sample, ep.sample) == (7, 0)
     assert fork.state is ep.state
     assert fork.turns is ep.turns
     assert fork.id == ep.id
-    assert fork.trajectory().id != ep.trajectory().id
-    assert fork.trajectory().group == ep.trajectory().group
+    assert fork.to_trajectory().id != ep.to_trajectory().id
+    assert fork.to_trajectory().group == ep.to_trajectory().group
     assert [t.told for t in fork.step("3").turns] == [t.told for t in ep.step("3").turns]
 
 
-def test_ids_tell_apart_worlds_and_words() -> None:
-    eps = [play(), play(9), play(8), begin(5), begin(seed=1), Episode.begin(replace(ENV, max_turns=9), ENV.task(4))]
+def test_ids_distinguish_worlds_and_texts() -> None:
+    eps = [
+        play_episode(),
+        play_episode(9),
+        play_episode(8),
+        begin_episode(5),
+        begin_episode(seed=1),
+        Episode.begin(replace(ENV, max_turns=9), ENV.task(4)),
+    ]
     assert len({ep.id for ep in eps}) == len(eps)
-    assert play(9).id == play(9).id
-    assert play(9) != play(9), "episodes compare by identity"
+    assert play_episode(9).id == play_episode(9).id
+    assert play_episode(9) != play_episode(9), "episodes compare by identity"
 
 
 def test_open_tasks_draw_from_the_world_seed() -> None:
@@ -58,8 +65,8 @@ def test_open_tasks_draw_from_the_world_seed() -> None:
 
 
 def test_replay_calls_no_policy_and_restores_everything() -> None:
-    ep = play(9, 4)
-    again = Episode.replay(Parley(), ep.trajectory(policies=HOST))
+    ep = play_episode(9, 4)
+    again = Episode.replay(Parley(), ep.to_trajectory(policies=HOST))
     assert again.id == ep.id
     assert again.state == ep.state
     assert again.outcome == ep.outcome
@@ -68,20 +75,20 @@ def test_replay_calls_no_policy_and_restores_everything() -> None:
 
 
 def test_the_stages_of_a_replay_are_the_episode_after_every_act() -> None:
-    ep = play(9, 4)
-    stages = list(Episode.stages(Parley(), ep.trajectory(policies=HOST)))
+    ep = play_episode(9, 4)
+    stages = list(Episode.stages(Parley(), ep.to_trajectory(policies=HOST)))
     assert [s.n_acts for s in stages] == list(range(ep.n_acts + 1)) and stages[-1].id == ep.id
     assert [s.to_act for s in stages[:-1]] == [act.seat for act in ep.acts] and stages[-1].to_act is None
 
 
 def test_replay_of_an_unfinished_episode_goes_on() -> None:
-    record = play(9).trajectory(error="endpoint is gone")
+    record = play_episode(9).to_trajectory(error="endpoint is gone")
     assert record.outcome == Outcome("error")
     assert Episode.replay(ENV, record).step("4").outcome == Outcome("win", 1.0)
 
 
-def test_replay_refuses_what_it_cannot_vouch_for() -> None:
-    record = play(9, 4).trajectory()
+def test_replay_refuses_records_that_differ() -> None:
+    record = play_episode(9, 4).to_trajectory()
     with pytest.raises(ReplayError, match="version 1, this is 2"):
         Episode.replay(Parley(version="2"), record)
     with pytest.raises(ReplayError, match="recorded with configuration"):
@@ -95,20 +102,20 @@ def test_replay_refuses_what_it_cannot_vouch_for() -> None:
 
 
 def test_replay_refuses_other_rewards_and_another_end() -> None:
-    record = play(9, 4).trajectory()
+    record = play_episode(9, 4).to_trajectory()
     host = record.opening[0]._replace(rewards=Frozen(host=9.0))
     with pytest.raises(ReplayError, match=r"act 0: recorded rewards {'host': 9.0}, replay gave {'host': 0.5}"):
         Episode.replay(ENV, replace(record, opening=(host,)))
     for outcome, error in ((Outcome("error"), "gone"), (None, "")):
         with pytest.raises(ReplayError, match=r"replay ended with .*win"):
             Episode.replay(ENV, replace(record, outcome=outcome, error=error))
-    cut = play(9).trajectory()
+    cut = play_episode(9).to_trajectory()
     with pytest.raises(ReplayError, match=r"recorded outcome .*error.*, replay ended with None"):
         Episode.replay(ENV, replace(cut, outcome=Outcome("error")))
 
 
-def test_replay_checks_what_was_told_by_every_seat() -> None:
-    record = play(9).trajectory()
+def test_replay_checks_the_messages_of_every_seat() -> None:
+    record = play_episode(9).to_trajectory()
     host = record.turns[0].acts[1]
     forged = record.turns[0]._replace(acts=(record.turns[0].acts[0], host._replace(told={AGENT: "boiling"})))
     with pytest.raises(ReplayError, match=r"act 2: recorded .*boiling"):
@@ -116,8 +123,8 @@ def test_replay_checks_what_was_told_by_every_seat() -> None:
 
 
 def test_privileged_policies_mark_the_record() -> None:
-    assert not begin().trajectory(policies=HOST).privileged
-    record = begin().trajectory(policies={**HOST, AGENT: Peek()})
+    assert not begin_episode().to_trajectory(policies=HOST).privileged
+    record = begin_episode().to_trajectory(policies={**HOST, AGENT: Peek()})
     assert record.privileged
     assert record.policies["host"]["fingerprint"] == Host().fingerprint
 
@@ -129,17 +136,17 @@ def test_privileged_policies_mark_the_record() -> None:
 class Peek(EpisodePolicy):
     """Reads the secret."""
 
-    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+    async def choose_action(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         assert set(policies) == {"host"}
         assert ep.fork(sample=1).step(str(ep.state.secret)).outcome.success  # type: ignore[union-attr, attr-defined]
         return Action(str(ep.state.secret))  # type: ignore[attr-defined]
 
 
 def test_advance_stops_before_the_agent_and_at_the_end() -> None:
-    ep = begin()
-    assert asyncio.run(advance(ep, {})) is ep
+    ep = begin_episode()
+    assert asyncio.run(advance_to_agent(ep, {})) is ep
     over = ep.step("4")
-    assert asyncio.run(advance(over, {})) is over
+    assert asyncio.run(advance_to_agent(over, {})) is over
     assert asyncio.run(play_act(over, {})) is over
 
 
@@ -148,14 +155,14 @@ def test_play_act_plays_whoever_is_to_act() -> None:
     assert ep.acts[-1].seat == "host"
     ep = asyncio.run(play_act(ep, {**HOST, AGENT: Names(numbers=(9,))}))
     assert ep.acts[-1].action.text == "9"
-    assert asyncio.run(play_act(begin(), {**HOST, AGENT: Peek()})).outcome == Outcome("win", 1.0)
+    assert asyncio.run(play_act(begin_episode(), {**HOST, AGENT: Peek()})).outcome == Outcome("win", 1.0)
 
 
 def test_an_empty_seat_is_an_error_that_names_it() -> None:
     with pytest.raises(UserError, match="seat: unknown name 'host'"):
-        asyncio.run(advance(Episode.begin(ENV, ENV.task(4)), {}))
+        asyncio.run(advance_to_agent(Episode.begin(ENV, ENV.task(4)), {}))
     with pytest.raises(UserError, match="the agent needs a policy"):
-        asyncio.run(play_act(begin(), HOST))
+        asyncio.run(play_act(begin_episode(), HOST))
 
 
 def test_default_policies_come_from_the_spec() -> None:
@@ -174,7 +181,7 @@ class Manned(Parley):
 
 
 def test_seated_is_the_agents_side_of_the_table() -> None:
-    seat = Seated(Manned())
+    seat = SeatedPolicies(Manned())
     with pytest.raises(UserError, match=r"call reset\(\) first"):
         seat.step("9")
     view = seat.reset(Manned().task(4))
@@ -189,7 +196,7 @@ def test_seated_is_the_agents_side_of_the_table() -> None:
 
 def test_seated_works_inside_a_running_loop() -> None:
     async def notebook() -> float:
-        seat = Seated(ENV, HOST)
+        seat = SeatedPolicies(ENV, HOST)
         seat.reset(ENV.task(4))
         return seat.step("4")[1]
 
@@ -198,7 +205,7 @@ def test_seated_works_inside_a_running_loop() -> None:
 
 def test_seated_passes_errors_on_inside_a_running_loop() -> None:
     async def notebook() -> None:
-        Seated(ENV, {}).reset(ENV.task(4))
+        SeatedPolicies(ENV, {}).reset(ENV.task(4))
 
     with pytest.raises(UserError, match="seat: unknown name 'host'"):
         asyncio.run(notebook())

@@ -38,13 +38,13 @@ ACTION = st.builds(
 )
 
 
-def played(*actions: Action) -> Trajectory:
+def record_actions(*actions: Action) -> Trajectory:
     env = sonde.make("mastermind")
     ep = Episode.begin(env, env.task("0427"), seed=3, sample=2)
     for action in actions:
         if ep.to_act is not None:
             ep = ep.step(action)
-    return ep.trajectory(tags={"note": "x"})
+    return ep.to_trajectory(tags={"note": "x"})
 
 
 def through_json(record: Trajectory) -> Trajectory:
@@ -54,7 +54,7 @@ def through_json(record: Trajectory) -> Trajectory:
 @pytest.mark.thorough
 @given(st.lists(ACTION, min_size=1, max_size=4))
 def test_a_record_is_the_same_through_json(actions: list[Action]) -> None:
-    record = played(*actions)
+    record = record_actions(*actions)
     again = through_json(record)
     assert again.to_json() == record.to_json()
     assert again.task == record.task
@@ -63,7 +63,7 @@ def test_a_record_is_the_same_through_json(actions: list[Action]) -> None:
         assert [vars_of(c) for c in theirs.action.completions] == [vars_of(c) for c in mine.action.completions]
         assert theirs.action.memory == mine.action.memory
     env = sonde.make("mastermind")
-    assert Episode.replay(env, again).trajectory(tags={"note": "x"}).to_json() == record.to_json()
+    assert Episode.replay(env, again).to_trajectory(tags={"note": "x"}).to_json() == record.to_json()
 
 
 def vars_of(completion: Completion) -> dict[str, Any]:
@@ -72,19 +72,19 @@ def vars_of(completion: Completion) -> dict[str, Any]:
 
 def test_ids_stay_packed() -> None:
     completion = Completion(text="x", ids=array("i", [1, 2]), logprobs=array("f", [-0.5, -1.5]))
-    again = through_json(played(Action("<Answer>1234</Answer>", completions=(completion,))))
+    again = through_json(record_actions(Action("<Answer>1234</Answer>", completions=(completion,))))
     (loaded,) = again.acts[0].action.completions
     assert (type(loaded.ids), loaded.ids.typecode, loaded.ids.tolist()) == (array, "i", [1, 2])
     assert (loaded.logprobs.typecode, loaded.logprobs.tolist()) == ("f", [-0.5, -1.5])
 
 
-def test_what_is_empty_is_left_out() -> None:
-    row = played(Action("nothing")).to_json()["turns"][0][0]
+def test_empty_fields_are_left_out() -> None:
+    row = record_actions(Action("nothing")).to_json()["turns"][0][0]
     assert set(row) == {"seat", "text", "told", "info"}
 
 
 def test_a_record_names_everything_needed_to_play_again() -> None:
-    row = played(Action("<Answer>0427</Answer>")).to_json()
+    row = record_actions(Action("<Answer>0427</Answer>")).to_json()
     assert row["schema"] == SCHEMA
     assert row["env"] == sonde.make("mastermind").config
     assert row["version"] == "2"
@@ -95,32 +95,32 @@ def test_a_record_names_everything_needed_to_play_again() -> None:
 
 
 def test_a_newer_schema_is_refused() -> None:
-    row = played(Action("x")).to_json()
+    row = record_actions(Action("x")).to_json()
     with pytest.raises(ReplayError, match=f"schema {SCHEMA + 1} is newer"):
         Trajectory.from_json({**row, "schema": SCHEMA + 1})
 
 
 def test_an_unfinished_record_has_no_outcome() -> None:
-    record = through_json(played(Action("<Answer>1234</Answer>")))
+    record = through_json(record_actions(Action("<Answer>1234</Answer>")))
     assert record.outcome is None
     assert record.error == ""
 
 
 def test_timings_are_not_part_of_the_canonical_form() -> None:
     completion = Completion(text="x", usage=Usage(5, 6, 7))
-    record = played(Action("<Answer>1234</Answer>", completions=(completion,)), Action("<Answer>1233</Answer>"))
+    record = record_actions(Action("<Answer>1234</Answer>", completions=(completion,)), Action("<Answer>1233</Answer>"))
     plain = record.without_timings()
     assert plain.acts[0].action.completions[0].usage == Usage()
     assert plain.acts[0].action.text == record.acts[0].action.text
     assert plain.acts[1] is record.acts[1]
     faster = replace(completion, usage=Usage(5, 6, 0))
-    other = played(Action("<Answer>1234</Answer>", completions=(faster,)), Action("<Answer>1233</Answer>"))
+    other = record_actions(Action("<Answer>1234</Answer>", completions=(faster,)), Action("<Answer>1233</Answer>"))
     assert other.to_json() != record.to_json()
     assert other.without_timings().to_json() == plain.to_json()
 
 
 def test_a_record_that_was_read_cannot_be_changed() -> None:
-    again = through_json(played(Action("<Answer>1234</Answer>")))
+    again = through_json(record_actions(Action("<Answer>1234</Answer>")))
     act = again.acts[0]
     for part in (again.env, again.policies, again.tags, act.told, act.rewards, act.info):
         with pytest.raises(TypeError, match="read-only"):

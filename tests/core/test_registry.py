@@ -97,7 +97,7 @@ def test_an_unknown_name_suggests_the_nearest(name: str, says: str) -> None:
         make(name)
 
 
-def test_of_many_names_an_error_tells_the_nearest() -> None:
+def test_an_error_lists_the_nearest_of_many_names() -> None:
     many = [f"name_{i}" for i in range(50)]
     said = str(unknown("thing", "name_49x", many, see="sonde list things"))
     assert said.startswith("thing: unknown name 'name_49x' (did you mean 'name_49'?); known: name_49, name_")
@@ -167,7 +167,7 @@ def test_a_configuration_builds_an_equal_object(made: Any) -> None:
     assert again.fingerprint == made.fingerprint == content_hash(made.config)
 
 
-def test_fingerprints_tell_configurations_apart() -> None:
+def test_fingerprints_distinguish_configurations() -> None:
     made = [
         make("mastermind"), make("mastermind", length=3), make("wordle"), make("agents:random"), make(f"{HERE}:Echo"),
     ]  # fmt: skip

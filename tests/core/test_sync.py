@@ -46,7 +46,7 @@ def run_script(body: str, *arguments: str) -> str:
     return done.stdout
 
 
-def inside(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def run_inside_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
     async def cell() -> Any:
         return run_sync(coroutine)
 
@@ -64,10 +64,10 @@ async def failing() -> None:
 
 def test_results_errors_and_context_come_through_from_inside_a_loop() -> None:
     token = HOLDER.set("the caller")
-    assert inside(holder()) == run_sync(holder()) == "the caller"
+    assert run_inside_loop(holder()) == run_sync(holder()) == "the caller"
     HOLDER.reset(token)
     with pytest.raises(OSError, match="no such thing"):
-        inside(failing())
+        run_inside_loop(failing())
 
 
 def test_an_interrupt_cancels_what_runs_and_waits_until_it_has_cleaned_up() -> None:
@@ -109,7 +109,7 @@ def test_an_interrupted_run_plays_no_further_and_leaves_its_folder_free(tmp_path
         import sonde
         from sonde.agents.llm import LLM
         from sonde.core import Completion, Model
-        from sonde.runs.rollout import Plan, record
+        from sonde.runs.rollout import Plan, record_plan
 
         calls = [0]
 
@@ -125,7 +125,7 @@ def test_an_interrupted_run_plays_no_further_and_leaves_its_folder_free(tmp_path
 
         slow, env = True, sonde.make("wordle")
         def play():
-            return record(env, {"agent": LLM(model=Slow())}, env.tasks("test")[:6], Plan(concurrency=2), sys.argv[1])
+            return record_plan(env, {"agent": LLM(model=Slow())}, env.tasks("test")[:6], Plan(concurrency=2), sys.argv[1])
         assert notebook(play)
         before = calls[0]
         slow = False

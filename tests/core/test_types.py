@@ -53,40 +53,40 @@ def test_tasks_differ_by_every_field() -> None:
 
 def test_memory_of_exactly_the_limit_is_allowed() -> None:
     fits = "x" * (MEMORY_LIMIT - 2)
-    assert Action("", memory=fits).check().memory == fits
+    assert Action("", memory=fits).check_storable().memory == fits
     with pytest.raises(UserError, match=rf"action\.memory: got {MEMORY_LIMIT + 1} bytes of JSON"):
-        Action("", memory=fits + "x").check()
+        Action("", memory=fits + "x").check_storable()
 
 
 def test_memory_must_be_json() -> None:
     with pytest.raises(UserError, match=r"action\.memory: not JSON"):
-        Action("", memory={1, 2}).check()
+        Action("", memory={1, 2}).check_storable()
     loop: list[object] = []
     loop.append(loop)
     with pytest.raises(UserError, match=r"action\.memory: not JSON"):
-        Action("", memory=loop).check()
+        Action("", memory=loop).check_storable()
 
 
 def test_memory_is_what_a_record_gives_back_and_nobody_can_change_it() -> None:
     plan: dict[object, object] = {"words": ["toast"], 1: (True, None)}
-    memory = Action("", memory=plan).check().memory
+    memory = Action("", memory=plan).check_storable().memory
     assert memory == {"words": ("toast",), "1": (True, None)}
     plan.clear()
     assert memory["words"] == ("toast",)
     with pytest.raises(TypeError, match="read-only"):
         memory["words"] = ()
     with pytest.raises(UserError, match=r"action\.memory: not JSON"):
-        Action("", memory={"value": float("nan")}).check()
+        Action("", memory={"value": float("nan")}).check_storable()
 
 
 def test_text_must_be_text() -> None:
     with pytest.raises(UserError, match=r"action\.text: got bytes, allowed: str"):
-        Action(b"x").check()  # type: ignore[arg-type]
+        Action(b"x").check_storable()  # type: ignore[arg-type]
 
 
 def test_half_surrogate_pairs_become_text_that_a_file_can_hold() -> None:
     completion = Completion(text="x")
-    action = Action("a\ud83d\ude00b\ud800c\udc00", memory=[1], completions=(completion,)).check()
+    action = Action("a\ud83d\ude00b\ud800c\udc00", memory=[1], completions=(completion,)).check_storable()
     assert action.text == "a😀b\ufffdc\ufffd"
     assert action.text.encode()
     assert (action.memory, action.completions) == ((1,), (completion,))

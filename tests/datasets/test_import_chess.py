@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sonde.core import AGENT, Episode, UserError, build
-from sonde.datasets import Read, load
+from sonde.datasets import ImportResult, import_file
 
 pytest.importorskip("chess")
 
@@ -21,28 +21,34 @@ FOOLS = (
 )
 
 
-def move(fen: str, san: str, reward: float = 0, done: bool = False) -> str:
+def make_move(fen: str, san: str, reward: float = 0, done: bool = False) -> str:
     return json.dumps({"from_state": fen, "action": san, "reward": reward, "done": done})
 
 
-def read(task: str, tmp_path: Path, *rows: str) -> Read:
+def load_rows(task: str, tmp_path: Path, *rows: str) -> ImportResult:
     file = tmp_path / "games.jsonl"
     file.write_text("".join(f"{row}\n" for row in rows))
-    found = load(task, file, tmp_path / "run")
+    found = import_file(task, file, tmp_path / "run")
     for t in found.run:
         Episode.replay(build(t.env), t)
     return found
 
 
 def test_a_mate(tmp_path: Path) -> None:
-    (t,) = read("endgames", tmp_path, move(MATE_IN_1, "Ra8#", 1, True)).run
+    (t,) = load_rows("endgames", tmp_path, make_move(MATE_IN_1, "Ra8#", 1, True)).run
     assert t.outcome is not None and t.outcome.success
     assert [turn.rewards[AGENT] for turn in t.turns] == [1.0] and t.env["preset"] == "endgames"
 
 
 def test_a_game_that_was_cut_has_the_replies_between_its_positions(tmp_path: Path) -> None:
-    rows = (move(START, "e4"), move(AFTER_E5, "Ke7", -1), move(AFTER_E5, "Nf3"), "", *(move(START, "e4"), ""))
-    first, second = read("chess", tmp_path, *rows).run
+    rows = (
+        make_move(START, "e4"),
+        make_move(AFTER_E5, "Ke7", -1),
+        make_move(AFTER_E5, "Nf3"),
+        "",
+        *(make_move(START, "e4"), ""),
+    )
+    first, second = load_rows("chess", tmp_path, *rows).run
     assert [act.seat for act in first.acts] == ["agent", "opponent", "agent", "agent"]
     assert [act.action.text.replace(" ", "") for act in first.acts] == ["e4", "e5", "Ke7", "Nf3"]
     assert [turn.rewards[AGENT] for turn in first.turns] == [0.0, -1.0, 0.0]
@@ -61,18 +67,18 @@ def test_a_line_may_hold_a_whole_game(spaced: bool, tmp_path: Path) -> None:
 
     cut = [state(START, "e4", 0), state(AFTER_E5, "Ke7", -1), state(AFTER_E5, "Nf3", 0)]
     won = [state(MATE_IN_1, "Ra8#", 1, True)]
-    first, second = read("chess", tmp_path, json.dumps(cut), json.dumps(won)).run
+    first, second = load_rows("chess", tmp_path, json.dumps(cut), json.dumps(won)).run
     assert [act.action.text.replace(" ", "").strip() for act in first.acts] == ["e4", "e5", "Ke7", "Nf3"]
     assert [turn.rewards[AGENT] for turn in first.turns] == [0.0, -1.0, 0.0]
     assert first.outcome is not None and first.outcome.truncated == "turns"
     assert second.outcome is not None and second.outcome.success and second.tags == {"from": "line 2"}
     with pytest.raises(UserError, match=r"line 1: game: got \[\], allowed: one move or more"):
-        load("chess", _file(tmp_path, "[]"), tmp_path / "none")
+        import_file("chess", _write_file(tmp_path, "[]"), tmp_path / "none")
     with pytest.raises(UserError, match="line 1: move 0: state: got 3, allowed: str"):
-        load("chess", _file(tmp_path, '[{"state": 3}]'), tmp_path / "three")
+        import_file("chess", _write_file(tmp_path, '[{"state": 3}]'), tmp_path / "three")
 
 
-def _file(folder: Path, text: str) -> Path:
+def _write_file(folder: Path, text: str) -> Path:
     file = folder / "one.jsonl"
     file.write_text(text)
     return file
@@ -81,18 +87,18 @@ def _file(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(("reward", "published"), [(-1, True), (0, False)])
 def test_a_lost_game_by_either_reward(reward: float, published: bool, tmp_path: Path) -> None:
     (first, f3), (second, g4) = FOOLS
-    (t,) = read("chess", tmp_path, move(first, f3), move(second, g4, reward, True)).run
+    (t,) = load_rows("chess", tmp_path, make_move(first, f3), make_move(second, g4, reward, True)).run
     assert t.env["as_published"] is published and t.outcome is not None and t.outcome.kind == "loss"
     assert t.acts[-1].action.text.replace(" ", "") == "Qh4#" and t.turns[-1].rewards.get(AGENT, 0.0) == reward
 
 
 def test_what_the_rules_of_chess_contradict_is_left_out(tmp_path: Path) -> None:
-    jumped = (move(START, "e4"), move(MATE_IN_1, "Ra8#", 1, True))
-    found = read("chess", tmp_path, *jumped, move(START, "e4", 1), "", move(MATE_IN_1, "Ra8#", 1, True))
+    jumped = (make_move(START, "e4"), make_move(MATE_IN_1, "Ra8#", 1, True))
+    found = load_rows("chess", tmp_path, *jumped, make_move(START, "e4", 1), "", make_move(MATE_IN_1, "Ra8#", 1, True))
     assert len(found.run) == 1 and sum(found.left_out.values()) == 2
     assert found.first.endswith("games.jsonl: line 1: the moves lead to other positions or rewards")
 
 
 def test_a_mistake_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"games\.jsonl: line 1: action: got 3, allowed: str"):
-        read("chess", tmp_path, '{"from_state": "x", "action": 3, "reward": 0, "done": true}')
+        load_rows("chess", tmp_path, '{"from_state": "x", "action": 3, "reward": 0, "done": true}')

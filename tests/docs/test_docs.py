@@ -78,7 +78,7 @@ def test_no_block_is_missed(page: Path) -> None:
     assert set(fences[1::2]) <= {""}
 
 
-def parse(line: str) -> None:
+def parse_command(line: str) -> None:
     """Parse `sonde ...` as the command line would, down to the last option, without running it."""
     arguments = shlex.split(line, comments=True)
     command, context = _COMMAND, None
@@ -104,13 +104,13 @@ def sonde_lines() -> list[Any]:
 
 @each("line", sonde_lines())
 def test_commands_parse(line: str) -> None:
-    parse(line)
+    parse_command(line)
 
 
 def test_a_wrong_command_does_not_parse() -> None:
     for line in ("sonde evaluate wordle", "sonde eval wordle --modle x", "sonde models get smollm2"):
         with pytest.raises(Exception, match=r"No such|no such"):
-            parse(line)
+            parse_command(line)
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -121,7 +121,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert [page for page in pages if f": '{page}'" not in str(nav)] == []
 
 
-def test_the_gate_shows_what_the_docs_complain_of() -> None:
+def test_ci_shows_warnings_of_the_docs_build() -> None:
     gate, recipe = (ROOT / ".ci" / "run").read_text("utf-8"), (ROOT / "Makefile").read_text("utf-8")
     assert re.search(r"make .* docs\b", gate.replace("\\\n", " "))
     (build,) = re.findall(r"^docs: dev\n\t(.*)$", recipe, re.M)

@@ -39,7 +39,7 @@ def test_a_tour_was_run_in_order(path: Path) -> None:
     assert any(BUILD["printed"](cells)) and any(cell["cell_type"] == "markdown" for cell in cells)
 
 
-def test_there_is_a_tour_for_each_who_comes() -> None:
+def test_there_is_a_tour_for_every_reader() -> None:
     assert [path.stem for path in TOURS] == ["environment_author", "evaluator", "trainer"]
     text = (ROOT / "docs" / "first-ten-minutes.md").read_text("utf-8")
     assert all(f"`tours/{path.name}`" in text for path in TOURS)

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from sonde.models.files.fetch import fetch
+from sonde.models.files.fetch import fetch_model
 from sonde.models.files.shipped import SHIPPED
 
 from .padded import write_padded
@@ -33,7 +33,7 @@ def untied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
     need("vllm")
-    return fetch("smollm2")
+    return fetch_model("smollm2")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import sonde
 from sonde import Message, Sampling
 from sonde.core import AGENT
-from sonde.runs.run import config_from, play, prepare
+from sonde.runs.run import config_from, play_run, prepare_run
 from sonde.runs.store import Run
 
 from .asking import run
@@ -33,7 +33,7 @@ def test_llama_cpp_plays_and_its_seeds_decide(gguf_server: Server, tmp_path: Pat
     model = {"name": "models:http", "base_url": gguf_server.url, "model": NAME, "api_key_env": "", "concurrency": 4}
     agent = {"name": "agents:llm", "model": model, "temperature": 0.7, "min_p": 0.3, "max_new_tokens": 16}
     env = {"name": "twenty_questions", "preset": "small", "max_turns": 2}
-    play(prepare(config_from({"env": env, "seats": {AGENT: agent}, "n_tasks": 2, "k": 2})), tmp_path / "run")
+    play_run(prepare_run(config_from({"env": env, "seats": {AGENT: agent}, "n_tasks": 2, "k": 2})), tmp_path / "run")
     stored = Run.load(tmp_path / "run")
     completions = [c for t in stored for act in t.acts for c in act.action.completions]
     assert len(stored) == 4 and not any(t.error for t in stored)

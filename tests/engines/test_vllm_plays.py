@@ -17,9 +17,9 @@ pytest.importorskip("torch")
 from sonde import Message, Probe, Sampling, UserError
 from sonde.core import AGENT, Halted, Trajectory
 from sonde.core.types import Json
-from sonde.evaluation.run_evaluation import execute
+from sonde.evaluation.run_evaluation import execute_run
 from sonde.runs.limits import BudgetWarning
-from sonde.runs.run import RunConfig, config_from, play, prepare
+from sonde.runs.run import RunConfig, config_from, play_run, prepare_run
 from sonde.runs.store import Run
 
 from ..cli.invoke import failure
@@ -121,7 +121,7 @@ def test_greedy_games_are_those_of_the_same_weights_here(plays_tied: Server, tie
     games = dict[str, dict[str, list[str]]]()
     for name, model in (("hf", here), ("vllm", reached(plays_tied, tied)), ("http", http)):
         asked = config(model, seats={AGENT: {**greedy["seats"][AGENT], "model": model}})
-        execute(prepare(asked), tmp_path / name)
+        execute_run(prepare_run(asked), tmp_path / name)
         games[name] = spoken(Run.load(tmp_path / name))
     assert len(games["hf"]) == 8 and games["vllm"] == games["hf"] and games["http"] == games["hf"]
 
@@ -130,7 +130,7 @@ def test_beliefs_are_those_of_the_same_weights_here(
     plays_tied: Server, tied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
-    play(prepare(config(reached(plays_tied, tied), n_tasks=3)), tmp_path / "run")
+    play_run(prepare_run(config(reached(plays_tied, tied), n_tasks=3)), tmp_path / "run")
     how = ("elicit", tmp_path / "run", "--template", "answer", "--candidates", "4", "--json")
     tied_here = run_command(*map(str, how), "--model", f"hf:{tied}")
     there = run_command(
@@ -146,10 +146,10 @@ def test_beliefs_are_those_of_the_same_weights_here(
 def test_a_budget_ends_a_run_and_a_larger_one_continues_it(plays_tied: Server, tied: Path, tmp_path: Path) -> None:
     asked = config(reached(plays_tied, tied), n_tasks=8, k=3, concurrency=4, budget=1000)
     with pytest.warns(BudgetWarning, match="not everything was played"):
-        play(prepare(asked), tmp_path / "run")
+        play_run(prepare_run(asked), tmp_path / "run")
     n = len(Run.load(tmp_path / "run"))
     assert 0 < n < 24
-    play(prepare(config(reached(plays_tied, tied), n_tasks=8, k=3)), tmp_path / "run")
+    play_run(prepare_run(config(reached(plays_tied, tied), n_tasks=8, k=3)), tmp_path / "run")
     assert len(Run.load(tmp_path / "run")) == 24
 
 
@@ -171,9 +171,9 @@ def test_an_interrupted_run_goes_on(plays_tied: Server, tied: Path, tmp_path: Pa
     assert process.returncode == 130 and "interrupted; what was finished is kept" in err, err
     n = len(Run.load(tmp_path / "run"))
     assert 4 <= n < 96
-    play(prepare(config_from(asked)), tmp_path / "run")
+    play_run(prepare_run(config_from(asked)), tmp_path / "run")
     stored = Run.load(tmp_path / "run")
-    assert len(stored) == 96 and stored.trajectories.superseded == 0
+    assert len(stored) == 96 and stored.trajectories.superseded_count == 0
     assert not any(t.error for t in stored)
 
 
@@ -224,10 +224,10 @@ def test_a_server_that_was_killed_ends_the_run_and_one_begun_anew_completes_it(
             plays_tied.kill()
 
     with pytest.raises((Halted, UserError)):
-        play(prepare(asked), tmp_path / "run", on_done=kill_at_eight)
+        play_run(prepare_run(asked), tmp_path / "run", on_done=kill_at_eight)
     assert len(played) >= 8
     with plays_tied:
-        play(prepare(asked), tmp_path / "run")
+        play_run(prepare_run(asked), tmp_path / "run")
         stored = Run.load(tmp_path / "run")
         assert len(stored) == 96 and not any(t.error for t in stored)
         _check_that_other_weights_are_noticed(plays_tied, tied, tmp_path)
@@ -246,7 +246,7 @@ def _check_that_other_weights_are_noticed(server: Server, tied: Path, tmp_path: 
     assert "tied" in wrong["weights"]["said"]
     asked = config(reached(server, tied), n_tasks=8, k=13)
     with pytest.raises(UserError, match=r"the server holds weights 'check-1-.*not 'default'.*at the start of"):
-        play(prepare(asked), tmp_path / "run")
+        play_run(prepare_run(asked), tmp_path / "run")
     command = ("elicit", str(tmp_path / "run"), "--model", f"vllm:{NAME}", "--base-url", server.url)
     said = failure(*command, "-o", f"model.tokenizer={tied}")
     assert "the server holds weights 'check-1-" in said

@@ -102,11 +102,11 @@ def test_the_weights_of_another_model_are_noticed_before_anything_is_played(
 
 
 async def scored(server: Server, tokenizer: Path) -> list[float]:
-    from sonde.models.remote.served_weights import probe_of
+    from sonde.models.remote.served_weights import make_weight_probe
 
     model: Any = served(server, tokenizer)
     try:
-        return await model.score_ids(probe_of(model.chat.tokenizer))
+        return await model.score_ids(make_weight_probe(model.chat.tokenizer))
     finally:
         await model.close()
 

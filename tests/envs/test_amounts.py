@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import Episode, advance, default_policies, run_sync
-from sonde.envs._shared.english.numbers import amount
-from sonde.envs._shared.english.words import tokens as words
+from sonde.core import Episode, advance_to_agent, default_policies, run_sync
+from sonde.envs._shared.english.numbers import parse_amount
+from sonde.envs._shared.english.words import tokenize as words
 from sonde.envs.car_dealer.negotiation import read_pitch
-from sonde.envs.customer_service.reading import read as service
+from sonde.envs.customer_service.reading import read_message as service
 
 
 def reply(env: str, hidden: Any, said: str, **config: Any) -> str:
     made = sonde.make(env, **config)
     ep = Episode.begin(made, made.task(hidden)).step(said)
-    return str(run_sync(advance(ep, default_policies(made))).turns[-1].info["reply"])
+    return str(run_sync(advance_to_agent(ep, default_policies(made))).turns[-1].info["reply"])
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_an_offer_in_thousands() -> None:
 
 
 def test_digits_without_end_are_no_amount() -> None:
-    assert amount(["9" * 4000]) is None
-    assert amount(["1.2.3"]) is None
+    assert parse_amount(["9" * 4000]) is None
+    assert parse_amount(["1.2.3"]) is None

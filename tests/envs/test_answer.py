@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.answer import read_answer, tagged
+from sonde.envs._shared.answer import read_answer, tag_answer
 from tests.cases import each
 
 
@@ -57,13 +57,13 @@ def test_by_hand(text: str, answer: str | None) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="<>")))
-def test_what_is_tagged_is_read(answer: str) -> None:
-    assert read_answer(tagged(answer)) == answer.strip()
-    assert read_answer(f"<Think>{answer}</Think>{tagged(answer)}") == answer.strip()
-    assert read_answer(f"<Think>{tagged(answer)}</Think>") is None
+def test_tagged_answers_are_read(answer: str) -> None:
+    assert read_answer(tag_answer(answer)) == answer.strip()
+    assert read_answer(f"<Think>{answer}</Think>{tag_answer(answer)}") == answer.strip()
+    assert read_answer(f"<Think>{tag_answer(answer)}</Think>") is None
 
 
-def slowly(tokens: list[str]) -> str | None:
+def read_slowly(tokens: list[str]) -> str | None:
     """The same by walking over whole tokens: thinking first, then answers."""
     aloud: list[str] = []
     thinking, seen = False, False
@@ -99,6 +99,6 @@ def answers(tokens: list[str]) -> list[str]:
 
 
 @given(st.text(st.sampled_from("<>/Answerabc \n\u0130{}")))
-def test_whatever_is_read_was_said(text: str) -> None:
+def test_every_answer_read_is_part_of_the_text(text: str) -> None:
     answer = read_answer(text)
     assert answer is None or (answer in text and answer == answer.strip())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import Episode, Rng, TabularEnv, TabularFilter, UserError
-from sonde.envs.battleship.env import SHIPS, Battleship, State, board, cells, layouts, parse_cell
+from sonde.envs.battleship.env import SHIPS, Battleship, State, cell_names, format_board, list_layouts, parse_cell
 from tests.cases import each
 
 ENV = Battleship()
@@ -23,14 +23,14 @@ PAPER = {
 """The example board of the paper's appendix B.4.8."""
 
 
-def play(answers: list[str], hidden: object = PAPER, env: Battleship = ENV) -> Episode:
+def play_episode(answers: list[str], hidden: object = PAPER, env: Battleship = ENV) -> Episode:
     ep = Episode.begin(env, env.task(hidden))
     for answer in answers:
         ep = ep.step(env.say(answer))
     return ep
 
 
-def results(ep: Episode) -> list[str]:
+def list_results(ep: Episode) -> list[str]:
     return [turn.info["result"] for turn in ep.turns]
 
 
@@ -38,14 +38,14 @@ def results(ep: Episode) -> list[str]:
 
 
 def test_board_after_the_two_shots_of_the_paper() -> None:
-    ep = play(["C2", "A1"])
+    ep = play_episode(["C2", "A1"])
     assert ep.turns[-1].info["board"] == "  1 2 3 4 5\nA X . . . .\nB . . . . .\nC . M . . .\nD . . . . .\nE . . . . ."
     assert ep.turns[-1].info["board"] in ep.turns[-1].told
 
 
 def test_results_and_ships() -> None:
-    ep = play(["d3", "D 4", "D3", "F1", "A6", "A0", "up", "B1", "B2"])
-    assert results(ep) == ["hit", "sunk", "repeat", "outside", "outside", "outside", "invalid", "hit", "miss"]
+    ep = play_episode(["d3", "D 4", "D3", "F1", "A6", "A0", "up", "B1", "B2"])
+    assert list_results(ep) == ["hit", "sunk", "repeat", "outside", "outside", "outside", "invalid", "hit", "miss"]
     ships = [turn.info["ship"] for turn in ep.turns]
     assert ships == ["destroyer", "destroyer", None, None, None, None, None, "battleship", None]
     assert [turn.info["cell"] for turn in ep.turns] == ["D3", "D4", "D3", "F1", "A6", "A0", None, "B1", "B2"]
@@ -54,16 +54,19 @@ def test_results_and_ships() -> None:
 
 def test_the_last_ship_wins() -> None:
     ships = [cell for ship in SHIPS for cell in PAPER[ship]]
-    ep = play(ships)
+    ep = play_episode(ships)
     assert ep.outcome is not None and ep.outcome.success and ep.outcome.score == 1.0
-    assert results(ep) == ["hit"] * 4 + ["sunk"] + ["hit"] * 3 + ["sunk", "hit", "sunk"]
+    assert list_results(ep) == ["hit"] * 4 + ["sunk"] + ["hit"] * 3 + ["sunk", "hit", "sunk"]
     assert [turn.rewards.get("agent", 0.0) for turn in ep.turns] == [0.0] * 10 + [1.0]
     assert ep.to_act is None
 
 
 def test_winning_with_the_last_shot_is_a_win_and_one_shot_less_a_timeout() -> None:
     ships = [cell for ship in SHIPS for cell in PAPER[ship]]
-    won, lost = play(ships, env=Battleship(max_turns=11)), play(ships[:10], env=Battleship(max_turns=10))
+    won, lost = (
+        play_episode(ships, env=Battleship(max_turns=11)),
+        play_episode(ships[:10], env=Battleship(max_turns=10)),
+    )
     assert won.outcome is not None and won.outcome.kind == "win"
     assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.truncated) == ("timeout", "turns")
 
@@ -74,19 +77,19 @@ def test_no_answer_ends_the_episode() -> None:
 
 
 def test_legal_answers_are_the_cells_not_shot_at() -> None:
-    legal = play(["A1", "B2", "Q1"]).view().legal
-    assert legal is not None and set(cells(5)) - set(legal) == {"A1", "B2"} and len(legal) == 23
+    legal = play_episode(["A1", "B2", "Q1"]).view().legal
+    assert legal is not None and set(cell_names(5)) - set(legal) == {"A1", "B2"} and len(legal) == 23
 
 
 def test_render_holds_board_hits_and_shots_left() -> None:
-    text = play(["A1", "A2", "C3"]).view().rendered
+    text = play_episode(["A1", "A2", "C3"]).view().rendered
     assert text is not None
     assert "A X X . . ." in text and "carrier (5 cells) at A1 A2" in text and "Shots left: 17" in text
 
 
 def test_board_signs_on_six_rows() -> None:
     state = State(6, (0b11111, 0b1111 << 30, 0b11 << 12), shots=1 | 1 << 35 | 1 << 13)
-    assert board(state).splitlines() == [
+    assert format_board(state).splitlines() == [
         "  1 2 3 4 5 6", "A X . . . . .", "B . . . . . .", "C . X . . . .", "D . . . . . .", "E . . . . . .",
         "F . . . . . M",
     ]  # fmt: skip
@@ -114,7 +117,9 @@ def test_a_shot_is_at_the_cell_that_was_written(text: str) -> None:
     step = ENV.step(state, f"<Answer>{text}</Answer>", Rng(0, "unused"))
     assert step.info["result"] in ("hit", "miss", "outside", "invalid") and step.outcome is None
     if step.info["result"] in ("hit", "miss"):
-        assert step.info["cell"] in cells(5) and step.info["cell"] == text.upper().replace(" ", "").replace("0", "")
+        assert step.info["cell"] in cell_names(5) and step.info["cell"] == text.upper().replace(" ", "").replace(
+            "0", ""
+        )
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> Non
 
 
 @each("hidden", [None, 3, "A1", [], {}, {"size": 5}])
-def test_setups_that_are_no_objects(hidden: object) -> None:
+def test_setups_that_are_not_objects_are_refused(hidden: object) -> None:
     with pytest.raises(UserError, match="battleship: hidden"):
         ENV.task(hidden)
 
@@ -172,7 +177,7 @@ def test_layouts_are_all_placements(size: int, count: int) -> None:
 
     triples = itertools.product(lines(5), lines(4), lines(2))
     assert sum(1 for a, b, c in triples if a.isdisjoint(b) and c.isdisjoint(a | b)) == count
-    assert len(set(layouts(size))) == len(layouts(size)) == count
+    assert len(set(list_layouts(size))) == len(list_layouts(size)) == count
 
 
 def test_prior_covers_the_tasks_and_sums_to_one() -> None:
@@ -185,7 +190,7 @@ def test_prior_covers_the_tasks_and_sums_to_one() -> None:
 
 
 def test_hypothesis_reads_well_and_is_in_the_belief() -> None:
-    ep = play(["D3", "C2"])
+    ep = play_episode(["D3", "C2"])
     name = "carrier A1-A5, battleship B1-E1, destroyer D3-D4"
     belief, known = ep.posterior(), ep.filter()
     assert ENV.hypothesis(ep.state) == name and belief is not None and known is not None
@@ -201,7 +206,7 @@ def test_filter_equals_brute_force(seed: int) -> None:
     oracle, exact = TabularEnv.filter(ENV, task.public), ENV.filter(task.public)
     assert isinstance(oracle, TabularFilter)
     ep, rng = Episode.begin(ENV, task), Rng(seed, "test")
-    for answer in [*rng.sample(cells(5), 5), "Z9", "no"]:
+    for answer in [*rng.sample(cell_names(5), 5), "Z9", "no"]:
         assert math.isclose(exact.expected_gain(ENV.say(answer)), oracle.expected_gain(ENV.say(answer)), abs_tol=1e-9)
         ep = ep.step(ENV.say(answer))
         exact, oracle = exact.observe(ep.turns[-1]), oracle.observe(ep.turns[-1])
@@ -222,7 +227,7 @@ def test_hit_probabilities_by_counting_on_six_rows() -> None:
     known = ENV.filter(task.public)
     for turn in ep.turns:
         known = known.observe(turn)
-    bits, alive = {cell: 1 << i for i, cell in enumerate(cells(6))}, list(layouts(6))
+    bits, alive = {cell: 1 << i for i, cell in enumerate(cell_names(6))}, list(list_layouts(6))
     for info in (turn.info for turn in ep.turns):
         bit = bits[info["cell"]]
         alive = [a for a in alive if next((s for s, m in zip(SHIPS, a, strict=True) if m & bit), None) == info["ship"]]
@@ -232,7 +237,7 @@ def test_hit_probabilities_by_counting_on_six_rows() -> None:
 
 
 def test_a_shot_known_in_advance_gains_nothing() -> None:
-    ep = play(["B1", "C1", "D1"])
+    ep = play_episode(["B1", "C1", "D1"])
     known = ENV.filter({"size": 5})
     for turn in ep.turns:
         known = known.observe(turn)
@@ -245,6 +250,6 @@ def test_a_shot_known_in_advance_gains_nothing() -> None:
 
 def test_an_impossible_turn_is_an_error() -> None:
     other = {**PAPER, "carrier": ["E1", "E2", "E3", "E4", "E5"], "battleship": ["A1", "B1", "C1", "D1"]}
-    hit, other_hit = play(["A1"]).turns[0], play(["A1"], other).turns[0]
+    hit, other_hit = play_episode(["A1"]).turns[0], play_episode(["A1"], other).turns[0]
     with pytest.raises(ValueError, match="A1"):
         ENV.filter({"size": 5}).observe(hit).observe(other_hit)

@@ -7,7 +7,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Outcome, UserError, entropy
-from sonde.envs.bernoulli_bandit.env import BernoulliBandit, _named, _number
+from sonde.envs.bernoulli_bandit.env import BernoulliBandit, _format_reward, _parse_arm
 from tests.cases import each
 
 PSRL = BernoulliBandit()
@@ -16,7 +16,7 @@ INFORMATIVE = BernoulliBandit(preset="informative")
 COLOURS = ("blue", "green", "red", "yellow", "purple")
 
 
-def play(env: BernoulliBandit, hidden: Any, *answers: str, seed: int = 0) -> Episode:
+def play_episode(env: BernoulliBandit, hidden: Any, *answers: str, seed: int = 0) -> Episode:
     ep = Episode.begin(env, env.task(hidden), seed=seed)
     for answer in answers:
         ep = ep.step(env.say(answer))
@@ -43,7 +43,7 @@ def test_worlds_follow_the_paper() -> None:
 
 def test_buttons_are_always_the_same() -> None:
     assert {t.public["arms"] for t in (*BUTTONS.tasks("train")[:20], *BUTTONS.tasks("test"))} == {COLOURS}
-    assert (BUTTONS.model({"arms": COLOURS}).rewards, BUTTONS._chances) == ((0.0, 1.0), (0.6, 0.4))
+    assert (BUTTONS.decision_problem({"arms": COLOURS}).rewards, BUTTONS._arm_means) == ((0.0, 1.0), (0.6, 0.4))
 
 
 def test_the_standard_bandit_with_twenty_arms() -> None:
@@ -53,7 +53,7 @@ def test_the_standard_bandit_with_twenty_arms() -> None:
     assert len(set(colours)) == 20 and colours[:5] == COLOURS
     bests = {env.hypothesis(Episode.begin(env, env.tasks("test")[0], seed=s).state) for s in range(200)}
     assert bests == set(colours), "all 20 come within 200 draws: 20 * 0.95^200 = 0.0007 of missing one"
-    ep = play(env, {"best": "coral"}, *colours)
+    ep = play_episode(env, {"best": "coral"}, *colours)
     assert [t.info["action"] for t in ep.turns] == list(colours) and ep.state.means[19] == 0.6
     prior: Any = env.filter({"arms": colours})
     assert prior.entropy == pytest.approx(np.log2(20))
@@ -76,7 +76,7 @@ def test_the_informative_arm_tells_the_best() -> None:
 def test_arms_best_and_gap_can_be_set() -> None:
     env = BernoulliBandit(arms=3, best=0.75, gap=0.5, max_turns=10)
     assert sorted(Episode.begin(env, env.tasks("train")[0]).state.means) == [0.25, 0.25, 0.75]
-    assert env.model({"arms": ("A", "B", "C")}).sub_episodes == 10
+    assert env.decision_problem({"arms": ("A", "B", "C")}).sub_episodes == 10
     assert sonde.build(env.config) == env
     small = BernoulliBandit(preset="informative", arms=4)
     assert small.tasks("train")[0].public["arms"] == ("0", "1", "2", "3")
@@ -121,7 +121,7 @@ def test_custom_worlds() -> None:
 
 def test_pulls_pay_what_the_world_says() -> None:
     env = BernoulliBandit(best=0.9, gap=0.8, max_turns=1000)
-    ep = play(env, {"best": "B"}, *["B"] * 500, *["D"] * 500)
+    ep = play_episode(env, {"best": "B"}, *["B"] * 500, *["D"] * 500)
     paid = [t.rewards["agent"] for t in ep.turns]
     assert set(paid) == {0.0, 1.0}
     assert sum(paid[:500]) == pytest.approx(450, abs=35) and sum(paid[500:]) == pytest.approx(50, abs=35)
@@ -129,14 +129,14 @@ def test_pulls_pay_what_the_world_says() -> None:
 
 
 def test_info_and_messages_of_a_pull() -> None:
-    ep = play(INFORMATIVE, {"best": "4"}, "0", "4", "7")
+    ep = play_episode(INFORMATIVE, {"best": "4"}, "0", "4", "7")
     assert [t.info["reward"] for t in ep.turns] == [0.125, 1.0, 0.0]
     assert dict(ep.turns[1].info) == {
         "result": "step", "sub_episode": 1, "step": 0, "state": "pull", "action": "4", "reward": 1.0, "next": "pull",
     }  # fmt: skip
     assert ep.turns[0].told.startswith("Arm 0 is pulled. Reward: 0.125.\nPull 2 of 20")
     assert [t.sub_episode for t in ep.view().transitions] == [0, 1, 2]
-    pressed = play(BUTTONS, {"best": "red"}, "Green").turns[0].told
+    pressed = play_episode(BUTTONS, {"best": "red"}, "Green").turns[0].told
     assert pressed.startswith("You press the green button. Reward: ")
 
 
@@ -145,26 +145,26 @@ def test_info_and_messages_of_a_pull() -> None:
     [(("4", "4", "1"), "win"), (("4", "1", "4"), "win"), (("4", "1", "2"), "loss"), (("1", "1", "4"), "loss")],
 )
 def test_won_when_the_best_arm_was_pulled_most(pulls: tuple[str, ...], kind: str) -> None:
-    ep = play(BernoulliBandit(preset="informative", max_turns=3), {"best": "4"}, *pulls)
+    ep = play_episode(BernoulliBandit(preset="informative", max_turns=3), {"best": "4"}, *pulls)
     assert ep.outcome == Outcome(kind, pulls.count("4") / 3)  # type: ignore[arg-type]
     assert "That was the last one." in ep.turns[-1].told and "best" not in ep.turns[-1].told
 
 
 def test_an_unreadable_name_costs_its_pull_and_never_wins() -> None:
     env = BernoulliBandit(preset="informative", max_turns=3)
-    ep = play(env, {"best": "4"}, "4", "4", "twelve")
+    ep = play_episode(env, {"best": "4"}, "4", "4", "twelve")
     assert ep.outcome == Outcome("loss", 2 / 3)
     info = ep.turns[-1].info
     assert (info["result"], info["action"], info["reward"], ep.turns[-1].rewards) == (
         "invalid", None, 0.0, {"agent": 0.0},
     )  # fmt: skip
-    over = play(env, {"best": "4"}, "4").step("I pull arm 4.")
+    over = play_episode(env, {"best": "4"}, "4").step("I pull arm 4.")
     assert over.outcome == Outcome("format") and over.to_act is None and over.turns[-1].info["action"] is None
 
 
 @each("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])
-def test_near_names_are_no_names(text: str) -> None:
-    assert _named(COLOURS, f"<Answer>{text}</Answer>") is None
+def test_similar_names_are_not_names(text: str) -> None:
+    assert _parse_arm(COLOURS, f"<Answer>{text}</Answer>") is None
 
 
 # --- histories in one message ----------------------------------------------------------------------------------------
@@ -173,17 +173,17 @@ def test_near_names_are_no_names(text: str) -> None:
 def test_raw_and_summarised_histories() -> None:
     hidden = {"best": "red"}
     answers = ("blue", "red", "grey", "blue")
-    raw = play(BUTTONS, hidden, *answers)
+    raw = play_episode(BUTTONS, hidden, *answers)
     shown = raw.view().rendered
     assert shown is not None
     paid = [t.info["reward"] for t in raw.turns]
     assert f"1. blue: reward {paid[0]:g}\n2. red: reward {paid[1]:g}\n3. (no valid choice): reward 0\n4. blue:" in shown
     assert shown.startswith(raw.messages["agent"][0].content.split("\n\n")[0]) and "Press 5 of 100" in shown
-    summary = play(BernoulliBandit(preset="krishnamurthy", history="summary"), hidden, *answers).view().rendered
+    summary = play_episode(BernoulliBandit(preset="krishnamurthy", history="summary"), hidden, *answers).view().rendered
     assert summary is not None and f"- blue: tried 2 times, mean reward {(paid[0] + paid[3]) / 2:.2f}" in summary
     assert "- green: not tried yet" in summary and "reward 0\n" not in summary
-    assert play(PSRL, {"best": "A"}, "A").view().rendered is None
-    assert play(BernoulliBandit(history="raw"), {"best": "A"}, "A").view().rendered is not None
+    assert play_episode(PSRL, {"best": "A"}, "A").view().rendered is None
+    assert play_episode(BernoulliBandit(history="raw"), {"best": "A"}, "A").view().rendered is not None
     start = Episode.begin(BUTTONS, BUTTONS.task(hidden)).view().rendered
     assert start is not None and "Nothing has been tried yet." in start and "Press 1 of 100" in start
 
@@ -216,13 +216,13 @@ def test_gains_and_regrets_of_the_prior() -> None:
 
 
 def test_the_informative_pull_settles_everything() -> None:
-    ep = play(INFORMATIVE, {"best": "6"}, "0")
+    ep = play_episode(INFORMATIVE, {"best": "6"}, "0")
     known: Any = ep.filter()
     assert known.belief().top(1) == [("6", 1.0)] and known.entropy == 0.0
     assert known.best_question() == ("6", 0.0) and known.expected_regrets[6] == 0.0
-    two: Any = play(INFORMATIVE, {"best": "6"}, "0", "0", "3").filter()
+    two: Any = play_episode(INFORMATIVE, {"best": "6"}, "0", "0", "3").filter()
     assert two.prob("6") == 1.0
-    others: Any = play(INFORMATIVE, {"best": "6"}, "1", "2", "1").filter()
+    others: Any = play_episode(INFORMATIVE, {"best": "6"}, "1", "2", "1").filter()
     assert others.prob("6") == pytest.approx(1 / 8) and others.prob("1") == 0.0
 
 
@@ -248,6 +248,6 @@ def test_posterior_agrees_with_the_simulator() -> None:
         assert abs(sum(firsts) / len(firsts) - p) < 4.0 * (p * (1.0 - p) / len(firsts)) ** 0.5
 
 
-def test_rewards_are_told_apart_to_the_hundredth_arm() -> None:
-    told = [_number(1 / (2 * i)) for i in range(1, 100)]
+def test_rewards_of_a_hundred_arms_print_differently() -> None:
+    told = [_format_reward(1 / (2 * i)) for i in range(1, 100)]
     assert len(set(told)) == 99

@@ -9,8 +9,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
-from sonde.envs.best_arm.env import BestArm, _named
-from sonde.envs.best_arm.filter import ArmsFilter, Counts, nodes_for, posterior
+from sonde.envs.best_arm.env import BestArm, _parse_arm
+from sonde.envs.best_arm.filter import ArmsFilter, Counts, counts_posterior, quadrature_nodes
 from tests.cases import each
 
 ENV = BestArm()
@@ -18,7 +18,7 @@ ROOM = ("blue", "green", "red", "yellow", "purple")
 SURE = {"means": {"blue": 1.0, "green": 0.0, "red": 0.0, "yellow": 0.0, "purple": 0.0}}
 
 
-def play(env: BestArm, hidden: Any, *answers: str, seed: int = 0) -> Episode:
+def play_episode(env: BestArm, hidden: Any, *answers: str, seed: int = 0) -> Episode:
     ep = Episode.begin(env, env.task(hidden), seed=seed)
     for answer in answers:
         ep = ep.step(env.say(answer))
@@ -65,7 +65,7 @@ def test_custom_arms_meet_their_scenario_or_a_general_one() -> None:
     assert other.public == {"scenario": "custom", "arms": ("B{o}b", "Eve")}
     told = Episode.begin(ENV, other).messages["agent"][0].content
     assert "The machines: B{o}b, Eve." in told and "machine" in told
-    assert "You start Eve." in play(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
+    assert "You start Eve." in play_episode(ENV, {"means": {"B{o}b": 1, "Eve": 0}}, "eve").turns[-1].told
 
 
 @each(
@@ -85,7 +85,7 @@ def test_bad_hidden_setups_are_refused(hidden: Any) -> None:
 
 
 def test_the_last_turn_decides() -> None:
-    assert (ENV.n_pulls, ENV.spec.max_turns) == (20, 21)
+    assert (ENV.pull_count, ENV.spec.max_turns) == (20, 21)
     assert sonde.build(BestArm(max_turns=5).config) == BestArm(max_turns=5)
     for wrong in ({"max_turns": 1}, {"max_turns": 202}, {"preset": "x"}):
         with pytest.raises(UserError, match="best_arm"):
@@ -96,7 +96,7 @@ def test_the_last_turn_decides() -> None:
 
 
 def test_pulls_pay_and_are_counted() -> None:
-    ep = play(ENV, SURE, "blue", "Green", "blue")
+    ep = play_episode(ENV, SURE, "blue", "Green", "blue")
     assert [t.info["reward"] for t in ep.turns] == [1, 0, 1]
     assert [t.info["arm"] for t in ep.turns] == ["blue", "green", "blue"]
     assert ep.turns[-1].info["pulls"] == {
@@ -107,19 +107,19 @@ def test_pulls_pay_and_are_counted() -> None:
 
 
 def test_the_right_decision_wins() -> None:
-    ep = play(BestArm(max_turns=3), SURE, "red", "red", "blue")
+    ep = play_episode(BestArm(max_turns=3), SURE, "red", "red", "blue")
     assert ep.outcome == sonde.Outcome("win", 1.0)
     assert ep.turns[-1].rewards == {"agent": 1.0} and ep.turns[-1].info["result"] == "win"
 
 
 def test_a_wrong_decision_loses_and_does_not_tell_the_right_one() -> None:
-    ep = play(BestArm(max_turns=3), SURE, "red", "red", "green")
+    ep = play_episode(BestArm(max_turns=3), SURE, "red", "red", "green")
     assert ep.outcome is not None and ep.outcome.kind == "loss"
     assert ep.turns[-1].info["result"] == "loss" and "blue" not in ep.turns[-1].told
 
 
 def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> None:
-    ep = play(BestArm(max_turns=3), SURE, "blue", "pink")
+    ep = play_episode(BestArm(max_turns=3), SURE, "blue", "pink")
     assert ep.turns[-1].info["result"] == "invalid" and ep.turns[-1].info["pulls"]["blue"] == (1, 1)
     assert "Now decide" in ep.turns[-1].told and ep.to_act == "agent"
     lost = ep.step("<Answer>pink</Answer>")
@@ -128,13 +128,13 @@ def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> No
 
 @each("turn", [0, 2])
 def test_no_answer_ends_the_episode(turn: int) -> None:
-    ep = play(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
+    ep = play_episode(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
     assert ep.outcome == sonde.Outcome("format") and ep.to_act is None
 
 
 @each("text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"])
 def test_near_names_are_invalid(text: str) -> None:
-    assert _named(ROOM, f"<Answer>{text}</Answer>") is None
+    assert _parse_arm(ROOM, f"<Answer>{text}</Answer>") is None
 
 
 # --- the exact posterior ---------------------------------------------------------------------------------------------
@@ -142,18 +142,18 @@ def test_near_names_are_invalid(text: str) -> None:
 
 def test_posterior_by_hand() -> None:
     # Prior means: the best 0.5 + 0.15 = 0.65, the others half of 0.5 - 0.15, that is 0.175.
-    prior = posterior(((0, 0), (0, 0)), nodes_for(20))
+    prior = counts_posterior(((0, 0), (0, 0)), quadrature_nodes(20))
     assert prior.best == pytest.approx([0.5, 0.5])
     assert prior.pays == pytest.approx(np.array([[0.325, 0.0875], [0.0875, 0.325]]))
-    assert posterior(((1, 1), (0, 0)), 11).best == pytest.approx([0.65 / 0.825, 0.175 / 0.825])
-    assert posterior(((1, 0), (0, 0), (0, 0)), 11).best == pytest.approx(np.array([0.35, 0.825, 0.825]) / 2.0)
+    assert counts_posterior(((1, 1), (0, 0)), 11).best == pytest.approx([0.65 / 0.825, 0.175 / 0.825])
+    assert counts_posterior(((1, 0), (0, 0), (0, 0)), 11).best == pytest.approx(np.array([0.35, 0.825, 0.825]) / 2.0)
     # Two of two: E[(0.5 + eps)^2] for the best, E[u^2] / 3 for another, and eps has variance 1/1200.
     best, other = 0.4225 + 1 / 1200, (0.1225 + 1 / 1200) / 3
-    assert posterior(((2, 2), (0, 0)), 11).best[0] == pytest.approx(best / (best + other))
+    assert counts_posterior(((2, 2), (0, 0)), 11).best[0] == pytest.approx(best / (best + other))
 
 
-def brute(counts: Counts, n_eps: int = 400, n_mean: int = 64) -> tuple[Any, Any]:
-    """`posterior` on a fine grid over eps and, for each arm, over its mean: no binomial sums, no closed form."""
+def brute_force(counts: Counts, n_eps: int = 400, n_mean: int = 64) -> tuple[Any, Any]:
+    """`counts_posterior` on a fine grid over eps and, for each arm, over its mean: no binomial sums, no closed form."""
     x, w = np.polynomial.legendre.leggauss(n_eps)
     y, v = np.polynomial.legendre.leggauss(n_mean)
     eps = 0.15 + 0.05 * x
@@ -180,15 +180,15 @@ def test_posterior_equals_a_fine_grid(n_arms: int) -> None:
         for _ in range(pulls):
             arm, reward = rng.randrange(n_arms), rng.randrange(2)
             counts[arm] = (counts[arm][0] + 1, counts[arm][1] + reward)
-        best, pays = brute(tuple(counts))
-        found = posterior(tuple(counts), nodes_for(pulls))
+        best, pays = brute_force(tuple(counts))
+        found = counts_posterior(tuple(counts), quadrature_nodes(pulls))
         assert found.best == pytest.approx(best, abs=1e-10) and found.pays == pytest.approx(pays, abs=1e-10)
 
 
 def test_posterior_holds_at_the_largest_size() -> None:
     counts = ((150, 95), (30, 9), (20, 2)) + ((0, 0),) * 7
-    best, pays = brute(counts)
-    found = posterior(counts, nodes_for(200))
+    best, pays = brute_force(counts)
+    found = counts_posterior(counts, quadrature_nodes(200))
     assert found.best == pytest.approx(best, abs=1e-10) and found.pays == pytest.approx(pays, abs=1e-10)
 
 
@@ -239,7 +239,7 @@ def test_posterior_agrees_with_the_simulator() -> None:
         seen.setdefault(tuple(t.info["reward"] for t in ep.turns), []).append(env.hypothesis(ep.state))
     assert len(seen) == 8
     for (a, b, c), bests in seen.items():
-        expected = posterior(((2, a + c), (1, b), (0, 0)), nodes_for(3)).best
+        expected = counts_posterior(((2, a + c), (1, b), (0, 0)), quadrature_nodes(3)).best
         for arm, p in zip(task.public["arms"], expected, strict=True):
             error = (p * (1.0 - p) / len(bests)) ** 0.5
             assert abs(bests.count(arm) / len(bests) - p) < 4.0 * error
@@ -247,7 +247,7 @@ def test_posterior_agrees_with_the_simulator() -> None:
 
 def test_look_ahead_and_means() -> None:
     known: ArmsFilter = ENV.filter(ENV.tasks("test")[0].public)
-    assert known.means() == pytest.approx([0.65 / 5 + 0.175 * 4 / 5] * 5)
+    assert known.arm_means() == pytest.approx([0.65 / 5 + 0.175 * 4 / 5] * 5)
     # After one pull: 1 points at that arm (0.2 * 0.65), 0 leaves four equals (0.2 * (1 - 0.175) for one of them).
     assert known.expected_successes() == pytest.approx([0.2 * 0.65 + 0.2 * 0.825] * 5)
 
@@ -259,7 +259,7 @@ SMALL = BestArm(preset="small")
 
 def test_small_has_500_worlds_of_the_same_three_arms_in_each_split() -> None:
     train, test = SMALL.tasks("train"), SMALL.tasks("test")
-    assert (len(train), len(test), SMALL.n_pulls, SMALL.spec.max_turns) == (500, 500, 10, 11)
+    assert (len(train), len(test), SMALL.pull_count, SMALL.spec.max_turns) == (500, 500, 10, 11)
     assert {t.public for t in (*train, *test)} == {train[0].public}
     assert train[0].public["arms"] == ("amber", "coral", "indigo")
     worlds = {Episode.begin(SMALL, t).state.means for t in (*train, *test)}
@@ -270,7 +270,7 @@ def test_small_has_500_worlds_of_the_same_three_arms_in_each_split() -> None:
 
 def test_small_shows_tallies_and_tries_left() -> None:
     hidden = {"means": {"coral": 1.0, "amber": 0.0, "indigo": 0.0}}
-    ep = play(BestArm(preset="small", max_turns=4), hidden, "coral", "indigo")
+    ep = play_episode(BestArm(preset="small", max_turns=4), hidden, "coral", "indigo")
     tallies = "amber: tries 0, wins 0\ncoral: tries 1, wins 1\nindigo: tries 1, wins 0\nTries left: 1. Name a machine."
     assert ep.turns[-1].told == f"You try indigo. Reward: 0.\n{tallies}"
     begun = Episode.begin(ep.env, ep.task)

@@ -21,7 +21,7 @@ HINTS = (
 PROTOCOL = r"turns?|steps?|timesteps?|rounds?|budget|horizon|answers?|format|tags?|arms?|bernoulli|means?"
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return re.findall(r"[a-z'-]+", text.lower())
 
 
@@ -38,7 +38,7 @@ def test_the_test_scenario_is_the_room_with_five_coloured_buttons() -> None:
     (room,) = TEST
     assert room["arms"] == ["blue", "green", "red", "yellow", "purple"]
     assert (room["arm"], room["act"].format(arm="red")) == ("button", "press the red button")
-    assert "room" in words(room["setting"])
+    assert "room" in split_words(room["setting"])
 
 
 @each("field", ["name", "setting", "arm", "act", "payoff"])

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Episode, Seated, UserError
+from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.car_dealer.negotiation import (
     FEATURES,
-    Buyer,
+    BuyerProfile,
     Pitch,
-    buyers,
-    described,
-    limit,
-    offer,
-    react,
+    all_buyers,
+    describe_buyer,
+    offered_price,
+    price_limit,
+    react_to_pitch,
     read_pitch,
 )
 from sonde.testing import check_env
@@ -47,7 +47,7 @@ def said(*messages: str) -> list[Pitch]:
     ],
 )
 def test_offers_are_read(message: str, price: int) -> None:
-    assert offer(read_pitch(message), LISTED) == price
+    assert offered_price(read_pitch(message), LISTED) == price
 
 
 @pytest.mark.parametrize(
@@ -66,40 +66,40 @@ def test_features_are_confirmed(message: str, confirmed: Sequence[str]) -> None:
 
 
 def test_the_bargain_hunter_wants_a_discount_whatever_its_budget() -> None:
-    rich = Buyer("bargain", 110, ("navigation", "sunroof"))
-    assert limit(rich, said("Hello"), LISTED) == 28_500
-    assert react(rich, said("It costs $30,000."), LISTED).text == "And where is my discount?"
-    assert react(rich, said("$28,500"), LISTED).deal == 28_500
-    assert limit(rich._replace(share=80), said("Hello"), LISTED) == 24_000
+    rich = BuyerProfile("bargain", 110, ("navigation", "sunroof"))
+    assert price_limit(rich, said("Hello"), LISTED) == 28_500
+    assert react_to_pitch(rich, said("It costs $30,000."), LISTED).text == "And where is my discount?"
+    assert react_to_pitch(rich, said("$28,500"), LISTED).deal == 28_500
+    assert price_limit(rich._replace(share=80), said("Hello"), LISTED) == 24_000
 
 
 def test_features_raise_what_their_lover_pays() -> None:
-    buyer = Buyer("features", 100, ("navigation", "sunroof"))
-    assert limit(buyer, said("It has a sunroof."), LISTED) == 27_000
-    assert limit(buyer, said("It has a sunroof.", "And navigation."), LISTED) == 32_400
-    assert react(buyer, said("$29,000"), LISTED).text == "Before we talk about money: does it have navigation?"
+    buyer = BuyerProfile("features", 100, ("navigation", "sunroof"))
+    assert price_limit(buyer, said("It has a sunroof."), LISTED) == 27_000
+    assert price_limit(buyer, said("It has a sunroof.", "And navigation."), LISTED) == 32_400
+    assert react_to_pitch(buyer, said("$29,000"), LISTED).text == "Before we talk about money: does it have navigation?"
 
 
 def test_the_impatient_pay_less_for_every_message_too_many() -> None:
-    buyer, wordy = Buyer("impatient", 100, ("navigation", "sunroof")), "word " * 41
-    assert limit(buyer, said("a", "b"), LISTED) == 31_500
-    assert limit(buyer, said("a", "b", "c"), LISTED) == 30_900
-    assert limit(buyer, said(wordy, "b", "c"), LISTED) == 30_300
-    assert react(buyer, said("a", "b", "c", "d", "e"), LISTED).leaves
-    assert not react(buyer, said("a", "b", "c", "d"), LISTED).leaves
+    buyer, wordy = BuyerProfile("impatient", 100, ("navigation", "sunroof")), "word " * 41
+    assert price_limit(buyer, said("a", "b"), LISTED) == 31_500
+    assert price_limit(buyer, said("a", "b", "c"), LISTED) == 30_900
+    assert price_limit(buyer, said(wordy, "b", "c"), LISTED) == 30_300
+    assert react_to_pitch(buyer, said("a", "b", "c", "d", "e"), LISTED).leaves
+    assert not react_to_pitch(buyer, said("a", "b", "c", "d"), LISTED).leaves
 
 
 def test_outrageous_offers_cost_patience() -> None:
-    buyer = Buyer("bargain", 100, ("navigation", "sunroof"))
-    assert not react(buyer, said(*["Hello"] * 6, "$29,000"), LISTED).leaves
-    assert react(buyer, said(*["Hello"] * 6, "$35,000"), LISTED).leaves
+    buyer = BuyerProfile("bargain", 100, ("navigation", "sunroof"))
+    assert not react_to_pitch(buyer, said(*["Hello"] * 6, "$29,000"), LISTED).leaves
+    assert react_to_pitch(buyer, said(*["Hello"] * 6, "$35,000"), LISTED).leaves
 
 
 def test_a_sale_pays_and_the_tag_is_not_seen() -> None:
     setup = {"character": "bargain", "share": 90, "wants": ["sunroof", "navigation"], "listed": LISTED}
     for reward, paid in (("ratio", 26_000 / 28_500), ("price", 26.0), ("fancy", 26_000 / 28_500)):
         env = sonde.make("car_dealer", reward=reward)
-        seated = Seated(env)
+        seated = SeatedPolicies(env)
         seated.reset(env.task(setup))
         view, earned, done, info = seated.step("I can offer it to you for $26,000.")
         assert (earned, done, dict(info)) == (
@@ -169,7 +169,7 @@ def test_bad_setups_are_named(setup: dict[str, object]) -> None:
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
     pitch = read_pitch(text)
-    assert all(isinstance(react(b, [pitch], LISTED).text, str) for b in buyers()[::40])
+    assert all(isinstance(react_to_pitch(b, [pitch], LISTED).text, str) for b in all_buyers()[::40])
 
 
 def test_the_posterior_is_brute_force() -> None:
@@ -180,13 +180,13 @@ def test_the_posterior_is_brute_force() -> None:
     replies = _replies(env, task, script)
     posterior = _played(env, task, script).posterior()
     assert posterior is not None
-    for b in buyers():
+    for b in all_buyers():
         other = env.task({"character": b.character, "share": b.share, "wants": list(b.wants), "listed": LISTED})
-        assert (posterior.prob(described(b)) > 0) == (_replies(env, other, script) == replies)
+        assert (posterior.prob(describe_buyer(b)) > 0) == (_replies(env, other, script) == replies)
 
 
 def _played(env: sonde.Env, task: sonde.Task, script: Sequence[str]) -> Episode:  # type: ignore[type-arg]
-    seated = Seated(env)
+    seated = SeatedPolicies(env)
     seated.reset(task)
     for message in script:
         seated.step(message)
@@ -217,7 +217,7 @@ def test_to_say_again_what_was_said_offers_nothing() -> None:
     ],
 )
 def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
-    assert offer(read_pitch(message), 30_000) == price
+    assert offered_price(read_pitch(message), 30_000) == price
 
 
 @pytest.mark.parametrize(
@@ -253,14 +253,14 @@ def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
     ],
 )
 def test_what_is_denied_or_only_asked_is_no_offer_and_words_and_discounts_are(message: str, price: int) -> None:
-    assert offer(read_pitch(message), 50_000) == price
+    assert offered_price(read_pitch(message), 50_000) == price
 
 
 @given(st.sampled_from([30_000, 50_000]), st.integers(50, 120))
 def test_a_price_is_the_same_in_digits_words_and_thousands(listed: int, share: int) -> None:
     price = listed * share // 100
     forms = (f"I can do ${price:,}.", f"I can do {price} dollars.", f"I can do {price / 1000}k.")
-    assert {offer(read_pitch(form), listed) for form in forms} == {price}
+    assert {offered_price(read_pitch(form), listed) for form in forms} == {price}
     if share < 100:
-        assert offer(read_pitch(f"I can give you {100 - share}% off."), listed) == price
-    assert offer(read_pitch(f"I would never sell it for ${price:,}."), listed) == 0
+        assert offered_price(read_pitch(f"I can give you {100 - share}% off."), listed) == price
+    assert offered_price(read_pitch(f"I would never sell it for ${price:,}."), listed) == 0

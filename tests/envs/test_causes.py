@@ -9,54 +9,54 @@ from itertools import product as every
 import pytest
 
 from sonde.core import entropy
-from sonde.envs.customer_service.answering import GOAL, reply, told
+from sonde.envs.customer_service.answering import GOAL, answer_finding, answer_message
 from sonde.envs.customer_service.filter import (
     cause_gain,
-    chances,
+    exclude_cause,
     finding_gain,
-    moves,
-    prior,
-    seen,
+    observe_value,
+    prior_weights,
+    rank_moves,
     turns_left,
-    without,
+    value_chances,
 )
-from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import Query
 
-FRIDGE = products()["fridge_warm"]
-SEAL = FRIDGE.cause("seal")
+FRIDGE = load_products()["fridge_warm"]
+SEAL = FRIDGE.cause_index("seal")
 
 
 def test_replies_by_hand() -> None:
-    paper, values = FRIDGE.finding("paper"), (1, 0, 1, 1, 1)
+    paper, values = FRIDGE.finding_index("paper"), (1, 0, 1, 1, 1)
     slips = "The strip of paper slides straight out of the closed door."
-    assert reply(FRIDGE, Query("finding", paper), SEAL, values, "") == slips
-    assert reply(FRIDGE, Query("finding", paper, (), True), SEAL, values, "") == f"I could not say. {slips}"
-    assert reply(FRIDGE, Query("fix", SEAL), SEAL, values, "") == GOAL
-    assert reply(FRIDGE, Query("fix", 0), SEAL, values, "") == FRIDGE.causes[0].failed
-    assert reply(FRIDGE, Query("cause", SEAL), SEAL, values, "") == GOAL
+    assert answer_message(FRIDGE, Query("finding", paper), SEAL, values, "") == slips
+    assert answer_message(FRIDGE, Query("finding", paper, (), True), SEAL, values, "") == f"I could not say. {slips}"
+    assert answer_message(FRIDGE, Query("fix", SEAL), SEAL, values, "") == GOAL
+    assert answer_message(FRIDGE, Query("fix", 0), SEAL, values, "") == FRIDGE.causes[0].failed
+    assert answer_message(FRIDGE, Query("cause", SEAL), SEAL, values, "") == GOAL
     wrong = "No, it is not that it was turned down to the weakest level."
-    assert reply(FRIDGE, Query("cause", 0), SEAL, values, "") == wrong
+    assert answer_message(FRIDGE, Query("cause", 0), SEAL, values, "") == wrong
 
 
 def test_every_reply_about_a_finding_tells_its_value_in_a_sentence() -> None:
-    for p in products().values():
+    for p in load_products().values():
         for f, found in enumerate(p.findings):
-            texts = [told(p, Query("finding", f), v) for v in range(len(found.values))]
+            texts = [answer_finding(p, Query("finding", f), v) for v in range(len(found.values))]
             assert len(set(texts)) == len(texts)
             assert all(len(text.split()) > 2 and text[-1] in ".!?" for text in texts), texts
 
 
-@pytest.mark.parametrize("name", sorted(products())[::8])
+@pytest.mark.parametrize("name", sorted(load_products())[::8])
 def test_the_posterior_is_brute_force(name: str) -> None:
     """Over all pairs of a cause and the values of all findings, weighed by their probability."""
-    product = products()[name]
+    product = load_products()[name]
     worlds = list(_worlds(name))
     asked = [0, 1, 2]
     for values in {tuple(v[f] for f in asked) for _, _, v in worlds}:
-        weights = prior(product)
+        weights = prior_weights(product)
         for f, value in zip(asked, values, strict=True):
-            weights = seen(product, weights, f, value)
+            weights = observe_value(product, weights, f, value)
         mass = [0.0] * len(product.causes)
         for p, cause, drawn in worlds:
             if all(drawn[f] == value for f, value in zip(asked, values, strict=True)):
@@ -65,7 +65,7 @@ def test_the_posterior_is_brute_force(name: str) -> None:
 
 
 def _worlds(name: str) -> list[tuple[float, int, Sequence[int]]]:
-    product, weights = products()[name], prior(products()[name])
+    product, weights = load_products()[name], prior_weights(load_products()[name])
     rows: list[tuple[float, int, Sequence[int]]] = []
     for c, cause in enumerate(product.causes):
         for drawn in every(*(range(len(row)) for row in cause.likelihood)):
@@ -76,21 +76,21 @@ def _worlds(name: str) -> list[tuple[float, int, Sequence[int]]]:
 
 
 def test_gains_are_falls_in_entropy() -> None:
-    weights = prior(FRIDGE)
+    weights = prior_weights(FRIDGE)
     for f in range(len(FRIDGE.findings)):
         after = 0.0
         for v in range(len(FRIDGE.findings[f].values)):
             p = sum(w * c.likelihood[f][v] for w, c in zip(weights, FRIDGE.causes, strict=True))
-            after += p * entropy([w for w in seen(FRIDGE, weights, f, v) if w]) if p else 0.0
+            after += p * entropy([w for w in observe_value(FRIDGE, weights, f, v) if w]) if p else 0.0
         assert finding_gain(FRIDGE, weights, f) == pytest.approx(entropy(weights) - after)
     p = weights[SEAL]
-    rest = entropy([w for w in without(weights, SEAL) if w])
+    rest = entropy([w for w in exclude_cause(weights, SEAL) if w])
     assert cause_gain(weights, SEAL) == pytest.approx(entropy(weights) - (1 - p) * rest)
     assert cause_gain((1.0, 0.0), 0) == cause_gain((1.0, 0.0), 1) == 0.0
 
 
 def test_errors_keep_every_cause_possible() -> None:
-    rows = chances(FRIDGE, 0, 0.1)
+    rows = value_chances(FRIDGE, 0, 0.1)
     assert all(sum(row) == pytest.approx(1.0) and min(row) >= 0.1 - 1e-12 for row in rows)
 
 
@@ -107,8 +107,8 @@ def test_looking_ahead_by_hand() -> None:
     assert turns_left("fridge_warm", third, every_finding) == pytest.approx((1 + 2 + 3) / 3)
 
 
-@pytest.mark.parametrize("name", sorted(products())[::11])
+@pytest.mark.parametrize("name", sorted(load_products())[::11])
 def test_no_move_is_better_than_looking_ahead_says(name: str) -> None:
-    rows = moves(name, prior(products()[name]), frozenset())
-    assert min(cost for _, _, cost in rows) == turns_left(name, prior(products()[name]), frozenset())
-    assert 1.0 < min(cost for _, _, cost in rows) < len(products()[name].causes)
+    rows = rank_moves(name, prior_weights(load_products()[name]), frozenset())
+    assert min(cost for _, _, cost in rows) == turns_left(name, prior_weights(load_products()[name]), frozenset())
+    assert 1.0 < min(cost for _, _, cost in rows) < len(load_products()[name].causes)

@@ -9,18 +9,25 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, TabularFilter, UserError
-from sonde.envs.cellular_automata.env import NEIGHBORHOODS, CellularAutomata, apply, fits, read_rule, table
+from sonde.envs.cellular_automata.env import (
+    NEIGHBORHOODS,
+    CellularAutomata,
+    apply_rule,
+    read_rule,
+    rule_fits,
+    rule_table,
+)
 from tests.cases import each
 
 ENV = CellularAutomata()
 HIDDEN = {"rule": 110, "inputs": ["0101", "10110"]}
 
 
-def rule(number: int) -> str:
+def say_rule(number: int) -> str:
     return ENV.say(str(number))
 
 
-def begin(hidden: Any = HIDDEN, **config: Any) -> Episode:
+def begin_episode(hidden: Any = HIDDEN, **config: Any) -> Episode:
     env = CellularAutomata(**config)
     return Episode.begin(env, env.task(hidden))
 
@@ -30,8 +37,8 @@ def begin(hidden: Any = HIDDEN, **config: Any) -> Episode:
 
 def test_the_example_of_the_paper() -> None:
     """B.4.6: under 110 the row 10110 becomes 11111."""
-    assert table(110) == dict(zip(NEIGHBORHOODS, "01101110", strict=True))
-    assert apply(table(110), "10110") == "11111"
+    assert rule_table(110) == dict(zip(NEIGHBORHOODS, "01101110", strict=True))
+    assert apply_rule(rule_table(110), "10110") == "11111"
 
 
 @each(
@@ -50,7 +57,7 @@ def test_the_example_of_the_paper() -> None:
     ],
 )
 def test_rows_by_hand(number: int, row: str, expected: str) -> None:
-    assert apply(table(number), row) == expected
+    assert apply_rule(rule_table(number), row) == expected
 
 
 @given(st.integers(0, 255), st.text("01", min_size=3, max_size=32))
@@ -59,7 +66,7 @@ def test_bits_say_the_same_as_strings(number: int, row: str) -> None:
     cells = [int(c) for c in row]
     n = len(cells)
     expected = [number >> (4 * cells[i - 1] + 2 * cells[i] + cells[(i + 1) % n]) & 1 for i in range(n)]
-    assert apply(table(number), row) == "".join(map(str, expected))
+    assert apply_rule(rule_table(number), row) == "".join(map(str, expected))
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -67,7 +74,7 @@ def test_bits_say_the_same_as_strings(number: int, row: str) -> None:
 
 @given(st.integers(0, 255), st.permutations(NEIGHBORHOODS), st.sampled_from(["", " ", "\n", " and "]))
 def test_whole_rules_are_read_in_any_order(number: int, order: list[str], between: str) -> None:
-    states = table(number)
+    states = rule_table(number)
     assert read_rule(between.join(f"<rule> {w}: {states[w]} </rule>" for w in order)) == states
     assert read_rule("".join(f"<RULE>{w} :{states[w]}</Rule>" for w in order)) == states
 
@@ -89,14 +96,14 @@ def test_rules_that_are_not_whole(answer: str) -> None:
 
 
 def test_a_tag_may_be_repeated() -> None:
-    assert read_rule(WHOLE + "<rule> 101: 0 </rule>") == table(0)
+    assert read_rule(WHOLE + "<rule> 101: 0 </rule>") == rule_table(0)
 
 
 # --- episodes --------------------------------------------------------------------------------------------------------
 
 
 def test_the_hidden_rule_wins() -> None:
-    ep = begin().step(rule(110))
+    ep = begin_episode().step(say_rule(110))
     assert ep.outcome == sonde.Outcome("win", 1.0) and ep.turns[0].rewards == {"agent": 1.0}
     assert ep.turns[0].info == {"result": "win", "outputs": ("1111", "11111"), "correct": (True, True)}
 
@@ -104,12 +111,12 @@ def test_the_hidden_rule_wins() -> None:
 def test_any_rule_that_fits_wins() -> None:
     """Neither 111 nor 000 occurs, so their states do not matter."""
     for bits in ("01101110", "11101110", "01101111", "11101111"):
-        assert begin().step(rule(int(bits, 2))).outcome == sonde.Outcome("win", 1.0)
-    assert begin().step(rule(0b01101010)).outcome is None
+        assert begin_episode().step(say_rule(int(bits, 2))).outcome == sonde.Outcome("win", 1.0)
+    assert begin_episode().step(say_rule(0b01101010)).outcome is None
 
 
 def test_a_wrong_rule_is_shown_what_it_does() -> None:
-    ep = begin({"rule": 204, "inputs": ["0111", "000"]}).step(rule(0))
+    ep = begin_episode({"rule": 204, "inputs": ["0111", "000"]}).step(say_rule(0))
     assert ep.turns[0].info == {"result": "wrong", "outputs": ("0000", "000"), "correct": (False, True)}
     told = ep.turns[0].told
     assert "Output 1: 0 1 1 1\nYour rule gives: 0 0 0 0 (wrong)" in told
@@ -117,11 +124,11 @@ def test_a_wrong_rule_is_shown_what_it_does() -> None:
     assert "Guesses left: 5" in told
 
 
-def test_what_is_no_rule_costs_a_turn_and_no_answer_ends_it() -> None:
-    ep = begin(max_turns=3).step("<Answer>110</Answer>")
+def test_an_invalid_rule_costs_a_turn_and_a_missing_answer_ends_the_game() -> None:
+    ep = begin_episode(max_turns=3).step("<Answer>110</Answer>")
     assert ep.turns[0].info == {"result": "invalid"} and "Guesses left: 2" in ep.turns[0].told
     assert ep.step(WHOLE).outcome == sonde.Outcome("format")
-    ep = ep.step("<Answer></Answer>").step(rule(0))
+    ep = ep.step("<Answer></Answer>").step(say_rule(0))
     assert ep.outcome == sonde.Outcome("timeout", truncated="turns") and ep.turns[-1].info["result"] == "wrong"
 
 
@@ -136,7 +143,7 @@ def test_tasks_are_as_many_as_in_the_paper_and_all_differ() -> None:
     lengths = [len(row) for task in (*train, *test) for row in task.public["inputs"]]
     # 4500 lengths, 562.5 expected each; distinct rows make the shortest a little rarer. Standard deviation 22.
     assert set(lengths) == set(range(3, 11)) and all(470 < lengths.count(n) < 650 for n in range(3, 11))
-    assert all(fits(t.hidden["rule"], t.public["inputs"], t.public["outputs"]) for t in (*train[:50], *test[:50]))
+    assert all(rule_fits(t.hidden["rule"], t.public["inputs"], t.public["outputs"]) for t in (*train[:50], *test[:50]))
     assert len({t.hidden["rule"] for t in train}) > 240
 
 
@@ -167,18 +174,18 @@ def test_filter_equals_brute_force_and_guesses_tell_nothing() -> None:
     public = ENV.task({"rule": 110, "inputs": ["0101", "0011"]}).public
     rows = [(1.0, ENV.start(public, {"rule": number})) for number in range(256)]
     # Core's filter from all 256 rules, told the outputs as the first message tells them.
-    shown = [(p, s) for p, s in rows if fits(s.rule, s.inputs, s.outputs)]
+    shown = [(p, s) for p, s in rows if rule_fits(s.rule, s.inputs, s.outputs)]
     brute = TabularFilter(shown, ENV.outcomes, ENV.hypothesis, ENV.actions, ENV.say)
     exact = ENV.filter(public)
-    ep = begin({"rule": 110, "inputs": ["0101", "0011"]})
+    ep = begin_episode({"rule": 110, "inputs": ["0101", "0011"]})
     for answer in ("0", "110"):
         assert list(exact.belief().hypotheses) == list(brute.belief().hypotheses) and len(exact.belief()) == 4
         assert exact.belief().probs == pytest.approx(brute.belief().probs)
         for guess in ("0", "110", "255"):
-            assert exact.expected_gain(rule(int(guess))) == pytest.approx(
-                brute.expected_gain(rule(int(guess))), abs=1e-12
+            assert exact.expected_gain(say_rule(int(guess))) == pytest.approx(
+                brute.expected_gain(say_rule(int(guess))), abs=1e-12
             )
-        ep = ep.step(rule(int(answer)))
+        ep = ep.step(say_rule(int(answer)))
         exact, brute = exact.observe(ep.turns[-1]), brute.observe(ep.turns[-1])
     gains = ep.gains(expected=True)
     assert (
@@ -187,6 +194,6 @@ def test_filter_equals_brute_force_and_guesses_tell_nothing() -> None:
 
 
 def test_prompts_show_no_rule_that_could_be_copied() -> None:
-    told = begin().messages["agent"][0].content
+    told = begin_episode().messages["agent"][0].content
     answers = re.findall(r"<Answer>(.*?)</Answer>", told, re.DOTALL)
     assert answers and all(read_rule(a) is None for a in answers)

@@ -13,25 +13,25 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs.chess.position import START, board, legal, played, read
+from sonde.envs.chess.position import START, legal, parse_move, parse_position, play_move
 from tests.cases import each
 
 QUEEN = "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
 CASTLING = "r3k2r/pppq1ppp/8/8/8/8/PPPQ1PPP/R3K2R w KQkq - 0 1"
 
 
-def begun(fen: str = START, **config: Any) -> Episode:
+def begin_episode(fen: str = START, **config: Any) -> Episode:
     env = sonde.make("chess", **config)
     return Episode.begin(env, env.task({"fen": fen}))
 
 
-def said(ep: Episode, *texts: str) -> Episode:
+def say_all(ep: Episode, *texts: str) -> Episode:
     for text in texts:
         ep = ep.step(text)
     return ep
 
 
-def last(ep: Episode) -> tuple[Any, ...]:
+def last_result(ep: Episode) -> tuple[Any, ...]:
     turn = ep.turns[-1]
     return turn.info["result"], turn.rewards["agent"], ep.outcome and ep.outcome.kind
 
@@ -40,7 +40,7 @@ def last(ep: Episode) -> tuple[Any, ...]:
 
 
 def test_positions_are_fen_with_spaces_between_the_characters() -> None:
-    ep = said(begun(), "e 4\n", "c 5")
+    ep = say_all(begin_episode(), "e 4\n", "c 5")
     told = ep.messages["agent"]
     assert told[0].content.endswith("\n\n" + " ".join(START))
     after = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
@@ -51,8 +51,8 @@ def test_positions_are_fen_with_spaces_between_the_characters() -> None:
     assert rendered == told[0].content.replace(" ".join(START), " ".join(after))
 
 
-def test_moves_are_said_with_spaces_and_listed_without() -> None:
-    env, ep = sonde.make("chess"), begun()
+def test_moves_are_written_with_spaces_and_listed_without() -> None:
+    env, ep = sonde.make("chess"), begin_episode()
     assert len(env.actions(ep.state) or ()) == 20 and "Nf3" in (env.actions(ep.state) or ())
     assert (env.say("Nf3"), env.say("O-O-O"), env.say("exd8=Q+")) == ("N f 3", "O - O - O", "e x d 8 = Q +")
     assert env.say("Knight to f3") == "Knight to f3"
@@ -73,7 +73,7 @@ def test_moves_are_said_with_spaces_and_listed_without() -> None:
     ],
 )  # fmt: skip
 def test_replies_are_read_as_san(fen: str, text: str, move: str | None) -> None:
-    assert read(fen, text) == move
+    assert parse_move(fen, text) == move
 
 
 @settings(max_examples=30)
@@ -81,26 +81,26 @@ def test_replies_are_read_as_san(fen: str, text: str, move: str | None) -> None:
 def test_every_legal_move_is_read_as_itself(choices: list[int]) -> None:
     fen, end = START, ""
     for choice in choices:
-        fen, _, end = (fen, (), end) if end else played(fen, legal(fen)[choice % len(legal(fen))], ())
+        fen, _, end = (fen, (), end) if end else play_move(fen, legal(fen)[choice % len(legal(fen))], ())
     for san in legal(fen):
-        assert all(read(fen, text) == san for text in (san, " ".join(san), san.rstrip("+#")))
+        assert all(parse_move(fen, text) == san for text in (san, " ".join(san), san.rstrip("+#")))
 
 
 # --- what is paid ----------------------------------------------------------------------------------------------------
 
 
 def test_mate_pays_1_and_an_illegal_move_costs_1_and_goes_on() -> None:
-    ep = said(begun(QUEEN), "Qh9")
-    assert last(ep) == ("invalid", -1.0, None) and ep.to_act == "agent"
+    ep = say_all(begin_episode(QUEEN), "Qh9")
+    assert last_result(ep) == ("invalid", -1.0, None) and ep.to_act == "agent"
     assert ep.turns[-1].told == "That is no legal move here.\n" + " ".join(QUEEN)
-    ep = said(ep, "Q g 7 #")
-    assert last(ep) == ("mate", 1.0, "win") and ep.outcome is not None and ep.outcome.score == 1.0
+    ep = say_all(ep, "Q g 7 #")
+    assert last_result(ep) == ("mate", 1.0, "win") and ep.outcome is not None and ep.outcome.score == 1.0
 
 
 def test_a_lost_game_costs_nothing_but_1_as_published() -> None:
     moves = ("f3", "e5", "g4", "Qh4#")
-    assert last(said(begun(), *moves)) == ("mated", 0.0, "loss")
-    assert last(said(begun(as_published=True), *moves)) == ("mated", -1.0, "loss")
+    assert last_result(say_all(begin_episode(), *moves)) == ("mated", 0.0, "loss")
+    assert last_result(say_all(begin_episode(as_published=True), *moves)) == ("mated", -1.0, "loss")
 
 
 @each(
@@ -112,43 +112,45 @@ def test_a_lost_game_costs_nothing_but_1_as_published() -> None:
     ],
 )
 def test_draws_pay_nothing(fen: str, moves: tuple[str, ...], end: str) -> None:
-    assert last(said(begun(fen), *moves)) == (end, 0.0, "loss")
+    assert last_result(say_all(begin_episode(fen), *moves)) == (end, 0.0, "loss")
 
 
 def test_the_fifth_repetition_ends_a_game_and_what_cannot_come_again_is_forgotten() -> None:
     circle = ("Nf3", "Nf6", "Ng1", "Ng8")
-    ep = said(begun(), *circle, *circle, *circle)
+    ep = say_all(begin_episode(), *circle, *circle, *circle)
     assert ep.outcome is None and len(ep.state.seen) == 12
-    assert last(said(ep, *circle)) == ("fivefold", 0.0, "loss")
-    assert said(ep, "e4").state.seen == ()
+    assert last_result(say_all(ep, *circle)) == ("fivefold", 0.0, "loss")
+    assert say_all(ep, "e4").state.seen == ()
 
 
 def test_an_opponent_that_makes_no_legal_move_forfeits() -> None:
-    assert last(said(begun(), "e4", "e4")) == ("forfeit", 1.0, "win")
+    assert last_result(say_all(begin_episode(), "e4", "e4")) == ("forfeit", 1.0, "win")
 
 
 def test_the_limit_counts_plies_and_illegal_answers() -> None:
-    ep = said(begun(max_turns=4), "x", "e4", "e5")
+    ep = say_all(begin_episode(max_turns=4), "x", "e4", "e5")
     assert ep.outcome is None
-    assert last(said(ep, "Nf3")) == ("over", 0.0, "timeout")
-    ep = said(begun(max_turns=4), "e4", "e5", "Nf3", "Nf6")
-    assert last(ep) == ("over", 0.0, "timeout") and len(ep.turns) == 2
-    ep = said(begun(QUEEN, max_turns=2), "x", "x")
-    assert last(ep) == ("invalid", -1.0, "timeout")
-    assert last(said(begun(QUEEN, max_turns=1), "Qg7")) == ("mate", 1.0, "win"), "the last ply may mate"
+    assert last_result(say_all(ep, "Nf3")) == ("over", 0.0, "timeout")
+    ep = say_all(begin_episode(max_turns=4), "e4", "e5", "Nf3", "Nf6")
+    assert last_result(ep) == ("over", 0.0, "timeout") and len(ep.turns) == 2
+    ep = say_all(begin_episode(QUEEN, max_turns=2), "x", "x")
+    assert last_result(ep) == ("invalid", -1.0, "timeout")
+    assert last_result(say_all(begin_episode(QUEEN, max_turns=1), "Qg7")) == ("mate", 1.0, "win"), (
+        "the last ply may mate"
+    )
 
 
 def test_the_published_code_counts_401_answers() -> None:
     env = sonde.make("chess", as_published=True)
     assert (env.spec.max_turns, sonde.make("chess").spec.max_turns) == (401, 400)
-    ep = begun(as_published=True)
+    ep = begin_episode(as_published=True)
     total = 0.0
     while ep.to_act:
         ep = ep.step("no move")
         total += ep.turns[-1].rewards["agent"]
     assert total == -401.0, "the paper's minimum (table 7)"
-    ep = said(begun(as_published=True, max_turns=2), "e4", "e5")
-    assert ep.outcome is None and last(said(ep, "Nf3", "Nf6")) == ("over", 0.0, "timeout")
+    ep = say_all(begin_episode(as_published=True, max_turns=2), "e4", "e5")
+    assert ep.outcome is None and last_result(say_all(ep, "Nf3", "Nf6")) == ("over", 0.0, "timeout")
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -205,9 +207,9 @@ def test_other_configurations_are_refused(config: dict[str, Any], message: str) 
 
 
 def test_the_position_that_is_shared_is_not_changed_by_play() -> None:
-    before = board(START).fen()
-    played(START, "e4", ())
-    assert board(START).fen() == before == chess.STARTING_FEN
+    before = parse_position(START).fen()
+    play_move(START, "e4", ())
+    assert parse_position(START).fen() == before == chess.STARTING_FEN
 
 
 WITHOUT = """
@@ -220,7 +222,7 @@ for preset in ("full", "endgames"):
     env = sonde.make("chess", preset=preset)
     assert env.spec.max_turns == 400 and env.tasks("test")[0].public["fen"]
 try:
-    sonde.Seated(env).reset(env.tasks("test")[0])
+    sonde.SeatedPolicies(env).reset(env.tasks("test")[0])
 except sonde.UserError as e:
     print(e)
 """

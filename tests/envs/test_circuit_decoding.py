@@ -27,7 +27,7 @@ TABLES = ("00000001", "11111000", "11011111")
 # --- the game --------------------------------------------------------------------------------------------------------
 
 
-def play(*answers: str, env: CircuitDecoding = TWO, hidden: list[str] = HIDDEN) -> Episode:
+def play_episode(*answers: str, env: CircuitDecoding = TWO, hidden: list[str] = HIDDEN) -> Episode:
     ep = Episode.begin(env, env.task({"circuits": hidden}))
     for answer in answers:
         ep = ep.step(env.say(answer))
@@ -38,7 +38,7 @@ RIGHT = " ; ".join(f"{c}: {table}" for c, table in enumerate(TABLES, 1))
 
 
 def test_a_game_by_hand() -> None:
-    ep = play("probe 1 111", "probe 2 111", "probe 9 111", "probe 3 010", RIGHT)
+    ep = play_episode("probe 1 111", "probe 2 111", "probe 9 111", "probe 3 010", RIGHT)
     assert [dict(t.info) for t in ep.turns] == [
         {"result": "output", "circuit": 1, "input": "111", "output": 1},
         {"result": "output", "circuit": 2, "input": "111", "output": 0},
@@ -57,7 +57,7 @@ def test_a_game_by_hand() -> None:
 @each("correct, wrong", [(2, 1), (1, 2), (0, 3)])
 def test_the_score_is_the_share_of_right_tables(correct: int, wrong: int) -> None:
     said = [*TABLES[:correct], *["01111110"] * wrong]
-    ep = play(" ; ".join(f"{c}: {table}" for c, table in enumerate(said, 1)))
+    ep = play_episode(" ; ".join(f"{c}: {table}" for c, table in enumerate(said, 1)))
     assert ep.outcome == Outcome("loss", correct / 3)
     assert ep.turns[0].rewards == {"agent": correct / 3}
     assert ep.turns[0].info["correct"] == correct
@@ -67,7 +67,7 @@ def test_the_score_is_the_share_of_right_tables(correct: int, wrong: int) -> Non
 
 def test_the_last_turn_is_for_tables() -> None:
     short = CircuitDecoding(nots=2, max_turns=2)
-    probed = play("probe 1 111", env=short)
+    probed = play_episode("probe 1 111", env=short)
     assert probed.turns[0].told.endswith("in place of every b.")
     assert "No probes are left" in probed.turns[0].told
     assert probed.step(short.say(RIGHT)).outcome == Outcome("win", 1.0)
@@ -76,9 +76,9 @@ def test_the_last_turn_is_for_tables() -> None:
     assert dict(late.turns[1].info) == {"result": "late"}
     assert late.turns[1].rewards == {}
     assert probed.step(short.say("x")).outcome == Outcome("timeout", truncated="turns")
-    only = play(env=CircuitDecoding(nots=2, max_turns=1))
+    only = play_episode(env=CircuitDecoding(nots=2, max_turns=1))
     assert "No probes are left" in only.messages["agent"][0].content
-    assert play("probe 1 111", env=CircuitDecoding(nots=2, max_turns=1)).outcome is not None
+    assert play_episode("probe 1 111", env=CircuitDecoding(nots=2, max_turns=1)).outcome is not None
 
 
 def test_no_answer_ends_the_game() -> None:
@@ -87,22 +87,22 @@ def test_no_answer_ends_the_game() -> None:
 
 
 def test_legal_answers_are_new_probes_then_fitting_tables() -> None:
-    first = play().view().legal
+    first = play_episode().view().legal
     assert first is not None
     assert len(first) == 24
     assert first[:2] == ["probe 1 000", "probe 1 001"]
-    assert "probe 2 101" not in (play("probe 2 101").view().legal or ())
-    again = play("probe 2 101", "probe 2 101")
+    assert "probe 2 101" not in (play_episode("probe 2 101").view().legal or ())
+    again = play_episode("probe 2 101", "probe 2 101")
     assert again.turns[1].info == again.turns[0].info
     probes = [f"probe {c} {row:03b}" for c in (1, 2, 3) for row in range(6)]
-    last = play(*probes).view().legal
+    last = play_episode(*probes).view().legal
     assert last is not None
     assert len(last) == 64
     assert RIGHT in last
-    assert all(rules.read_tables(answer, ENV.shape) for answer in last)
+    assert all(rules.read_tables(answer, ENV.circuit_shape) for answer in last)
     long = CircuitDecoding(nots=2, max_turns=30)
     every = [f"probe {c} {row:03b}" for c in (1, 2, 3) for row in range(8)]
-    assert list(play(*every, env=long).view().legal or ()) == [RIGHT]
+    assert list(play_episode(*every, env=long).view().legal or ()) == [RIGHT]
 
 
 # --- tasks and configurations ----------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_expressions_and_tables_make_the_same_task() -> None:
         ([*HIDDEN], "circuit_decoding: hidden"),
     ],
 )
-def test_what_is_no_setup_is_an_error(hidden: object, field: str) -> None:
+def test_invalid_setups_are_errors(hidden: object, field: str) -> None:
     with pytest.raises(UserError, match=field):
         ENV.task(hidden)
 
@@ -173,11 +173,11 @@ def test_a_bad_configuration_is_an_error(config: dict[str, object], field: str) 
 
 
 @pytest.mark.thorough
-def test_the_marginals_of_the_prior_are_what_is_drawn() -> None:
+def test_the_marginals_of_the_prior_match_random_draws() -> None:
     """Pearson's statistic within five standard deviations of its mean, the degrees of freedom."""
     rng, known, n = random.Random(4), ENV.filter(ENV.tasks("test")[0].public), 20_000
     for c in range(3):
-        sample = Counter(rules.draw(rng, ENV.shape, ENV.gates)[c] for _ in range(n))
+        sample = Counter(rules.draw_tables(rng, ENV.circuit_shape, ENV.gate_total)[c] for _ in range(n))
         expected = dict(zip(known.game.tables, known.table_CT[c] * n, strict=True))
         free = len(expected) - 1
         assert sum((sample[t] - e) ** 2 / e for t, e in expected.items()) < free + 5 * (2 * free) ** 0.5
@@ -233,7 +233,7 @@ def test_the_filter_is_brute_force(env: CircuitDecoding) -> None:
 def test_larger_beliefs_are_those_of_bayes() -> None:
     """Two circuits of three inputs, 4096 pairs of tables, by the exact fractions of the prior."""
     env = CircuitDecoding(circuits=2, ands=2, nots=2)
-    prior = rules.prior(env.shape, env.gates)
+    prior = rules.prior(env.circuit_shape, env.gate_total)
     ep = Episode.begin(env, env.tasks("test")[1])
     for c, row in [(0, 1), (1, 6), (0, 6), (1, 0), (0, 7)]:
         ep = ep.step(env.say(rules.probe_answer(c, row, 3)))
@@ -242,24 +242,24 @@ def test_larger_beliefs_are_those_of_bayes() -> None:
         assert known is not None
         belief = known.belief()
         assert len(belief) == len(prior)
-        exact = {tuple(rules.shown(x, 3) for x in t): float(p) / total for t, p in prior.items()}
+        exact = {tuple(rules.format_table(x, 3) for x in t): float(p) / total for t, p in prior.items()}
         assert dict(zip(belief.hypotheses, belief.probs, strict=True)) == pytest.approx(exact)
         assert known.entropy == pytest.approx(-sum(p * np.log2(p) for p in exact.values()))
 
 
 def test_the_marginals_are_those_of_the_belief() -> None:
     env = CircuitDecoding(circuits=3, inputs=2, ands=1, nots=2)
-    ep = play("probe 2 01", env=env, hidden=["not a and not b", "a or b", "a or b"])
+    ep = play_episode("probe 2 01", env=env, hidden=["not a and not b", "a or b", "a or b"])
     known = env.filter(ep.task.public).observe(ep.turns[0])
     belief = known.belief()
     for c, name in itertools.product(range(3), ["0001", "1000", "0111", "1101"]):
         expected = sum(p for h, p in zip(belief.hypotheses, belief.probs, strict=True) if h[c] == name)
-        assert known.table_CT[c, known.game.number[rules.table_of(name)]] == pytest.approx(expected)
+        assert known.table_CT[c, known.game.number[rules.parse_table(name)]] == pytest.approx(expected)
     best = [max(belief.hypotheses, key=lambda h, c=c: _marginal(belief, c, h[c]))[c] for c in range(3)]
-    likely = rules.read_tables(known.likeliest_tables(), env.shape)
+    likely = rules.read_tables(known.likeliest_tables(), env.circuit_shape)
     assert likely is not None
     for c, table in enumerate(likely):
-        assert _marginal(belief, c, rules.shown(table, 2)) == pytest.approx(_marginal(belief, c, best[c]))
+        assert _marginal(belief, c, rules.format_table(table, 2)) == pytest.approx(_marginal(belief, c, best[c]))
 
 
 def _marginal(belief: sonde.core.Belief, c: int, name: str) -> float:
@@ -272,9 +272,9 @@ def test_a_large_belief_is_not_listed() -> None:
     known = env.filter(task.public)
     with pytest.raises(UserError, match="tuples of tables"):
         known.belief()
-    tables, exact = [rules.table_of(t) for t in task.hidden["circuits"]], Fraction(0)
-    for hands, p in rules.deals(env.shape, env.gates):
-        parts = [rules.distribution(4, hand).get(t, 0) for hand, t in zip(hands, tables, strict=True)]
+    tables, exact = [rules.parse_table(t) for t in task.hidden["circuits"]], Fraction(0)
+    for hands, p in rules.gate_deals(env.circuit_shape, env.gate_total):
+        parts = [rules.table_distribution(4, hand).get(t, 0) for hand, t in zip(hands, tables, strict=True)]
         exact += p * prod(parts)
     assert known.prob(task.hidden["circuits"]) == pytest.approx(float(exact))
     assert 0.0 < known.entropy < 3 * np.log2(832)
@@ -285,13 +285,13 @@ def test_a_large_belief_is_not_listed() -> None:
 def test_impossible_outputs_are_an_error() -> None:
     env = CircuitDecoding(circuits=1, inputs=2, ands=1, nots=0)
     other = CircuitDecoding(circuits=1, inputs=2, ands=1, nots=1)
-    turn = play("probe 1 11", env=other, hidden=["not (a and b)"]).turns[0]
+    turn = play_episode("probe 1 11", env=other, hidden=["not (a and b)"]).turns[0]
     with pytest.raises(ValueError, match="impossible"):
         _ = env.filter(env.task({"circuits": ["a and b"]}).public).observe(turn).entropy
 
 
 @each("hypothesis", [("0001",), ("x", "y", "z"), TABLES[:2], "00000001", 3, None, ("01101001",) * 3])
-def test_what_is_no_hypothesis_has_no_probability(hypothesis: object) -> None:
+def test_invalid_hypotheses_have_probability_zero(hypothesis: object) -> None:
     known = ENV.filter(ENV.tasks("test")[0].public)
     assert known.prob(hypothesis) == 0.0
     assert known.prob(ENV.tasks("test")[0].hidden["circuits"]) > 0.0

@@ -24,17 +24,17 @@ def outputs(expression: str, inputs: int) -> str:
     return "".join(str(int(eval(expression, dict(zip("abcd", row, strict=False))))) for row in rows)
 
 
-def shown(distribution: dict[int, Fraction], inputs: int) -> dict[str, Fraction]:
-    return {rules.shown(table, inputs): p for table, p in distribution.items()}
+def name_tables(distribution: dict[int, Fraction], inputs: int) -> dict[str, Fraction]:
+    return {rules.format_table(table, inputs): p for table, p in distribution.items()}
 
 
 # --- tables and construction -----------------------------------------------------------------------------------------
 
 
 def test_tables_by_hand() -> None:
-    assert [rules.shown(column, 3) for column in rules.columns(3)] == ["00001111", "00110011", "01010101"]
-    assert rules.shown(8, 2) == "0001"
-    assert rules.table_of("0001") == 8
+    assert [rules.format_table(column, 3) for column in rules.input_columns(3)] == ["00001111", "00110011", "01010101"]
+    assert rules.format_table(8, 2) == "0001"
+    assert rules.parse_table("0001") == 8
 
 
 @each(
@@ -52,12 +52,12 @@ def test_tables_by_hand() -> None:
     ],
 )
 def test_distributions_by_hand(gates: Gates, expected: dict[str, Fraction]) -> None:
-    assert shown(dict(rules.distribution(2, gates)), 2) == expected
+    assert name_tables(dict(rules.table_distribution(2, gates)), 2) == expected
 
 
 def test_three_inputs_by_hand() -> None:
     """(a and b) or c needs the AND first: three pairs out of six ways; else (a or b) and c."""
-    found = shown(dict(rules.distribution(3, Gates(1, 1, 0))), 3)
+    found = name_tables(dict(rules.table_distribution(3, Gates(1, 1, 0))), 3)
     and_first = ["(a and b) or c", "(a and c) or b", "(b and c) or a"]
     or_first = ["(a or b) and c", "(a or c) and b", "(b or c) and a"]
     assert found == {outputs(e, 3): Fraction(1, 6) for e in and_first + or_first}
@@ -67,8 +67,8 @@ def test_three_inputs_by_hand() -> None:
 def test_every_table_that_uses_each_input_once_can_be_built(inputs: int, n_tables: int) -> None:
     """8, 64 and 832 is how many read-once functions depend on all of 2, 3 and 4 inputs."""
     found: set[int] = set()
-    for hand in rules.hands(inputs, inputs):
-        distribution = rules.distribution(inputs, hand)
+    for hand in rules.gate_hands(inputs, inputs):
+        distribution = rules.table_distribution(inputs, hand)
         assert sum(distribution.values()) == 1
         found |= set(distribution)
     assert len(found) == n_tables
@@ -76,7 +76,7 @@ def test_every_table_that_uses_each_input_once_can_be_built(inputs: int, n_table
 
 def test_deals_by_hand() -> None:
     one, other = Gates(1, 0, 0), Gates(0, 1, 0)
-    found = dict(rules.deals(Shape(2, 2), Gates(1, 1, 1)))
+    found = dict(rules.gate_deals(Shape(2, 2), Gates(1, 1, 1)))
     quarter = Fraction(1, 4)
     assert found == {
         (one._replace(nots=1), other): quarter,
@@ -88,7 +88,7 @@ def test_deals_by_hand() -> None:
 
 @each("shape, gates", [(SHAPE, GATES), (Shape(2, 4), Gates(2, 4, 3))])
 def test_deals_are_a_distribution_over_all_gates(shape: Shape, gates: Gates) -> None:
-    found = list(rules.deals(shape, gates))
+    found = list(rules.gate_deals(shape, gates))
     assert sum(p for _, p in found) == 1
     for hands, _ in found:
         assert Gates(*(sum(counts) for counts in zip(*hands, strict=True))) == gates
@@ -104,23 +104,25 @@ def check_sample(sample: Counter[object], expected: dict[object, float]) -> None
 
 
 @each("gates", [Gates(2, 0, 1), Gates(1, 1, 1), Gates(1, 1, 3), Gates(0, 2, 2)])
-def test_the_distribution_is_what_building_gives(gates: Gates) -> None:
+def test_the_distribution_matches_random_construction(gates: Gates) -> None:
     rng = random.Random(1)
-    sample: Counter[object] = Counter(rules.build(rng, 3, gates) for _ in range(20_000))
-    check_sample(sample, {t: float(p) for t, p in rules.distribution(3, gates).items()})
+    sample: Counter[object] = Counter(rules.build_circuit(rng, 3, gates) for _ in range(20_000))
+    check_sample(sample, {t: float(p) for t, p in rules.table_distribution(3, gates).items()})
 
 
-def test_the_deals_are_what_dealing_gives() -> None:
+def test_the_deals_match_random_dealing() -> None:
     rng = random.Random(2)
-    sample: Counter[object] = Counter(rules.deal(rng, SHAPE, GATES) for _ in range(20_000))
-    check_sample(sample, {hands: float(p) for hands, p in rules.deals(SHAPE, GATES)})
+    sample: Counter[object] = Counter(rules.deal_gates(rng, SHAPE, GATES) for _ in range(20_000))
+    check_sample(sample, {hands: float(p) for hands, p in rules.gate_deals(SHAPE, GATES)})
 
 
-def test_the_prior_is_what_is_drawn() -> None:
+def test_the_prior_matches_random_draws() -> None:
     shape, gates, rng = Shape(2, 2), Gates(1, 1, 2), random.Random(3)
     prior = rules.prior(shape, gates)
     assert sum(prior.values()) == 1
-    check_sample(Counter(rules.draw(rng, shape, gates) for _ in range(20_000)), {t: float(p) for t, p in prior.items()})
+    check_sample(
+        Counter(rules.draw_tables(rng, shape, gates) for _ in range(20_000)), {t: float(p) for t, p in prior.items()}
+    )
 
 
 # --- reading circuits and answers ------------------------------------------------------------------------------------
@@ -131,9 +133,9 @@ def test_the_prior_is_what_is_drawn() -> None:
      ("(c and b) or a", (1, 1, 0))],
 )  # fmt: skip
 def test_expressions_by_hand(expression: str, gates: tuple[int, int, int]) -> None:
-    found = rules.parse(expression, 3)
+    found = rules.parse_expression(expression, 3)
     assert found is not None
-    assert rules.shown(found[0], 3) == outputs(expression, 3)
+    assert rules.format_table(found[0], 3) == outputs(expression, 3)
     assert found[1] == Gates(*gates)
 
 
@@ -141,14 +143,14 @@ def test_expressions_by_hand(expression: str, gates: tuple[int, int, int]) -> No
              "(" * 99 + "a and b and c" + ")" * 99, "a == b == c", "a(b, c)", "lambda: a and b and c",
              "a and b and c\n1", "not " * 50 + "a and b and c", "a and (b, c)", "True and a and b and c"],
 )  # fmt: skip
-def test_what_is_no_expression(text: str) -> None:
-    assert rules.parse(text, 3) is None
+def test_invalid_expressions(text: str) -> None:
+    assert rules.parse_expression(text, 3) is None
 
 
 @given(st.text("abcdnotr() ", max_size=40))
-def test_whatever_is_an_expression_is_what_python_makes_of_it(text: str) -> None:
-    found = rules.parse(text, 2)
-    assert found is None or rules.shown(found[0], 2) == outputs(text.strip(), 2)
+def test_expressions_agree_with_python(text: str) -> None:
+    found = rules.parse_expression(text, 2)
+    assert found is None or rules.format_table(found[0], 2) == outputs(text.strip(), 2)
 
 
 @each("answer, probe",
@@ -172,7 +174,7 @@ def test_tables_read_by_hand(answer: str, tables: tuple[int, int] | None) -> Non
 
 
 @given(st.tuples(*[st.integers(0, 255)] * 3), st.integers(0, 2), st.integers(0, 7))
-def test_what_is_written_is_read(tables: tuple[int, int, int], circuit: int, row: int) -> None:
+def test_answers_survive_a_round_trip(tables: tuple[int, int, int], circuit: int, row: int) -> None:
     assert rules.read_tables(rules.tables_answer(tables, 3), SHAPE) == tables
     assert rules.read_probe(rules.probe_answer(circuit, row, 3), SHAPE) == (circuit, row)
 

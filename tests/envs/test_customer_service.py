@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, ProgramPolicy, Seated, Task, UserError
-from sonde.envs._shared.checks import mentions
+from sonde.core import AGENT, Episode, ProgramPolicy, SeatedPolicies, Task, UserError
+from sonde.envs._shared.checks import mentions_name
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER
-from sonde.envs.customer_service.answering import denied, reply
+from sonde.envs.customer_service.answering import answer_message, deny_cause
 from sonde.envs.customer_service.env import CustomerService
-from sonde.envs.customer_service.filter import CaseFilter, finding_gain, prior, seen
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import Query, read
-from sonde.runs.rollout import collect
+from sonde.envs.customer_service.filter import CaseFilter, finding_gain, observe_value, prior_weights
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import Query, read_message
+from sonde.runs.rollout import collect_trajectories
 
 ENV = CustomerService()
 DELTA = CustomerService(preset="delta_belief")
@@ -26,9 +26,9 @@ SOLVED = "Please borrow a charger of the same type."
 FOREIGN = {"scenario": "My kite will not fly.", "solution": "The tail is missing; a new tail helps."}
 
 
-def seated(setup: Any = LAPTOP, **config: Any) -> Seated:
+def seated(setup: Any = LAPTOP, **config: Any) -> SeatedPolicies:
     env = CustomerService(**config)
-    found = Seated(env)
+    found = SeatedPolicies(env)
     found.reset(env.task(setup))
     return found
 
@@ -58,8 +58,8 @@ def test_no_cause_of_the_test_split_is_in_the_training_split() -> None:
 def test_findings_are_drawn_from_the_likelihood_of_the_cause() -> None:
     shares: list[float] = []
     for task in ENV.tasks("train"):
-        product = products()[task.hidden["product"]]
-        cause = product.causes[product.cause(task.hidden["cause"])]
+        product = load_products()[task.hidden["product"]]
+        cause = product.causes[product.cause_index(task.hidden["cause"])]
         for f, found in enumerate(product.findings):
             p = cause.likelihood[f][found.values.index(task.hidden["findings"][found.id])]
             assert p > 0.0
@@ -114,11 +114,11 @@ def test_a_conversation() -> None:
     assert "The lamp stays off" in view.messages[-1].content
     assert (info["finding"], info["fix_tried"], info["result"]) == ("led", None, "answer")
     view, reward, done, info = s.step("Please hold the power button down for twenty seconds.")
-    assert products()["laptop_dead"].causes[3].failed in view.messages[-1].content
+    assert load_products()["laptop_dead"].causes[3].failed in view.messages[-1].content
     assert (info["finding"], info["fix_tried"], reward, done) == (None, "fix_hang", 0.0, False)
     view, reward, done, info = s.step(SOLVED)
     assert "Goal reached" in view.messages[-1].content
-    assert products()["laptop_dead"].causes[1].done in view.messages[-1].content
+    assert load_products()["laptop_dead"].causes[1].done in view.messages[-1].content
     assert (info["result"], info["fix_tried"], reward, done) == ("goal", "fix_charger", 1.0, True)
 
 
@@ -150,7 +150,7 @@ def test_broken_checks_cost_the_turn(said: str, check: str) -> None:
     _, reward, done, info = s.step(said)
     assert (reward, done, info["result"], info["check"]) == (0.0, False, "invalid", check)
     known = s.episode.posterior()
-    assert known is not None and list(known.probs) == list(prior(products()["laptop_dead"]))
+    assert known is not None and list(known.probs) == list(prior_weights(load_products()["laptop_dead"]))
 
 
 SEVERAL = (
@@ -199,34 +199,34 @@ def test_the_rule_customer_cannot_be_talked_into_anything(said: str) -> None:
     s = seated()
     view, reward, done, _ = s.step(said)
     assert not done and not reward
-    assert not mentions(view.messages[-1].content, ["charger", "adapter"])
+    assert not mentions_name(view.messages[-1].content, ["charger", "adapter"])
 
 
 def test_what_the_rule_customer_says_is_never_taken_for_a_leak() -> None:
-    for p in products().values():
+    for p in load_products().values():
         for c in range(len(p.causes)):
             state = ENV.reset(ENV.task({"product": p.id, "cause": p.causes[c].id}), None)  # type: ignore[arg-type]
-            secrets = ENV.secrets(state)
+            secrets = ENV.secret_names(state)
             assert secrets, (p.id, c)
             said = [a for f in p.findings for a in f.answers]
-            said += [text for i, x in enumerate(p.causes) if i != c for text in (x.failed, denied(p, i))]
-            assert not any(mentions(text, secrets) for text in said)
+            said += [text for i, x in enumerate(p.causes) if i != c for text in (x.failed, deny_cause(p, i))]
+            assert not any(mentions_name(text, secrets) for text in said)
 
 
 def test_every_case_is_solved_from_its_evidence_alone() -> None:
     """Asking for what tells most until one cause is left, over every pair: no other fix is ever suggested."""
-    for p in products().values():
+    for p in load_products().values():
         for c, cause in enumerate(p.causes):
             for seed in range(3):
                 values = _values(p.id, cause.id, seed)
-                weights, asked = prior(p), set[int]()
+                weights, asked = prior_weights(p), set[int]()
                 while max(weights) < 1.0:
                     best = max(range(len(p.findings)), key=lambda f: finding_gain(p, weights, f) * (f not in asked))
                     assert best not in asked, (p.id, cause.id)
                     asked.add(best)
-                    weights = seen(p, weights, best, values[best])
+                    weights = observe_value(p, weights, best, values[best])
                 assert weights.index(max(weights)) == c
-                assert reply(p, Query("fix", c, (c,)), c, values, "") == "Goal reached"
+                assert answer_message(p, Query("fix", c, (c,)), c, values, "") == "Goal reached"
 
 
 def _values(name: str, cause: str, seed: int) -> tuple[int, ...]:
@@ -237,17 +237,19 @@ def _values(name: str, cause: str, seed: int) -> tuple[int, ...]:
 # --- beliefs ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(products()))
+@pytest.mark.parametrize("name", sorted(load_products()))
 def test_legal_answers_are_said_so_that_they_are_understood(name: str) -> None:
     """Catchwords of a fix become a sentence about it; every one of them is needed there."""
-    task = ENV.task({"product": name, "cause": products()[name].causes[0].id})
+    task = ENV.task({"product": name, "cause": load_products()[name].causes[0].id})
     legal = Episode.begin(ENV, task).view().legal
     assert legal is not None and len(legal) == len(set(legal))
-    n = len(legal) - len(products()[name].causes)
-    assert {read(name, question).target for question in legal[:n]} == set(range(len(products()[name].findings)))
+    n = len(legal) - len(load_products()[name].causes)
+    assert {read_message(name, question).target for question in legal[:n]} == set(
+        range(len(load_products()[name].findings))
+    )
     for c, catchwords in enumerate(legal[n:]):
         said = ENV.say(catchwords)
-        assert read(name, said) == read(name, catchwords) == Query("fix", c, (c,))
+        assert read_message(name, said) == read_message(name, catchwords) == Query("fix", c, (c,))
         assert said.endswith((".", "?")) and all(word in said.lower() for word in catchwords.split())
     assert all(ENV.say(question) == question for question in legal[:n])
 
@@ -257,7 +259,7 @@ def test_a_suggestion_in_vain_rules_its_cause_out() -> None:
     s.step("Please hold the power button down for twenty seconds.")
     known = s.episode.posterior()
     assert known is not None and known.prob("laptop_dead/hang") == 0.0
-    weights = {c.id: c.weight for c in products()["laptop_dead"].causes}
+    weights = {c.id: c.weight for c in load_products()["laptop_dead"].causes}
     total = sum(weights.values()) - weights["hang"]
     assert known.prob("laptop_dead/charger") == pytest.approx(weights["charger"] / total)
 
@@ -265,7 +267,7 @@ def test_a_suggestion_in_vain_rules_its_cause_out() -> None:
 def test_free_replies_tell_an_exact_filter_nothing_but_solutions_ruled_out() -> None:
     ep = Episode.begin(ENV, ENV.task(LAPTOP)).step("What colour is the led?").step("Sort of purple, I would say.")
     known = ep.posterior()
-    assert known is not None and list(known.probs) == list(prior(products()["laptop_dead"]))
+    assert known is not None and list(known.probs) == list(prior_weights(load_products()["laptop_dead"]))
     known = ep.step("Please replace the memory.").step("I did. Nothing.").posterior()
     assert known is not None and known.prob("laptop_dead/memory") == 0.0
 
@@ -284,11 +286,11 @@ def test_with_an_error_rate_no_answer_excludes_a_cause() -> None:
 def test_the_customer_is_told_its_part_and_the_agent_is_not() -> None:
     state = ENV.reset(ENV.task(LAPTOP), None)  # type: ignore[arg-type]
     part, task = ENV.intro(state, USER), ENV.intro(state, AGENT)
-    cause = products()["laptop_dead"].causes[1]
+    cause = load_products()["laptop_dead"].causes[1]
     for text in (cause.what, cause.fix_what, "The lamp stays off with the cable in.", "Goal reached"):
         assert text in part
     assert cause.what not in task and cause.fix_what not in task
-    assert products()["laptop_dead"].openings[0] in task and products()["laptop_dead"].openings[0] in part
+    assert load_products()["laptop_dead"].openings[0] in task and load_products()["laptop_dead"].openings[0] in part
     assert dict(ENV.private(state, AGENT)) == {}
 
 
@@ -351,7 +353,7 @@ def test_a_judge_decides_about_foreign_scenarios() -> None:
 def test_a_turn_is_quick() -> None:
     tasks: list[Task] = list(ENV.tasks("train")[:100])
     agent = sonde.make("agents:random")
-    collect(ENV, {"agent": agent}, tasks)
+    collect_trajectories(ENV, {"agent": agent}, tasks)
     start = time.process_time()
-    played = collect(ENV, {"agent": agent}, tasks)
+    played = collect_trajectories(ENV, {"agent": agent}, tasks)
     assert (time.process_time() - start) / sum(len(t.turns) for t in played) < 2e-3

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import Completion, Message, Model, Sampling, Seated, UserError
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.world import legal
+from sonde.core import Completion, Message, Model, Sampling, SeatedPolicies, UserError
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.world import legal_answers
 from sonde.evaluation import regret
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,12 @@ class Noted(Model):
         return Completion(text=said, model="noted")
 
 
-CASE = {"product": "laptop_dead", "cause": products()["laptop_dead"].causes[0].id}
+CASE = {"product": "laptop_dead", "cause": load_products()["laptop_dead"].causes[0].id}
 
 
-def play(*messages: str, **config: object) -> Seated:
+def play(*messages: str, **config: object) -> SeatedPolicies:
     env = sonde.make("customer_service_bandit", **config)
-    seated = Seated(env)
+    seated = SeatedPolicies(env)
     seated.reset(env.task(CASE))
     for message in messages:
         seated.step(message)
@@ -42,24 +42,26 @@ def play(*messages: str, **config: object) -> Seated:
 
 
 def test_every_message_is_a_period() -> None:
-    turns = play("Hello!", legal("laptop_dead").ask[0]).episode.turns
+    turns = play("Hello!", legal_answers("laptop_dead").ask[0]).episode.turns
     assert [(t.info["sub_episode"], t.info["step"], t.info["reward"]) for t in turns] == [(0, 0, 0.0), (1, 0, 0.0)]
     assert turns[0].info["action"] is None
-    assert turns[1].info["action"] == legal("laptop_dead").ask[0]
+    assert turns[1].info["action"] == legal_answers("laptop_dead").ask[0]
 
 
 def test_the_right_fix_pays_one_and_ends_the_case() -> None:
     env = sonde.make("customer_service_bandit")
-    seated = play("Hello!", env.say(legal("laptop_dead").fix[0]))
+    seated = play("Hello!", env.say(legal_answers("laptop_dead").fix[0]))
     assert seated.episode.outcome and seated.episode.outcome.success
     assert seated.episode.turns[-1].rewards == {"agent": 1.0}
-    rows = regret.regrets(env, seated.episode.trajectory())
+    rows = regret.episode_regrets(env, seated.episode.to_trajectory())
     assert list(rows) == [1.0] + [0.0] * 19, "the greeting cost one period"
 
 
 def test_regret_is_the_periods_before_the_solution() -> None:
     env = sonde.make("customer_service_bandit")
-    played = collect(env, {"agent": sonde.make("agents:customer_service")}, env.tasks("test")[:30], Plan(k=1))
+    played = collect_trajectories(
+        env, {"agent": sonde.make("agents:customer_service")}, env.tasks("test")[:30], Plan(k=1)
+    )
     table = regret.regret_table(env, played)
     assert [int(row.sum()) for row in table] == [len(t.turns) - 1 for t in played]
     assert all(t.outcome and t.outcome.success for t in played)
@@ -69,8 +71,8 @@ def test_priors_that_are_told() -> None:
     env = sonde.make("customer_service_bandit", told_prior="misspecified")
     for task in env.tasks("test")[:20]:
         text = sonde.Episode.begin(env, task).view().messages[0].content
-        product = products()[task.hidden["product"]]
-        cause = product.causes[product.cause(task.hidden["cause"])]
+        product = load_products()[task.hidden["product"]]
+        cause = product.causes[product.cause_index(task.hidden["cause"])]
         assert cause.what not in text
         well = sonde.make("customer_service_bandit", told_prior="well_specified")
         assert cause.what in sonde.Episode.begin(well, well.tasks("test")[task.index]).view().messages[0].content
@@ -84,8 +86,8 @@ def test_a_hint_is_for_the_writer_of_the_prior_alone() -> None:
     plain = sonde.make("customer_service_bandit")
     for task in env.tasks("test")[:10]:
         ep = sonde.Episode.begin(env, task)
-        product = products()[task.hidden["product"]]
-        cause = product.causes[product.cause(task.hidden["cause"])]
+        product = load_products()[task.hidden["product"]]
+        cause = product.causes[product.cause_index(task.hidden["cause"])]
         assert cause.what in ep.view().private["hint"] and cause.fix_what in ep.view().private["hint"]
         without = sonde.Episode.begin(plain, plain.tasks("test")[task.index]).view()
         assert ep.view().messages[0].content == without.messages[0].content and "hint" not in without.private
@@ -118,4 +120,4 @@ def test_a_foreign_scenario_has_no_problem() -> None:
     env = sonde.make("customer_service_bandit", judge="seat")
     task = env.task({"scenario": "A lamp stays dark.", "solution": "Screw the bulb in."})
     with pytest.raises(UserError, match="foreign"):
-        env.model(task.public)
+        env.decision_problem(task.public)

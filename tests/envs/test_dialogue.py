@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pytest
 
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
-from sonde.envs._shared.checks import CHECKS, mentions
-from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claimed, spoken, verdict
+from sonde.envs._shared.checks import CHECKS, mentions_name
+from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claims_goal, parse_verdict, spoken_line
 from sonde.envs._shared.english.letters import plain_words
-from sonde.evaluation.audit import audit
+from sonde.evaluation.audit import audit_trajectories
 
 COLOURS = ("red", "green", "blue")
 
@@ -53,20 +53,20 @@ class Colours(Dialogue):
     def intro(self, state: Talk, seat: str) -> str:
         return {AGENT: "Guess my colour.", USER: f"It is {state.world}."}.get(seat, "")
 
-    def solves(self, state: Talk) -> bool:
+    def is_solution(self, state: Talk) -> bool:
         return state.said.lower() == f"is it {state.world}?"
 
-    def secrets(self, state: Talk) -> Sequence[str]:
+    def secret_names(self, state: Talk) -> Sequence[str]:
         return (str(state.world),)
 
-    def candidates(self, said: str) -> int:
-        return sum(mentions(said, [c]) for c in COLOURS)
+    def count_candidates(self, said: str) -> int:
+        return sum(mentions_name(said, [c]) for c in COLOURS)
 
-    def reading(self, state: Talk, reply: str) -> str | None:
+    def clean_reply(self, state: Talk, reply: str) -> str | None:
         return reply.lower() if reply.lower() in ("warm", "cold") else None
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        return Frozen(named=self.candidates(state.said))
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        return Frozen(named=self.count_candidates(state.said))
 
 
 def begin(**config: Any) -> Episode:
@@ -199,7 +199,7 @@ def test_a_claimed_guess_is_read_in_any_frame(said: str) -> None:
     ],
 )
 def test_what_is_a_claim(reply: str, is_claim: bool) -> None:
-    assert claimed(reply) is is_claim
+    assert claims_goal(reply) is is_claim
 
 
 @pytest.mark.parametrize("reply", ["Goal reached.", "cold", "GOAL REACHED!!!", "What?"])
@@ -236,8 +236,8 @@ def test_turns_run_out() -> None:
 def test_seats_follow_the_configuration() -> None:
     assert set(Colours().spec.seats) == {AGENT, USER}
     assert Colours(judge="seat").spec.seats[JUDGE] is None
-    assert Colours().assumed("users:x") == {USER: "users:x"}
-    assert Colours(error_rate=0.1).assumed("users:x") == {}
+    assert Colours().assumed_users("users:x") == {USER: "users:x"}
+    assert Colours(error_rate=0.1).assumed_users("users:x") == {}
 
 
 @pytest.mark.parametrize(
@@ -249,11 +249,11 @@ def test_bad_configurations_are_named(field: str, value: Any) -> None:
 
 
 def test_helpers() -> None:
-    assert spoken("<Answer> Is it\n red? </Answer>", 50) == "Is it red?"
-    assert spoken("a < b", 50) == "a < b"
-    assert verdict("<valid>") is True
+    assert spoken_line("<Answer> Is it\n red? </Answer>", 50) == "Is it red?"
+    assert spoken_line("a < b", 50) == "a < b"
+    assert parse_verdict("<valid>") is True
     assert plain_words("Zürich!") == "zurich"
-    assert not mentions("anything", [""])
+    assert not mentions_name("anything", [""])
     assert set(CHECKS) == {"length", "single_inquiry", "single_hypothesis", "question_form"}
 
 
@@ -261,4 +261,4 @@ def test_audit_refuses_environments_without_users() -> None:
     env = make("wordle")
     ep = Episode.begin(env, env.task("toast")).step("<Answer>toast</Answer>")
     with pytest.raises(UserError, match="audit: wordle has no user"):
-        audit([ep.trajectory(policies=default_policies(env))])
+        audit_trajectories([ep.to_trajectory(policies=default_policies(env))])

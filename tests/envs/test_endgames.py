@@ -12,9 +12,9 @@ import pytest
 
 from sonde.core import UserError
 from sonde.envs.chess import endgame_starts, endgames
-from sonde.envs.chess.endgame_starts import DEEP, TESTED, TRAINED, fen_of, mixed_tests, starts
-from sonde.envs.chess.endgames import ILLEGAL, NEVER, SYMMETRIES, build, table
-from sonde.envs.chess.position import CLASSES, after_each, by_table, plies_to_mate, regret, solved
+from sonde.envs.chess.endgame_starts import DEEP, TESTED, TRAINED, mixed_tests, split_starts, to_fen
+from sonde.envs.chess.endgames import ILLEGAL, NEVER, SYMMETRIES, build_table, load_table
+from sonde.envs.chess.position import CLASSES, is_solved, move_regret, plies_after_moves, plies_to_mate, table_moves
 from tests.cases import each
 
 ROOK_AGAINST_KING = {
@@ -28,7 +28,7 @@ King)" by Bain and Hoff: 28,056, one for each set of mirror images."""
 def test_the_rook_ending_is_the_published_database() -> None:
     counts: Counter[int | None] = Counter()
     for code in {min(images(men)) for men in placements()}:
-        plies = table("R").plies(False, *code[:2], code[2:])
+        plies = load_table("R").plies_to_mate(False, *code[:2], code[2:])
         counts[None if plies is None else plies // 2] += 1
     assert counts == ROOK_AGAINST_KING
 
@@ -45,7 +45,7 @@ def images(men: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 @each("pieces, moves", [("Q", 10), ("QR", 6), ("R", 16), ("RR", 7)])
 def test_the_longest_mates_are_the_published_ones(pieces: str, moves: int) -> None:
-    white = table(pieces).white
+    white = load_table(pieces).white
     assert white[(white != ILLEGAL) & (white != NEVER)].max() == 2 * moves - 1
     assert not (white == NEVER).any(), "with White to move every one of them is won"
 
@@ -55,14 +55,14 @@ def test_every_entry_is_one_more_than_what_the_rules_of_the_library_lead_to(piec
     rng, seen = random.Random(7), Counter[str]()
     while seen["white"] + seen["black"] < 400:
         squares = rng.sample(range(64), 2 + len(pieces))
-        here = chess.Board(fen_of(pieces, squares))
+        here = chess.Board(to_fen(pieces, squares))
         here.turn = rng.random() < 0.5
-        plies = table(pieces).plies(here.turn, squares[0], squares[1], squares[2:])
+        plies = load_table(pieces).plies_to_mate(here.turn, squares[0], squares[1], squares[2:])
         if here.status() not in (chess.STATUS_VALID, chess.STATUS_IMPOSSIBLE_CHECK):
             assert plies is None
             continue
         seen["white" if here.turn else "black"] += 1
-        after = list(after_each(here.fen()).values())
+        after = list(plies_after_moves(here.fen()).values())
         if here.turn:
             assert plies == 1 + min(n for n in after if n is not None)
         elif not after:
@@ -88,17 +88,17 @@ def test_single_positions(fen: str, plies: int | None) -> None:
 
 def test_what_a_move_costs_is_exact() -> None:
     fen = "k7/8/1K6/8/8/8/8/7R w - - 0 1"
-    assert (regret(fen, "Rh8#"), regret(fen, "Rh2")) == (0, 2)
-    assert by_table(fen) == ("Rh8#",)
-    assert regret("8/8/8/8/3k4/8/3R4/7K w - - 0 1", "Rd3+") is None, "a rook given away wins nothing"
-    assert by_table("8/8/8/3k4/3R4/8/8/K7 b - - 0 1") == ("Kxd4",)
-    assert by_table("1k6/8/1K6/8/8/8/8/7R b - - 0 1") == ("Kc8",), "in the corner it is mate at once"
+    assert (move_regret(fen, "Rh8#"), move_regret(fen, "Rh2")) == (0, 2)
+    assert table_moves(fen) == ("Rh8#",)
+    assert move_regret("8/8/8/8/3k4/8/3R4/7K w - - 0 1", "Rd3+") is None, "a rook given away wins nothing"
+    assert table_moves("8/8/8/3k4/3R4/8/8/K7 b - - 0 1") == ("Kxd4",)
+    assert table_moves("1k6/8/1K6/8/8/8/8/7R b - - 0 1") == ("Kc8",), "in the corner it is mate at once"
 
 
-def test_what_has_no_table_is_not_solved() -> None:
-    assert solved("8/8/8/4k3/8/8/8/K6Q w - - 0 1")
+def test_positions_without_a_table_are_not_solved() -> None:
+    assert is_solved("8/8/8/4k3/8/8/8/K6Q w - - 0 1")
     for fen in (chess.STARTING_FEN, "8/8/8/4k3/8/8/8/K6B w - - 0 1", "8/8/4p3/4k3/8/8/8/K6Q w - - 0 1"):
-        assert not solved(fen)
+        assert not is_solved(fen)
     assert plies_to_mate("8/8/8/4k3/8/8/8/K7 w - - 0 1") is None
 
 
@@ -107,17 +107,17 @@ def test_what_has_no_table_is_not_solved() -> None:
 
 def test_a_table_is_made_once_and_damage_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SONDE_CACHE", str(tmp_path))
-    made = endgames.table.__wrapped__("Q")
+    made = endgames.load_table.__wrapped__("Q")
     (file,) = (tmp_path / "endgames").iterdir()
-    assert np.array_equal(made.white, build("Q").white)
-    monkeypatch.setattr(endgames, "build", lambda pieces: pytest.fail("made again"))
-    assert np.array_equal(endgames.table.__wrapped__("Q").black, made.black)
+    assert np.array_equal(made.white, build_table("Q").white)
+    monkeypatch.setattr(endgames, "build_table", lambda pieces: pytest.fail("made again"))
+    assert np.array_equal(endgames.load_table.__wrapped__("Q").black, made.black)
     monkeypatch.undo()
     monkeypatch.setenv("SONDE_CACHE", str(tmp_path))
     whole = file.read_bytes()
     for broken in (b"", whole[:1000], whole[:-2000]):
         file.write_bytes(broken)
-        assert np.array_equal(endgames.table.__wrapped__("Q").white, made.white)
+        assert np.array_equal(endgames.load_table.__wrapped__("Q").white, made.white)
         assert file.read_bytes() == whole
 
 
@@ -125,9 +125,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SONDE_CACHE", str(tmp_path / "file"))
     with pytest.raises(UserError, match="SONDE_CACHE"):
-        endgames.table.__wrapped__("R")
+        endgames.load_table.__wrapped__("R")
     with pytest.raises(UserError, match=r"endgame: unknown name 'B'.*Q, QR, R, RR"):
-        table("B")
+        load_table("B")
 
 
 # --- starts ----------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
 
 @each("pieces", CLASSES)
 def test_starts_are_legal_different_and_apart_from_the_tests(pieces: str) -> None:
-    train, test = starts(pieces, "train"), starts(pieces, "test")
+    train, test = split_starts(pieces, "train"), split_starts(pieces, "test")
     assert train.shape == (TRAINED, 2 + len(pieces)) and test.shape == (TESTED, 2 + len(pieces))
     assert len(np.unique(train, axis=0)) == TRAINED and len(np.unique(test, axis=0)) == TESTED
     trained = {frozenset(zip(f"kK{pieces}", row, strict=True)) for row in train.tolist()}
@@ -144,19 +144,19 @@ def test_starts_are_legal_different_and_apart_from_the_tests(pieces: str) -> Non
         for image in images(tuple(row)):
             assert frozenset(zip(f"kK{pieces}", image, strict=True)) not in trained
     for row in [*train[:300].tolist(), *test.tolist()]:
-        here = chess.Board(fen_of(pieces, row))
+        here = chess.Board(to_fen(pieces, row))
         assert here.is_valid() and here.turn and any(here.legal_moves)
 
 
 def test_test_positions_take_fifteen_plies_or_more() -> None:
     rows = mixed_tests()
     assert len(set(rows)) == TESTED == 645
-    plies = [table(pieces).plies(True, men[0], men[1], men[2:]) for pieces, men in rows]
+    plies = [load_table(pieces).plies_to_mate(True, men[0], men[1], men[2:]) for pieces, men in rows]
     assert min(n or 0 for n in plies) == DEEP == 15
     assert Counter(pieces for pieces, _ in rows) == {"R": 570, "Q": 75}
-    assert fen_of(*rows[0]) == "8/7k/1R6/8/2K5/8/8/8 w - - 0 1", "the same on every machine"
+    assert to_fen(*rows[0]) == "8/7k/1R6/8/2K5/8/8/8 w - - 0 1", "the same on every machine"
 
 
 def test_the_order_is_a_permutation() -> None:
     numbers = np.arange(1 << 12)
-    assert np.array_equal(np.sort(endgame_starts._mixed(numbers, 12)), numbers)
+    assert np.array_equal(np.sort(endgame_starts._mix_numbers(numbers, 12)), numbers)

@@ -9,8 +9,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Rng, TabularFilter
-from sonde.envs._shared.finite import Conjugate, Problem, World, bandit, best_value
-from sonde.envs._shared.rounds import checked_turns, fact
+from sonde.envs._shared.finite import DirichletPosterior, FiniteProblem, World, bandit_world, best_value
+from sonde.envs._shared.rounds import check_turn_count, step_facts
 from tests.cases import each
 
 SMALL: list[tuple[str, dict[str, Any]]] = [
@@ -27,7 +27,7 @@ SMALL: list[tuple[str, dict[str, Any]]] = [
 """Environments small enough to carry one state per hidden setup."""
 
 
-def small() -> list[Any]:
+def small_environments() -> list[Any]:
     return [pytest.param(sonde.make(n, **c), id=f"{n}-{'-'.join(map(str, c.values()))}") for n, c in SMALL]
 
 
@@ -43,11 +43,11 @@ def test_values_by_hand() -> None:
     # Action 0 stays and pays 0.1 in state 0; action 1 moves to state 1, which pays 1 for action 1 and returns.
     transition = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
     known = World(transition, np.array([[0.1, 0.0], [0.0, 1.0]]))
-    assert known.values(1)[0].tolist() == [[0.1, 0.0], [0.0, 1.0]]
+    assert known.action_values(1)[0].tolist() == [[0.1, 0.0], [0.0, 1.0]]
     last, before, first = [[0.1, 0.0], [0.0, 1.0]], [[0.2, 1.0], [1.0, 1.1]], [[1.1, 1.1], [1.1, 2.0]]
-    assert known.values(3) == pytest.approx(np.array([first, before, last]))
-    assert known.gaps(3)[1] == pytest.approx(np.array([[0.8, 0.0], [0.1, 0.0]]))
-    problem = Problem("tabular", ("x", "y"), ("0", "1"), 3, 1, "y")
+    assert known.action_values(3) == pytest.approx(np.array([first, before, last]))
+    assert known.suboptimality_gaps(3)[1] == pytest.approx(np.array([[0.8, 0.0], [0.1, 0.0]]))
+    problem = FiniteProblem("tabular", ("x", "y"), ("0", "1"), 3, 1, "y")
     assert best_value(problem, known) == pytest.approx(2.0)
     assert best_value(problem._replace(start="x", horizon=1), known) == pytest.approx(0.1)
 
@@ -57,7 +57,7 @@ def test_optimal_values_are_those_of_the_best_policy(seed: int) -> None:
     known, horizon = world(seed), 3
     policies = [np.eye(2)[np.array(rows).reshape(horizon, 2)] for rows in product(range(2), repeat=2 * horizon)]
     values = np.array([known.policy_values(p) for p in policies])
-    assert known.values(horizon).max(axis=2) == pytest.approx(values.max(axis=0))
+    assert known.action_values(horizon).max(axis=2) == pytest.approx(values.max(axis=0))
 
 
 def test_policy_values_agree_with_play() -> None:
@@ -76,31 +76,31 @@ def test_policy_values_agree_with_play() -> None:
 
 
 def test_a_bandit_is_a_problem_of_one_state() -> None:
-    assert bandit([0.2, 0.7]).values(1).tolist() == [[[0.2, 0.7]]]
-    assert bandit([0.2, 0.7]).gaps(1)[0, 0] == pytest.approx([0.5, 0.0])
+    assert bandit_world([0.2, 0.7]).action_values(1).tolist() == [[[0.2, 0.7]]]
+    assert bandit_world([0.2, 0.7]).suboptimality_gaps(1)[0, 0] == pytest.approx([0.5, 0.0])
 
 
 # --- the conjugate posterior -----------------------------------------------------------------------------------------
 
-RIVER = Problem("tabular", ("1", "2", "3"), ("A", "B"), 6, 35, "1", (0.0, 0.005, 1.0))
+RIVER = FiniteProblem("tabular", ("1", "2", "3"), ("A", "B"), 6, 35, "1", (0.0, 0.005, 1.0))
 
 
 def test_conjugate_means_by_hand() -> None:
-    known = Conjugate.prior(RIVER)
+    known = DirichletPosterior.prior(RIVER)
     assert known.alpha == pytest.approx(1 / 3)
     for reward, after in ((0.0, "1"), (0.0, "2"), (0.0, "2")):
         known = known.observe("1", "B", reward, after)
     known = known.observe("3", "A", 1.0, "3")
-    mean = known.mean()
+    mean = known.mean_world()
     # Counts 1, 2, 0 and alpha 1/3 each: (1/3 + n) / (1 + 3).
     assert mean.transition_SAS[0, 1] == pytest.approx([1 / 3, 7 / 12, 1 / 12])
     assert mean.transition_SAS[1, 0] == pytest.approx([1 / 3] * 3)
     assert mean.reward_SA[0].tolist() == pytest.approx([0.335, 0.0]) and mean.reward_SA[2, 0] == 1.0
-    assert Conjugate.prior(RIVER).counts_SAS.sum() == 0
+    assert DirichletPosterior.prior(RIVER).counts_SAS.sum() == 0
 
 
 def test_conjugate_samples_have_the_dirichlets_moments() -> None:
-    known = Conjugate.prior(RIVER)
+    known = DirichletPosterior.prior(RIVER)
     for _ in range(3):
         known = known.observe("2", "A", 0.0, "1")
     draws = [known.sample(Rng(0, "test", i)) for i in range(3000)]
@@ -117,19 +117,21 @@ def test_conjugate_samples_have_the_dirichlets_moments() -> None:
 
 def test_tiny_concentrations_are_sampled_exactly() -> None:
     """Gamma draws of shape 0.001 mostly underflow; their limit puts all weight on one state, each as often."""
-    draws = np.array([Conjugate.prior(RIVER, 0.001).sample(Rng(1, "tiny", i)).transition_SAS[0, 0] for i in range(900)])
+    draws = np.array(
+        [DirichletPosterior.prior(RIVER, 0.001).sample(Rng(1, "tiny", i)).transition_SAS[0, 0] for i in range(900)]
+    )
     assert np.isfinite(draws).all() and (draws.max(axis=1) > 0.99).mean() > 0.98
     assert np.bincount(draws.argmax(axis=1), minlength=3) == pytest.approx(300, abs=70)
 
 
 def test_known_transitions_are_certain() -> None:
-    known = Conjugate.prior(RIVER._replace(known=(("2", "A", "1"),)))
+    known = DirichletPosterior.prior(RIVER._replace(known=(("2", "A", "1"),)))
     assert known.sample(Rng(0)).transition_SAS[1, 0].tolist() == [1.0, 0.0, 0.0]
-    assert known.mean().transition_SAS[1, 0].tolist() == [1.0, 0.0, 0.0]
+    assert known.mean_world().transition_SAS[1, 0].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_a_posterior_that_is_extended_does_not_change() -> None:
-    first = Conjugate.prior(RIVER)
+    first = DirichletPosterior.prior(RIVER)
     first.observe("1", "A", 0.005, "1")
     assert first.counts_SAS.sum() == 0 and np.isnan(first.paid_SAN).all()
 
@@ -137,11 +139,11 @@ def test_a_posterior_that_is_extended_does_not_change() -> None:
 # --- what environments and filters promise ---------------------------------------------------------------------------
 
 
-@each("env", small())
+@each("env", small_environments())
 def test_problem_and_world_describe_the_environment(env: Any) -> None:
     """Transitions and rewards of the tables are those that `outcomes` lists, along random play."""
     task = env.tasks("train")[3]
-    problem, ep, rng = env.model(task.public), Episode.begin(env, task, seed=2), Rng(5)
+    problem, ep, rng = env.decision_problem(task.public), Episode.begin(env, task, seed=2), Rng(5)
     assert json.loads(json.dumps(problem._asdict()))["horizon"] == problem.horizon
     known = env.world(ep.state)
     assert known.transition_SAS.sum(axis=2) == pytest.approx(1.0)
@@ -166,7 +168,7 @@ def test_problem_and_world_describe_the_environment(env: Any) -> None:
 
 
 @pytest.mark.thorough
-@each("env", small())
+@each("env", small_environments())
 @each("seed", [0, 1])
 def test_filters_equal_brute_force(env: Any, seed: int) -> None:
     """Beliefs, gains and expected regrets against one state per hidden setup, with an unreadable answer on the way."""
@@ -187,7 +189,7 @@ def test_filters_equal_brute_force(env: Any, seed: int) -> None:
 
 def _compare(env: Any, exact: Any, table: TabularFilter, ep: Episode) -> None:
     problem, belief = exact.problem, table.belief()
-    assert problem == env.model(ep.task.public)
+    assert problem == env.decision_problem(ep.task.public)
     assert exact.entropy == pytest.approx(table.entropy, abs=1e-9)
     found = dict(zip(exact.belief().hypotheses, exact.belief().probs, strict=True))
     assert found == pytest.approx(dict(zip(belief.hypotheses, belief.probs, strict=True)))
@@ -210,7 +212,7 @@ def _regrets(exact: Any, belief: Any, ep: Episode) -> Any:
     return np.sum(rows, axis=0)
 
 
-@each("env", small())
+@each("env", small_environments())
 def test_samples_follow_the_posterior(env: Any) -> None:
     ep = Episode.begin(env, env.tasks("train")[1], seed=4)
     for _ in range(2):
@@ -223,9 +225,9 @@ def test_samples_follow_the_posterior(env: Any) -> None:
 
 
 def test_facts_and_clocks() -> None:
-    info = fact("step", 7, 3, "s", "a", 0.5, "t")
+    info = step_facts("step", 7, 3, "s", "a", 0.5, "t")
     assert (info["sub_episode"], info["step"], info["state"], info["next"]) == (2, 1, "s", "t")
-    assert checked_turns("x", None, 3, 4) == 12 and checked_turns("x", 5, 3, 4) == 5
+    assert check_turn_count("x", None, 3, 4) == 12 and check_turn_count("x", 5, 3, 4) == 5
     for wrong in ((0, 3, 4), (13, 3, 4), (None, 0, 4), (None, 3, 0), (None, 200, 51)):
         with pytest.raises(sonde.UserError, match=r"^x: "):
-            checked_turns("x", *wrong)
+            check_turn_count("x", *wrong)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import sonde
-from sonde.envs.customer_service.products import products
-from sonde.envs.murder_mystery.cases import case
-from sonde.envs.twenty_questions.answering import article
-from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.murder_mystery.cases import numbered_case
+from sonde.envs.twenty_questions.answering import name_article
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.envs.twenty_questions.names import topics_named
 
 LEAST = 0.98
@@ -141,21 +141,21 @@ def topics(preset: str, step: int) -> Iterator[Guess]:
     tasks = [task for split in env.splits for task in env.tasks(split)]
     for n, task in enumerate(tasks[::step]):
         name, other = task.hidden, tasks[(n * step + len(tasks) // 2) % len(tasks)].hidden
-        if topics_named(other) >> knowledge().index[name] & 1:
+        if topics_named(other) >> topic_knowledge().index[name] & 1:
             continue
         for m, form in enumerate(GUESSES):
             kinds = kinds_of(preset, task.tags["category"])
             words = {"k": kinds[(n + m) % len(kinds)]}
             yield Guess(
                 task,
-                fill(form, x=name, a=article(name) + name, **words),
-                fill(form, x=other, a=article(other) + other, **words),
+                fill(form, x=name, a=name_article(name) + name, **words),
+                fill(form, x=other, a=name_article(other) + other, **words),
             )
 
 
 def cities(preset: str, step: int) -> Iterator[Guess]:
     env: Any = sonde.make("guess_my_city", preset=preset)
-    names = {title: name for name, title in env.known.proposals.items()}
+    names = {title: name for name, title in env.city_knowledge.proposals.items()}
     tasks = [task for split in ("train", "test") for task in env.tasks(split)]
     for n, task in enumerate(tasks[::step]):
         title = f"{task.hidden['city']}, {task.hidden['country']}"
@@ -169,7 +169,7 @@ def cities(preset: str, step: int) -> Iterator[Guess]:
 
 def causes(name: str, preset: str, step: int) -> Iterator[Guess]:
     env: Any = sonde.make(name, preset=preset)
-    rows = [(p, i) for p in products().values() for i in range(len(p.causes))]
+    rows = [(p, i) for p in load_products().values() for i in range(len(p.causes))]
     for product, i in rows[::step]:
         own, other = product.causes[i], product.causes[i - 1]
         task = env.task({"product": product.id, "cause": own.id})
@@ -182,7 +182,7 @@ def culprits(preset: str, step: int) -> Iterator[Guess]:
     env: Any = sonde.make("murder_mystery", preset=preset)
     for task in [task for split in ("train", "test") for task in env.tasks(split)][::step]:
         split, _, index = task.hidden["case"].partition("/")
-        frame = case(split, int(index)).frame
+        frame = numbered_case(split, int(index)).frame
         names = [person.name for person in frame.people]
         right, wrong = names[task.hidden["culprit"]], names[task.hidden["culprit"] - 1]
         for form in ACCUSATIONS:
@@ -209,7 +209,7 @@ def missed(name: str, preset: str, guesses: Iterable[Guess]) -> tuple[float, lis
     lost, won, count = list[str](), list[str](), 0
     for guess in guesses:
         state = env.reset(guess.task, sonde.Rng(0, "reset"))
-        right, wrong = (env.solves(state._replace(said=said)) for said in (guess.right, guess.wrong))
+        right, wrong = (env.is_solution(state._replace(said=said)) for said in (guess.right, guess.wrong))
         lost += [] if right else [guess.right[-120:]]
         won += [guess.wrong[-120:]] if wrong else []
         count += 1
@@ -264,7 +264,7 @@ def test_right_guesses_win_and_wrong_ones_do_not_of_all_there_are(name: str, pre
     ],
 )
 def test_what_rule_users_say(name: str, hidden: Any, said: str, answer: str) -> None:
-    seated = sonde.Seated(env := sonde.make(name))
+    seated = sonde.SeatedPolicies(env := sonde.make(name))
     seated.reset(env.task(hidden))
     seated.step(said)
     assert seated.episode.turns[-1].acts[-1].action.text == answer

@@ -9,12 +9,12 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.envs._shared.checks import gives_away, mentions
+from sonde.envs._shared.checks import gives_name_away, mentions_name
 from sonde.envs._shared.dialogue import RETRIES, USER, Talk
 from sonde.envs._shared.partition import PartitionFilter
 from sonde.envs.guess_my_city.env import GuessMyCity
-from sonde.envs.guess_my_city.resident import canonical, knowledge, reply
-from sonde.envs.guess_my_city.user import Resident, replied
+from sonde.envs.guess_my_city.resident import answer_message, canonical_questions, city_answers
+from sonde.envs.guess_my_city.user import Resident, reply_about_city
 
 ENV = GuessMyCity()
 LMRL = GuessMyCity(preset="lmrl")
@@ -46,8 +46,8 @@ def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: in
     sides = [{str(t.hidden["city"]) + str(t.hidden["country"]) for t in env.tasks(s)} for s in ("train", "test")]
     assert [len(s) for s in sides] == [train, test]
     assert not sides[0] & sides[1]
-    assert len(env.known.cities) == all_
-    known = {(c.name, c.land.name): c.split for c in env.known.cities}
+    assert len(env.city_knowledge.cities) == all_
+    known = {(c.name, c.land.name): c.split for c in env.city_knowledge.cities}
     for side in ("train", "test"):
         assert all(known[t.hidden["city"], t.hidden["country"]] == side for t in env.tasks(side))
 
@@ -138,7 +138,7 @@ def test_naming_the_city_otherwise_does_not_win(said: str) -> None:
 
 
 def test_every_name_of_every_city_wins_alone_and_with_its_country() -> None:
-    for city in ENV.known.cities:
+    for city in ENV.city_knowledge.cities:
         state = Talk(city.title)
         for name in (city.name, *city.aliases):
             for said in (
@@ -147,15 +147,15 @@ def test_every_name_of_every_city_wins_alone_and_with_its_country() -> None:
                 f"My guess is {name}.",
                 f"{name}, {city.land.name}".lower(),
             ):
-                assert ENV.solves(state._replace(said=said)), (city.title, said)
-            assert ENV.candidates(f"Is it {name}, {city.land.name}?") == 1
+                assert ENV.is_solution(state._replace(said=said)), (city.title, said)
+            assert ENV.count_candidates(f"Is it {name}, {city.land.name}?") == 1
 
 
 def test_a_wrong_country_is_a_wrong_guess() -> None:
-    for city in ENV.known.cities[::7]:
+    for city in ENV.city_knowledge.cities[::7]:
         state = Talk(city.title)
         other = "Iceland" if city.land.name != "Iceland" else "Peru"
-        assert not ENV.solves(state._replace(said=f"Is it {city.name}, {other}?")), city.title
+        assert not ENV.is_solution(state._replace(said=f"Is it {city.name}, {other}?")), city.title
 
 
 # --- nothing leaks ---------------------------------------------------------------------------------------------------
@@ -164,10 +164,10 @@ def test_a_wrong_country_is_a_wrong_guess() -> None:
 @pytest.mark.thorough
 def test_no_reply_names_the_city_or_its_country() -> None:
     found = [
-        (c.title, q, reply(c, q))
-        for c in ENV.known.cities
-        for q in canonical()
-        if gives_away(reply(c, q), q, c.secrets)
+        (c.title, q, answer_message(c, q))
+        for c in ENV.city_knowledge.cities
+        for q in canonical_questions()
+        if gives_name_away(answer_message(c, q), q, c.secret_names)
     ]
     assert found == []
 
@@ -175,11 +175,11 @@ def test_no_reply_names_the_city_or_its_country() -> None:
 def test_open_replies_hold_no_word_made_from_the_names() -> None:
     """Languages aside, and the continents that hold a country's name."""
     skip = ("language", "continent", "part of the world", "country border")
-    for c in ENV.known.cities:
-        for q in canonical()[:24]:
-            text = reply(c, q)
+    for c in ENV.city_knowledge.cities:
+        for q in canonical_questions()[:24]:
+            text = answer_message(c, q)
             if not any(word in q for word in skip) and text.startswith(("My city", "What my", "Typical", "People pay")):
-                assert not c.reveals(text.replace("My city", "").replace("What my city", "")), (c.title, text)
+                assert not c.is_revealed_by(text.replace("My city", "").replace("What my city", "")), (c.title, text)
 
 
 def test_the_agent_sees_the_same_whatever_is_hidden() -> None:
@@ -203,10 +203,10 @@ SAID = (
 def test_the_posterior_is_what_simulation_says() -> None:
     for title in ("Lagos, Nigeria", "Cairo, Egypt", "Lima, Peru"):
         ep = begin(LMRL, dict(zip(("city", "country"), title.split(", "), strict=True)))
-        left = list(LMRL.known.names)
+        left = list(LMRL.city_knowledge.names)
         for said in SAID:
-            heard = replied(title, said)
-            left = [t for t in left if replied(t, said) == heard]
+            heard = reply_about_city(title, said)
+            left = [t for t in left if reply_about_city(t, said) == heard]
             if ep.to_act is not None:
                 ep = ask(ep, said)
             known = LMRL.filter({})
@@ -220,7 +220,7 @@ def test_the_posterior_is_what_simulation_says() -> None:
 def test_gain_is_the_entropy_of_the_reply() -> None:
     known = LMRL.filter({})
     assert known is not None
-    counts = [m.bit_count() for m in knowledge("lmrl").split("Is it in Africa?").values()]
+    counts = [m.bit_count() for m in city_answers("lmrl").split("Is it in Africa?").values()]
     expected = -sum(n / 100 * math.log2(n / 100) for n in counts)
     assert known.expected_gain("Is it in Africa?") == pytest.approx(expected)
 
@@ -235,9 +235,9 @@ def test_error_rate_keeps_what_a_reply_contradicts() -> None:
 
 
 def test_canonical_questions_are_understood_and_split() -> None:
-    assert len(canonical()) >= 100
-    for question in canonical():
-        assert len(knowledge("paprika").split(question)) > 1, question
+    assert len(canonical_questions()) >= 100
+    for question in canonical_questions():
+        assert len(city_answers("paprika").split(question)) > 1, question
 
 
 # --- language models in the user's seat ------------------------------------------------------------------------------
@@ -306,4 +306,4 @@ def test_a_foreign_city_is_played_without_a_filter() -> None:
     assert won.outcome and won.outcome.success
     lost = ep.step("Is it Rivendell, Eriador?").step("Goal reached")
     assert lost.outcome and not lost.outcome.success
-    assert mentions("Bree lies there", ENV.secrets(Talk("Bree, Eriador")))
+    assert mentions_name("Bree lies there", ENV.secret_names(Talk("Bree, Eriador")))

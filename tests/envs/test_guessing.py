@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, Rng
 from sonde.envs._shared.words import marks
-from sonde.envs._shared.words.guessing import GuessFilter, Guessing, Parts
+from sonde.envs._shared.words.guessing import GuessFilter, Guessing, VerdictParts
 from tests.cases import each
 
 
@@ -35,12 +35,12 @@ def filters(env: Any, n: int) -> list[GuessFilter]:
     return found
 
 
-def plainly(known: GuessFilter) -> tuple[str, float]:
+def count_plainly(known: GuessFilter) -> tuple[str, float]:
     """The best question by counting the verdicts of every candidate, one by one."""
     game = known.game
     bits = []
     for guess in game.candidates:
-        counts = Counter(game.verdicts(guess, known.alive).tolist()).values()
+        counts = Counter(game.guess_verdicts(guess, known.alive).tolist()).values()
         bits.append(-sum(c / len(known.alive) * math.log2(c / len(known.alive)) for c in counts))
     ties = [i for i, b in enumerate(bits) if b >= max(bits) - 1e-9]
     alive = set(known.alive.tolist())
@@ -58,7 +58,7 @@ def plainly(known: GuessFilter) -> tuple[str, float]:
 def test_the_search_finds_what_plain_counting_finds(name: str, config: dict[str, Any]) -> None:
     for known in filters(sonde.make(name, **config), 4):
         question, bits = known.best_question()
-        expected, most = plainly(known)
+        expected, most = count_plainly(known)
         assert question == expected
         assert bits == pytest.approx(most, abs=1e-12)
 
@@ -73,7 +73,7 @@ def test_the_entropy_of_verdicts_is_that_of_their_counts(n: int) -> None:
     game = Guessing(words, verdict, 9, lambda turn: None, lambda text: text)
     every = np.arange(n, dtype=np.int32)
     marks = verdict(game.codes, game.codes)
-    for row, bits in zip(marks, game._bits(marks, 9), strict=True):  # pyright: ignore[reportPrivateUsage]
+    for row, bits in zip(marks, game._mark_entropies(marks, 9), strict=True):  # pyright: ignore[reportPrivateUsage]
         shares = [c / n for c in Counter(row.tolist()).values()]
         assert bits == pytest.approx(-sum(p * math.log2(p) for p in shares), abs=1e-12)
         assert game.entropy(row) == pytest.approx(bits, abs=1e-12)
@@ -89,10 +89,10 @@ APART: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-def taken_apart(name: str, config: dict[str, Any], public: dict[str, Any]) -> tuple[Guessing, Parts]:
+def taken_apart(name: str, config: dict[str, Any], public: dict[str, Any]) -> tuple[Guessing, VerdictParts]:
     known = sonde.make(name, **config).filter(public)
     assert isinstance(known, GuessFilter)
-    parts = known.game._parts  # pyright: ignore[reportPrivateUsage]
+    parts = known.game._code_parts  # pyright: ignore[reportPrivateUsage]
     assert parts is not None and parts.of_PG.max() < parts.n
     return known.game, parts
 
@@ -118,7 +118,7 @@ def test_no_entropy_exceeds_its_bound(
     every = range(len(game.candidates))
     alive = np.array(sorted(data.draw(st.sets(st.sampled_from(every), min_size=1, max_size=60))), np.int32)
     rows = np.array(sorted(data.draw(st.sets(st.sampled_from(every), min_size=1, max_size=60))), np.int32)
-    bounds = game._bounds(parts, rows, alive)  # pyright: ignore[reportPrivateUsage]
+    bounds = game._entropy_bounds(parts, rows, alive)  # pyright: ignore[reportPrivateUsage]
     for row, bound in zip(rows, bounds, strict=True):
         counts = Counter(game.verdict(game.codes[row : row + 1], game.codes[alive])[0].tolist()).values()
         assert bound >= -sum(c / len(alive) * math.log2(c / len(alive)) for c in counts) - 1e-12
@@ -128,13 +128,13 @@ def test_a_bound_by_hand() -> None:
     """Guess aab. Its a (places 1 and 2) is marked gg, yb, bg and gb under the four words: 2 bits. Its b is marked g, y,
     g and y: 1 bit. The four verdicts differ: 2 bits, of the 3 that they cannot exceed."""
     words = ["aab", "bba", "cab", "abc"]
-    parts = partial(marks.parts, marks.standard_table)
+    parts = partial(marks.letter_parts, marks.standard_table)
     game = Guessing(words, marks.standard_table, 27, lambda turn: None, lambda text: text, parts=parts)
     first, every = np.zeros(1, np.int32), np.arange(4, dtype=np.int32)
     found = parts(game.codes)
-    assert [marks.standard(word, "aab") for word in words] == ["ggg", "yby", "bgg", "gby"]
-    assert game._bounds(found, first, every).tolist() == [3.0]  # pyright: ignore[reportPrivateUsage]
-    assert game._entropies(first, every).tolist() == [2.0]  # pyright: ignore[reportPrivateUsage]
+    assert [marks.standard_marks(word, "aab") for word in words] == ["ggg", "yby", "bgg", "gby"]
+    assert game._entropy_bounds(found, first, every).tolist() == [3.0]  # pyright: ignore[reportPrivateUsage]
+    assert game._guess_entropies(first, every).tolist() == [2.0]  # pyright: ignore[reportPrivateUsage]
 
 
 def test_few_guesses_are_counted() -> None:
@@ -142,7 +142,7 @@ def test_few_guesses_are_counted() -> None:
     after = Episode.begin(env, env.task("toast")).step(env.say("crane")).filter()
     assert isinstance(after, GuessFilter) and len(after.alive) > 40
     every = np.arange(len(after.game.candidates), dtype=np.int32)
-    contenders = after.game._contenders(every, after.alive)  # pyright: ignore[reportPrivateUsage]
+    contenders = after.game._contending_rows(every, after.alive)  # pyright: ignore[reportPrivateUsage]
     assert after.best_question()[0] in {after.game.candidates[i] for i in contenders}
     assert len(contenders) < 231, "of 2,315 words"
 
@@ -160,7 +160,7 @@ def test_codes_that_only_rename_digits_are_not_searched() -> None:
 
     known.game.verdict = counted
     try:
-        best = Guessing.best
+        best = Guessing.best_guess
         after = Episode.begin(env, env.task("0427")).step(env.say("0123")).filter()
         assert isinstance(after, GuessFilter)
         asked.clear()

@@ -10,7 +10,7 @@ import pytest
 import sonde
 from sonde.core import Episode, Task
 from sonde.envs._shared.dialogue import USER
-from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
 
 N = 6
 BOTH = """
@@ -155,5 +155,6 @@ def test_what_is_no_guess_never_wins(env: str, form: str) -> None:
 def test_the_topics_are_known() -> None:
     """So that what is tested is the judge of the knowledge base."""
     assert all(
-        text in knowledge().index for text in (t.hidden for t in sonde.make("twenty_questions").tasks("test")[:70])
+        text in topic_knowledge().index
+        for text in (t.hidden for t in sonde.make("twenty_questions").tasks("test")[:70])
     )

@@ -13,7 +13,7 @@ from tests.cases import each
 ENV = LetterWordle()
 
 
-def play(word: str, letters: str) -> Episode:
+def play_episode(word: str, letters: str) -> Episode:
     ep = Episode.begin(ENV, ENV.task(word))
     for letter in letters:
         ep = ep.step(ENV.say(letter))
@@ -24,34 +24,34 @@ def test_words_have_distinct_letters_and_keep_their_split() -> None:
     train, test = ({t.hidden for t in ENV.tasks(s)} for s in ("train", "test"))
     assert not train & test and len(train) > 800 and len(test) > 400
     assert all(len(w) == 5 == len(set(w)) for w in train | test)
-    assert all(words.split_of(w) == "train" for w in train) and all(words.split_of(w) == "test" for w in test)
+    assert all(words.find_split(w) == "train" for w in train) and all(words.find_split(w) == "test" for w in test)
     assert ENV.spec.max_turns == 30 and LetterWordle(sub_episodes=5).spec.max_turns == 25
 
 
 def test_any_string_may_be_spelled() -> None:
-    ep = play("trace", "zzzzz")
+    ep = play_episode("trace", "zzzzz")
     assert [t.info["mark"] for t in ep.turns] == ["b"] * 5 and ep.outcome is None
-    assert [t.info["mark"] for t in play("trace", "ccttr").turns] == ["y", "y", "y", "y", "y"]
+    assert [t.info["mark"] for t in play_episode("trace", "ccttr").turns] == ["y", "y", "y", "y", "y"]
     assert "The word is not found yet. Attempt 2 of 6 begins." in ep.turns[-1].told
 
 
 def test_the_word_wins() -> None:
-    ep = play("trace", "grace" + "TRACE")
+    ep = play_episode("trace", "grace" + "TRACE")
     assert ep.outcome == Outcome("win", 1.0) and ep.turns[-1].info["sub_episode"] == 1
     assert [t.info["mark"] for t in ep.turns] == ["b", "g", "g", "g", "g", "g", "g", "g", "g", "g"]
 
 
 def test_attempts_run_out() -> None:
-    assert play("trace", "qzxjv" * 6).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode("trace", "qzxjv" * 6).outcome == Outcome("timeout", truncated="turns")
 
 
 def test_beliefs_follow_the_marks() -> None:
-    known: Any = play("trace", "caret").filter()
-    assert "trace" in known.left
-    assert all(set(w) == set("trace") and w[0] != "c" and w[1] != "a" for w in known.left)
+    known: Any = play_episode("trace", "caret").filter()
+    assert "trace" in known.possible_codes
+    assert all(set(w) == set("trace") and w[0] != "c" and w[1] != "a" for w in known.possible_codes)
     prior: Any = ENV.filter(ENV.task("trace").public)
     firsts = [w[0] for w in prior.left]
-    assert prior.expected_regrets == pytest.approx([1 - firsts.count(a) / len(firsts) for a in ENV.symbols])
+    assert prior.expected_regrets == pytest.approx([1 - firsts.count(a) / len(firsts) for a in ENV.allowed_symbols])
     assert len(firsts) == len(ENV.tasks("train")) + len(ENV.tasks("test"))
 
 
@@ -70,9 +70,9 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
 def test_other_lengths() -> None:
     env = LetterWordle(length=7)
     word = env.tasks("test")[0].hidden
-    assert len(set(word)) == 7 and env.h == 7 and sonde.build(env.config) == env
+    assert len(set(word)) == 7 and env.place_count == 7 and sonde.build(env.config) == env
 
 
 @each("text", ["ß", "ab", "", "1", "é", "the letter a", "a b"])
-def test_near_letters_are_no_letters(text: str) -> None:
-    assert ENV._named(f"<Answer>{text}</Answer>") is None
+def test_similar_characters_are_not_letters(text: str) -> None:
+    assert ENV._parse_symbol(f"<Answer>{text}</Answer>") is None

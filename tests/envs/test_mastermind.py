@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Filter, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
-from sonde.envs._shared.words.guessing import encode
-from sonde.envs.mastermind.env import Mastermind, _verdicts, score
+from sonde.envs._shared.words.guessing import encode_words
+from sonde.envs.mastermind.env import Mastermind, _verdict_numbers, score
 from tests.cases import each
 
 ENV = Mastermind()
@@ -59,7 +59,7 @@ def test_foreign_digits_are_no_code_where_there_are_fewer() -> None:
     assert SMALL.parse_code("4 2 1") is None
 
 
-def play(*texts: str, env: Mastermind = ENV, code: str = "0427") -> Episode:
+def play_episode(*texts: str, env: Mastermind = ENV, code: str = "0427") -> Episode:
     ep = Episode.begin(env, env.task(code))
     for text in texts:
         ep = ep.step(text)
@@ -67,7 +67,7 @@ def play(*texts: str, env: Mastermind = ENV, code: str = "0427") -> Episode:
 
 
 def test_a_game_by_hand() -> None:
-    ep = play("<Think>pairs</Think><Answer>0 0 1 1</Answer>", "<Answer>42</Answer>", "<Answer>0427</Answer>")
+    ep = play_episode("<Think>pairs</Think><Answer>0 0 1 1</Answer>", "<Answer>42</Answer>", "<Answer>0427</Answer>")
     assert [dict(t.info) for t in ep.turns] == [
         {"result": "counts", "guess": "0011", "exact": 1, "partial": 0},
         {"result": "invalid"},
@@ -82,19 +82,19 @@ def test_a_game_by_hand() -> None:
 
 
 def test_no_answer_ends_the_game() -> None:
-    ep = play("0427")
+    ep = play_episode("0427")
     assert ep.outcome == Outcome("format")
     assert dict(ep.turns[0].info) == {"result": "format"}
 
 
 def test_the_last_guess_may_win_and_one_more_is_not_given() -> None:
     miss, hit = "<Answer>1111</Answer>", "<Answer>0427</Answer>"
-    assert play(*[miss] * 11, hit).outcome == Outcome("win", 1.0)
-    late = play(*[miss] * 12)
+    assert play_episode(*[miss] * 11, hit).outcome == Outcome("win", 1.0)
+    late = play_episode(*[miss] * 12)
     assert late.outcome == Outcome("timeout", truncated="turns")
     assert late.turns[-1].rewards == {}
     assert "Guesses left" not in late.turns[-1].told
-    assert play(miss, env=Mastermind(max_turns=1)).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode(miss, env=Mastermind(max_turns=1)).outcome == Outcome("timeout", truncated="turns")
 
 
 def test_tasks_are_those_of_the_paper_in_number() -> None:
@@ -125,7 +125,7 @@ def test_a_bad_configuration_is_an_error(config: dict[str, object], field: str) 
 def test_the_table_of_verdicts_is_the_rule() -> None:
     rng = Rng(0, "verdicts")
     codes = ["".join(rng.choices("0123456789", k=4)) for _ in range(300)]
-    table = _verdicts(10, encode(codes[:40]), encode(codes))
+    table = _verdict_numbers(10, encode_words(codes[:40]), encode_words(codes))
     assert table.shape == (40, 300)
     for (i, guess), (j, code) in itertools.product(enumerate(codes[:40]), enumerate(codes)):
         exact, partial = score(code, guess)

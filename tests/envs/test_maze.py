@@ -12,7 +12,17 @@ import pytest
 import sonde
 from sonde.core import Episode, TabularFilter, Task, UserError
 from sonde.envs.maze.env import Maze
-from sonde.envs.maze.grid import MAPS, MOVES, distances, free_cells, generate, moved, opened, read_move, walls
+from sonde.envs.maze.grid import (
+    MAPS,
+    MOVES,
+    free_cells,
+    generate,
+    goal_distances,
+    move_cell,
+    open_directions,
+    read_move,
+    wall_directions,
+)
 from sonde.testing import check_env
 from tests.cases import each
 
@@ -21,14 +31,14 @@ PARTIAL = Maze(preset="lmrl_partial")
 PAIRS = Maze(preset="pairs")
 
 
-def play(env: Maze, task: Task, *texts: str) -> Episode:
+def play_episode(env: Maze, task: Task, *texts: str) -> Episode:
     ep = Episode.begin(env, task)
     for text in texts:
         ep = ep.step(text)
     return ep
 
 
-def rewards(ep: Episode) -> list[float]:
+def list_rewards(ep: Episode) -> list[float]:
     return [turn.rewards["agent"] for turn in ep.turns]
 
 
@@ -47,27 +57,27 @@ def test_the_maps_of_the_paper() -> None:
     assert (len(double_t), len(double_t[0]), len(free_cells(double_t))) == (10, 13, 26)
     assert (len(umaze), len(umaze[0]), len(free_cells(umaze))) == (5, 5, 7)
     # By hand: 2 right, 4 down, 3 right, 3 down; and over the bow of the U.
-    assert distances(double_t, (8, 6))[(1, 1)] == 12
-    assert distances(umaze, (3, 3))[(3, 1)] == 6
+    assert goal_distances(double_t, (8, 6))[(1, 1)] == 12
+    assert goal_distances(umaze, (3, 3))[(3, 1)] == 6
     assert LMRL.task({"start": [1, 1]}).public == {"map": "double_t", "goal": (8, 6), "start": (1, 1)}
     assert Maze(preset="umaze").task({"start": [3, 1]}).hidden["goal"] == (3, 3)
 
 
 def test_as_published_a_walk_into_the_wall_costs_101() -> None:
     env = Maze(as_published=True)
-    ep = play(env, env.task({"start": [1, 1]}), *["move up\n"] * 101)
-    assert sum(rewards(ep)) == -101.0 and ep.outcome is not None
+    ep = play_episode(env, env.task({"start": [1, 1]}), *["move up\n"] * 101)
+    assert sum(list_rewards(ep)) == -101.0 and ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
 
 
 def test_as_published_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
     env = Maze(as_published=True)
-    ep = play(env, env.task({"start": [1, 1]}), "hello", "move right\n", "right")
-    assert rewards(ep) == [-4.0, -1.0, -4.0]
+    ep = play_episode(env, env.task({"start": [1, 1]}), "hello", "move right\n", "right")
+    assert list_rewards(ep) == [-4.0, -1.0, -4.0]
     assert ep.turns[0].told == "Map double_t. Goal 8 6. You are at 1 1. Open: right."
     assert ep.turns[1].told == ep.turns[2].told == "Map double_t. Goal 8 6. You are at 1 2. Open: left, right."
-    over = play(env, env.task({"start": [1, 1]}), *["hello"] * 101)
-    assert sum(rewards(over)) == -401.0
+    over = play_episode(env, env.task({"start": [1, 1]}), *["hello"] * 101)
+    assert sum(list_rewards(over)) == -401.0
 
 
 def published_step(layout: tuple[str, ...], goal: tuple[int, int], place: tuple[int, int], text: str) -> Any:
@@ -92,7 +102,7 @@ def test_as_published_every_transition_is_that_of_the_papers_code(preset: str) -
     assert len(tasks) == (6 if preset == "umaze" else 25)
     for task, text in product(tasks, TEXTS):
         setup = task.hidden
-        ep = play(env, task, text)
+        ep = play_episode(env, task, text)
         place, reward, over = published_step(MAPS[setup["map"]], setup["goal"], setup["start"], text)
         assert (ep.state.place, ep.turns[0].rewards["agent"], ep.outcome is not None) == (place, reward, over), text
 
@@ -106,29 +116,31 @@ def test_as_published_the_rules_tell_the_line_end_and_say_writes_it() -> None:
 
 def test_the_call_after_the_last_move_moves_nothing() -> None:
     env = Maze(as_published=True, max_turns=2)
-    ep = play(env, env.task({"start": [6, 6]}), "move down\n", "move down\n")
-    assert rewards(ep) == [-1.0, -1.0] and ep.turns[-1].info["position"] == (7, 6)
+    ep = play_episode(env, env.task({"start": [6, 6]}), "move down\n", "move down\n")
+    assert list_rewards(ep) == [-1.0, -1.0] and ep.turns[-1].info["position"] == (7, 6)
     plain = Maze(max_turns=2)
-    won = play(plain, plain.task({"start": [6, 6]}), "move down", "move down")
-    assert won.outcome is not None and won.outcome.success and rewards(won) == [-1.0, 0.0]
+    won = play_episode(plain, plain.task({"start": [6, 6]}), "move down", "move down")
+    assert won.outcome is not None and won.outcome.success and list_rewards(won) == [-1.0, 0.0]
 
 
 # --- a walk by hand --------------------------------------------------------------------------------------------------
 
 
 def test_a_walk_by_hand() -> None:
-    ep = play(LMRL, LMRL.task({"start": [5, 4]}), "move right", "move up", "Move right.", "move down", "move down")
+    ep = play_episode(
+        LMRL, LMRL.task({"start": [5, 4]}), "move right", "move up", "Move right.", "move down", "move down"
+    )
     assert [t.info["position"] for t in ep.turns] == [(5, 5), (5, 5), (5, 6), (6, 6), (7, 6)]
     assert [t.info["result"] for t in ep.turns] == ["moved", "blocked", "moved", "moved", "moved"]
     assert [t.info["walls"] for t in ep.turns][2:4] == [("up",), ("left", "right")]
     ep = ep.step("move down")
-    assert rewards(ep) == [-1.0] * 5 + [0.0] and ep.turns[-1].told == "You have reached the goal."
+    assert list_rewards(ep) == [-1.0] * 5 + [0.0] and ep.turns[-1].told == "You have reached the goal."
     assert ep.outcome is not None and ep.outcome.success and ep.to_act is None
 
 
 def test_every_turn_is_told_in_one_form_and_rendered_whole() -> None:
     task = PAIRS.task({"map": "cross", "start": [4, 6], "goal": [1, 6]})
-    ep = play(PAIRS, task, "move left")
+    ep = play_episode(PAIRS, task, "move left")
     rules, now = ep.messages["agent"][0].content.split("\n\n")
     assert now == "Map cross. Goal 1 6. You are at 4 6. Open: up, down, left, right."
     assert len(rules.split()) <= 70 and len(now.split()) <= 16
@@ -136,16 +148,16 @@ def test_every_turn_is_told_in_one_form_and_rendered_whole() -> None:
     assert ep.view().rendered == f"{rules}\n\n{ep.turns[0].told}"
 
 
-def test_no_move_costs_a_move_and_is_told_so() -> None:
+def test_an_invalid_move_costs_a_turn_and_is_reported() -> None:
     env = Maze(preset="pairs", max_turns=2)
-    ep = play(env, env.task({"map": "umaze", "start": [3, 1], "goal": [3, 3]}), "jump", "move up")
-    assert rewards(ep) == [-1.0, -1.0] and [t.info["result"] for t in ep.turns] == ["invalid", "moved"]
+    ep = play_episode(env, env.task({"map": "umaze", "start": [3, 1], "goal": [3, 3]}), "jump", "move up")
+    assert list_rewards(ep) == [-1.0, -1.0] and [t.info["result"] for t in ep.turns] == ["invalid", "moved"]
     assert ep.turns[0].told.startswith("That is no move. Say move up, move down, move left or move right. Map umaze.")
     assert ep.turns[1].told == "Map umaze. Goal 3 3. You are at 2 1. Open: up, down. No moves are left."
     assert ep.outcome is not None and ep.outcome.kind == "timeout"
 
 
-def test_what_is_read_as_a_move() -> None:
+def test_moves_by_hand() -> None:
     for said, meant in (
         ("move up", "up"), ("  MOVE  Left!\n", "left"), ("**move down**.", "down"), ('"move right"', "right"),
         ("<Answer>move up</Answer>", "up"), ("I think so. <answer> Move up. </answer>", "up"),
@@ -188,7 +200,7 @@ def test_no_tested_start_lies_on_a_shortest_way_of_training_with_the_same_goal()
         trained.setdefault((name, goal), []).append(start)
     for t in PAIRS.tasks("test"):
         name, start, goal = pair(t)
-        from_goal, from_start = distances(MAPS[name], goal), distances(MAPS[name], start)
+        from_goal, from_start = goal_distances(MAPS[name], goal), goal_distances(MAPS[name], start)
         on_the_way = [s for s in trained.get((name, goal), []) if from_start[s] + from_goal[start] == from_goal[s]]
         assert not on_the_way, (name, start, goal)
 
@@ -212,7 +224,7 @@ def test_generated_mazes_are_in_one_split_and_can_be_walked() -> None:
     test, train = ([env.tasks(s)[i] for i in range(100)] for s in ("test", "train"))
     assert not {t.hidden["grid"] for t in test} & {t.hidden["grid"] for t in train}
     for task in (*test, *train):
-        steps = distances(task.hidden["grid"], task.hidden["goal"])[task.hidden["start"]]
+        steps = goal_distances(task.hidden["grid"], task.hidden["goal"])[task.hidden["start"]]
         assert str(steps) == task.tags["distance"] and 1 <= steps <= env.turns
     assert len({t.tags["size"] for t in train}) == 16
     small = Maze(preset="generated", size=7)
@@ -227,7 +239,7 @@ def test_generated_mazes_are_connected(size: int) -> None:
         rooms = (size // 2) ** 2
         assert len(free_cells(tree)) == 2 * rooms - 1  # a tree: one passage less than rooms
         for layout in (tree, looped):
-            assert set(distances(layout, (1, 1))) == set(free_cells(layout))
+            assert set(goal_distances(layout, (1, 1))) == set(free_cells(layout))
             assert set(layout[0] + layout[-1]) == {"#"} and {row[0] + row[-1] for row in layout} == {"##"}
         assert set(free_cells(tree)) <= set(free_cells(looped))
 
@@ -237,11 +249,16 @@ def test_named_maps_are_whole(name: str) -> None:
     layout = MAPS[name]
     cells = free_cells(layout)
     for goal in cells:
-        paths = distances(layout, goal)
+        paths = goal_distances(layout, goal)
         assert set(paths) == set(cells)
         for cell in cells:
-            assert set(walls(layout, cell)) | set(opened(layout, cell)) == {"up", "down", "left", "right"}
-            near = [paths[moved(layout, cell, d)] for d in opened(layout, cell)]
+            assert set(wall_directions(layout, cell)) | set(open_directions(layout, cell)) == {
+                "up",
+                "down",
+                "left",
+                "right",
+            }
+            near = [paths[move_cell(layout, cell, d)] for d in open_directions(layout, cell)]
             assert cell == goal or paths[cell] == 1 + min(near)
 
 
@@ -251,14 +268,14 @@ def test_named_maps_are_whole(name: str) -> None:
 def test_a_partial_view_hides_the_start_among_those_that_look_alike() -> None:
     task = PARTIAL.task({"start": [2, 3]})
     assert task.public == {"map": "double_t", "goal": (8, 6), "open": ("up", "down")}
-    ep = play(PARTIAL, task, "move down", "move down", "move down")
+    ep = play_episode(PARTIAL, task, "move down", "move down", "move down")
     told = [m.content for m in ep.messages["agent"]]
     assert "#############\n#.....#.....#\n" in told[0] and told[0].endswith("Map double_t. Goal 8 6. Open: up, down.")
     assert [t.told for t in ep.turns][-1] == "Map double_t. Goal 8 6. Open: up, right."
     assert not any("position" in t.info or "You are at" in t.told for t in ep.turns)
     assert ep.view().rendered is None
     # Vertical corridors: 3 cells left, 3 right, 2 below. Down leads nowhere new at first for 6 of them ...
-    beliefs = [set(play(PARTIAL, task, *["move down"] * n).posterior().hypotheses) for n in range(4)]  # type: ignore[union-attr]
+    beliefs = [set(play_episode(PARTIAL, task, *["move down"] * n).posterior().hypotheses) for n in range(4)]  # type: ignore[union-attr]
     left, right, below = ({(r, c) for r in rows} for rows, c in (((2, 3, 4), 3), ((2, 3, 4), 9), ((6, 7), 6)))
     assert beliefs[0] == left | right | below
     # ... the lowest ones turn, or reach the goal; and one that turns right is in the left corner.
@@ -267,20 +284,20 @@ def test_a_partial_view_hides_the_start_among_those_that_look_alike() -> None:
     assert sum(ep.information_gain() or ()) == pytest.approx(3.0)
 
 
-def test_the_posterior_is_what_brute_force_leaves() -> None:
+def test_the_posterior_equals_brute_force() -> None:
     task = PARTIAL.tasks("test")[9]
     rng = Random(3)
     ep = Episode.begin(PARTIAL, task)
     layout, told = MAPS["double_t"], task.public["open"]
-    alive = {c: c for c in free_cells(layout) if c != (8, 6) and opened(layout, c) == told}
+    alive = {c: c for c in free_cells(layout) if c != (8, 6) and open_directions(layout, c) == told}
     for _ in range(25):
         direction = rng.choice(("up", "down", "left", "right"))
         ep = ep.step(f"move {direction}")
         if ep.to_act is None:
             break
-        alive = {s: moved(layout, c, direction) for s, c in alive.items()}
+        alive = {s: move_cell(layout, c, direction) for s, c in alive.items()}
         seen = set(ep.turns[-1].info["walls"])
-        alive = {s: c for s, c in alive.items() if c != (8, 6) and set(walls(layout, c)) == seen}
+        alive = {s: c for s, c in alive.items() if c != (8, 6) and set(wall_directions(layout, c)) == seen}
         belief = ep.posterior()
         assert belief is not None and set(belief.hypotheses) == set(alive)
         assert all(p == pytest.approx(1 / len(alive)) for p in belief.probs)
@@ -301,7 +318,7 @@ def test_with_a_full_view_nothing_is_hidden() -> None:
 
 def test_own_mazes() -> None:
     grid = ["#####", "#...#", "#####"]
-    ep = play(LMRL, LMRL.task({"grid": grid, "start": [1, 1], "goal": [1, 3]}), "move right", "move right")
+    ep = play_episode(LMRL, LMRL.task({"grid": grid, "start": [1, 1], "goal": [1, 3]}), "move right", "move right")
     assert ep.outcome is not None and ep.outcome.success
     assert "#####\n#...#\n#####\n\nGoal 1 3. You are at 1 1. Open: right." in ep.messages["agent"][0].content
 

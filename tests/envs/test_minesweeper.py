@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Episode, Rng, UserError
-from sonde.envs._shared.bitgrid import grid
-from sonde.envs.minesweeper.env import Minesweeper, State, flood, parse_reveal, show
-from sonde.runs.rollout import Plan, collect
+from sonde.envs._shared.bitgrid import shared_grid
+from sonde.envs.minesweeper.env import Minesweeper, State, flood_cells, format_board, parse_reveal
+from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
 ENV = Minesweeper()
@@ -26,14 +26,14 @@ AFTER = ("##1**", "111**", "*****", "*111*", "*1#1*")
 """Its board once row 2, column 2 is revealed."""
 
 
-def play(cells: list[str], hidden: object = PAPER, env: Minesweeper = ENV) -> Episode:
+def play_episode(cells: list[str], hidden: object = PAPER, env: Minesweeper = ENV) -> Episode:
     ep = Episode.begin(env, env.task(hidden))
     for cell in cells:
         ep = ep.step(env.say(f"reveal {cell}"))
     return ep
 
 
-def results(ep: Episode) -> list[str]:
+def list_results(ep: Episode) -> list[str]:
     return [turn.info["result"] for turn in ep.turns]
 
 
@@ -45,36 +45,36 @@ def board(ep: Episode) -> tuple[str, ...]:
 
 
 def test_the_example_of_the_paper() -> None:
-    ep = play(["2 2"])
-    assert board(ep) == AFTER and results(ep) == ["safe"] and ep.turns[-1].info["cell"] == (2, 2)
+    ep = play_episode(["2 2"])
+    assert board(ep) == AFTER and list_results(ep) == ["safe"] and ep.turns[-1].info["cell"] == (2, 2)
     assert "# # 1 * *\n1 1 1 * *\n* * * * *\n* 1 1 1 *\n* 1 # 1 *\n" in ep.turns[-1].told
     ep = ep.step(ENV.say("reveal 0 0"))
     assert ep.outcome is not None and ep.outcome.success and ep.outcome.score == 1.0
-    assert results(ep) == ["safe", "win"] and [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 1.0]
+    assert list_results(ep) == ["safe", "win"] and [t.rewards.get("agent", 0.0) for t in ep.turns] == [0.0, 1.0]
     assert board(ep) == ("1#1**", *AFTER[1:]) and ep.to_act is None
 
 
 def test_a_mine_loses_and_no_other_mine_is_shown() -> None:
-    ep = play(["2 2", "4 2"])
+    ep = play_episode(["2 2", "4 2"])
     assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("loss", 0.0)
-    assert results(ep) == ["safe", "mine"] and board(ep) == AFTER
+    assert list_results(ep) == ["safe", "mine"] and board(ep) == AFTER
     assert ep.turns[-1].told.count("X") == 2 and "* 1 X 1 *" in ep.turns[-1].told
     assert ep.turns[-1].told.count("#") == 2
 
 
 def test_wasted_turns_change_nothing_and_cost_a_turn() -> None:
-    ep = play(["2 2", "2 2", "5 0", "0 5", "-1 0", "0 -1", "there"])
-    assert results(ep) == ["safe", "repeat", "outside", "outside", "outside", "outside", "invalid"]
+    ep = play_episode(["2 2", "2 2", "5 0", "0 5", "-1 0", "0 -1", "there"])
+    assert list_results(ep) == ["safe", "repeat", "outside", "outside", "outside", "outside", "invalid"]
     assert board(ep) == AFTER and ep.state.turn == 7 and ep.outcome is None
     assert [t.info["cell"] for t in ep.turns][1:] == [(2, 2), (5, 0), (0, 5), (-1, 0), (0, -1), None]
     assert "rows go from 0 to 4, columns from 0 to 4" in ep.turns[2].told
 
 
 def test_turns_run_out() -> None:
-    ep = play(["2 2", "9 9"], env=Minesweeper(max_turns=2))
+    ep = play_episode(["2 2", "9 9"], env=Minesweeper(max_turns=2))
     assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
-    assert play(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome is not None
-    assert play(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome.kind == "win"  # type: ignore[union-attr]
+    assert play_episode(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome is not None
+    assert play_episode(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome.kind == "win"  # type: ignore[union-attr]
 
 
 def test_an_answer_that_cannot_be_read_ends_the_game() -> None:
@@ -84,11 +84,11 @@ def test_an_answer_that_cannot_be_read_ends_the_game() -> None:
 
 
 def test_a_mine_under_the_first_reveal_moves_to_the_last_cell() -> None:
-    ep = play(["1 1"], {"rows": 4, "cols": 4, "mines": [[0, 0], [0, 1], [1, 1]]})
+    ep = play_episode(["1 1"], {"rows": 4, "cols": 4, "mines": [[0, 0], [0, 1], [1, 1]]})
     assert ep.state == State(4, 4, layout=0b100011, mines=1 << 15 | 0b11, opened=1 << 5, turn=1)
     assert board(ep) == ("####", "#2##", "####", "####")
     assert ENV.hypothesis(ep.state) == ((0, 0), (0, 1), (1, 1)), "the hypothesis stays the layout as drawn"
-    assert results(ep.step(ENV.say("reveal 3 3"))) == ["safe", "mine"]
+    assert list_results(ep.step(ENV.say("reveal 3 3"))) == ["safe", "mine"]
 
 
 @each("rows, cols, mines", [(4, 4, 1), (4, 4, 2), (4, 5, 2)])
@@ -98,7 +98,7 @@ def test_after_any_first_reveal_the_mines_are_uniform_over_the_other_cells(rows:
     for first in range(rows * cols):
         after: dict[int, float] = {}
         for p, hidden in ENV.prior(public):
-            now = play(["{} {}".format(*divmod(first, cols))], hidden).state.mines
+            now = play_episode(["{} {}".format(*divmod(first, cols))], hidden).state.mines
             after[now] = after.get(now, 0.0) + p
         others = [1 << i for i in range(rows * cols) if i != first]
         assert set(after) == {sum(chosen) for chosen in combinations(others, mines)}
@@ -106,32 +106,32 @@ def test_after_any_first_reveal_the_mines_are_uniform_over_the_other_cells(rows:
 
 
 def test_only_the_first_reveal_moves_a_mine() -> None:
-    ep = play(["nowhere", "9 9", "0 1"])
-    assert results(ep) == ["invalid", "outside", "safe"], "wasted turns reveal nothing"
-    assert results(ep.step(ENV.say("reveal 4 4"))) == ["invalid", "outside", "safe", "mine"]
+    ep = play_episode(["nowhere", "9 9", "0 1"])
+    assert list_results(ep) == ["invalid", "outside", "safe"], "wasted turns reveal nothing"
+    assert list_results(ep.step(ENV.say("reveal 4 4"))) == ["invalid", "outside", "safe", "mine"]
 
 
 @each("cell", ["0 0", "3 3"])
 def test_the_first_reveal_may_win(cell: str) -> None:
-    ep = play(
+    ep = play_episode(
         [cell], {"rows": 4, "cols": 4, "mines": [[r, c] for r, c in product(range(4), range(4)) if (r, c) != (3, 3)]}
     )
     assert ep.outcome is not None and ep.outcome.success
-    assert play(["3 3"], {"rows": 4, "cols": 4, "mines": [[0, 0]]}).outcome is not None
+    assert play_episode(["3 3"], {"rows": 4, "cols": 4, "mines": [[0, 0]]}).outcome is not None
 
 
 def test_a_flood_stops_at_digits_and_goes_round_corners() -> None:
     """A wall of mines in column 2 leaves a gap at the bottom: the flood passes it."""
-    ep = play(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(4)]})
+    ep = play_episode(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(4)]})
     assert board(ep) == ("**2#2**", "**3#3**", "**3#3**", "**2#2**", "**111**", "*******", "*******")
     assert ep.outcome is not None and ep.outcome.success
-    walled = play(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(7)]})
+    walled = play_episode(["0 0"], {"rows": 7, "cols": 7, "mines": [[r, 3] for r in range(7)]})
     assert board(walled) == ("**2####", *["**3####"] * 5, "**2####")
 
 
 def test_eight_mines_around_a_cell() -> None:
     ring = [[r, c] for r, c in product(range(3), range(3)) if (r, c) != (1, 1)]
-    assert board(play(["1 1"], {"rows": 4, "cols": 4, "mines": ring}))[1] == "#8##"
+    assert board(play_episode(["1 1"], {"rows": 4, "cols": 4, "mines": ring}))[1] == "#8##"
 
 
 def reference_flood(rows: int, cols: int, mines: set[tuple[int, int]], cell: tuple[int, int]) -> set[tuple[int, int]]:
@@ -154,35 +154,35 @@ boards = st.tuples(st.integers(4, 7), st.integers(4, 7)).flatmap(
 @given(boards)
 def test_flood_and_numbers_are_those_of_plain_code(case: tuple[tuple[int, int], int, int]) -> None:
     (rows, cols), some, more = case
-    size = grid(rows, cols)
+    size = shared_grid(rows, cols)
     mines = some & more  # about a quarter of the cells
-    cells = set(size.cells(mines))
-    assert size.board(cells) == mines
-    digits = size.counts(mines)
-    for i in range(size.size):
+    cells = set(size.cells_of(mines))
+    assert size.board_of(cells) == mines
+    digits = size.neighbour_counts(mines)
+    for i in range(size.cell_count):
         r, c = divmod(i, cols)
         near = {(r + a, c + b) for a, b in product((-1, 0, 1), repeat=2)} - {(r, c)}
         assert sum((d >> i & 1) << k for k, d in enumerate(digits)) == len(near & cells)
         if (r, c) not in cells:
-            assert set(size.cells(flood(size, mines, i))) == reference_flood(rows, cols, cells, (r, c))
-    many = size.counts(np.array([mines, 0], np.uint64))
+            assert set(size.cells_of(flood_cells(size, mines, i))) == reference_flood(rows, cols, cells, (r, c))
+    many = size.neighbour_counts(np.array([mines, 0], np.uint64))
     assert [int(d[0]) for d in many] == list(digits) and not any(int(d[1]) for d in many)
 
 
 def test_show_on_a_hand_made_board() -> None:
-    assert show(State(4, 4, 1, 1, 0xFFFE)) == ("#1**", "11**", "****", "****")
-    assert show(State(4, 5, 1, 1)) == ("#####",) * 4
+    assert format_board(State(4, 4, 1, 1, 0xFFFE)) == ("#1**", "11**", "****", "****")
+    assert format_board(State(4, 5, 1, 1)) == ("#####",) * 4
 
 
 def test_render_is_the_opening_with_the_board_of_now() -> None:
-    ep = play(["2 2"])
+    ep = play_episode(["2 2"])
     now = ENV.render(ep.state, "agent")
     assert now is not None and "# # 1 * *\n1 1 1 * *" in now and "Turns left: 19" in now and "with 2 mines" in now
     assert ENV.render(Episode.begin(ENV, ENV.task(PAPER)).state, "agent") == ep.messages["agent"][0].content
 
 
 def test_legal_answers_are_the_closed_cells() -> None:
-    assert ENV.actions(play(["2 2"]).state) == ["reveal 0 0", "reveal 0 1", "reveal 4 2"]
+    assert ENV.actions(play_episode(["2 2"]).state) == ["reveal 0 0", "reveal 0 1", "reveal 4 2"]
     assert len(ENV.actions(Episode.begin(ENV, ENV.task(PAPER)).state) or ()) == 25
 
 
@@ -198,7 +198,7 @@ def test_ways_to_write_an_answer(text: str) -> None:
     ["", "23", "flag 2 3", "reveal", "reveal 2", "reveal 2 3 4", "reveal a b", "reveal ² 3", "reveal ٢ 3",
      "reveal 2.0 3", "open 2 3", "reveal 23", "reveal2 3", "reveal 1234567 0"],
 )  # fmt: skip
-def test_what_is_no_answer(text: str) -> None:
+def test_invalid_answers(text: str) -> None:
     assert parse_reveal(text) is None
 
 
@@ -252,8 +252,8 @@ def test_the_share_of_first_cells_with_a_mine_and_of_games_won_at_random() -> No
     if a moved mine took the first free cell). Random play of the test split: .185 (.197 then), here within 4 standard
     errors of 800 games."""
     public = {"rows": 4, "cols": 4, "mines": 1}
-    corner = [play(["2 1"], hidden).state.mines == 1 for _, hidden in ENV.prior(public)]
+    corner = [play_episode(["2 1"], hidden).state.mines == 1 for _, hidden in ENV.prior(public)]
     assert sum(corner) / len(corner) == pytest.approx(1 / 15)
-    games = collect(ENV, {"agent": sonde.make("agents:random")}, ENV.tasks("test"), Plan(k=4))
+    games = collect_trajectories(ENV, {"agent": sonde.make("agents:random")}, ENV.tasks("test"), Plan(k=4))
     won = sum(t.outcome is not None and t.outcome.success for t in games) / len(games)
     assert abs(won - 0.185) < 4 * math.sqrt(0.185 * 0.815 / len(games))

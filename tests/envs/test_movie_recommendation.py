@@ -20,7 +20,7 @@ ENV = MovieRecommendation()
 HIDDEN = {"movies": "train-9", "weights": dict.fromkeys(ATTRIBUTES[:6], 0.0) | {"music": 0.3}}
 
 
-def play(answers: Sequence[str], hidden: object = HIDDEN, env: MovieRecommendation = ENV) -> Episode:
+def play_episode(answers: Sequence[str], hidden: object = HIDDEN, env: MovieRecommendation = ENV) -> Episode:
     """The truthful user answers."""
     ep = Episode.begin(env, env.task(hidden))
     for answer in answers:
@@ -35,19 +35,19 @@ def play(answers: Sequence[str], hidden: object = HIDDEN, env: MovieRecommendati
 
 def test_likings_by_hand() -> None:
     """Weights 0.3, -0.1, 0.2 on scores (1, 5, 10) and (7, 1, 1): 0.3 - 0.5 + 2.0 = 1.8 and 2.1 - 0.1 + 0.2 = 2.2."""
-    assert rules.likings((3, -1, 2), [(1, 5, 10), (7, 1, 1)]) == [18, 22]
+    assert rules.user_likings((3, -1, 2), [(1, 5, 10), (7, 1, 1)]) == [18, 22]
 
 
 def test_stars_by_hand() -> None:
     """Likings 0 to 8 in five stars: one star every two, halves up."""
-    assert [rules.stars(range(9), i, 5) for i in range(9)] == [1, 2, 2, 3, 3, 4, 4, 5, 5]
-    assert [rules.stars([5, 5], i, most) for i, most in ((0, 5), (1, 4), (0, 10))] == [3, 2, 5]
-    assert [rules.stars([-10, -9, 10], i, 10) for i in range(3)] == [1, 1, 10]
+    assert [rules.movie_stars(range(9), i, 5) for i in range(9)] == [1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [rules.movie_stars([5, 5], i, most) for i, most in ((0, 5), (1, 4), (0, 10))] == [3, 2, 5]
+    assert [rules.movie_stars([-10, -9, 10], i, 10) for i in range(3)] == [1, 1, 10]
 
 
 @given(st.lists(st.integers(-5, 5), min_size=2, max_size=40))
 def test_a_random_pick_scores_one_half_whatever_the_ties(liked: list[int]) -> None:
-    scores = [rules.standing(liked, i).score(len(liked)) for i in range(len(liked))]
+    scores = [rules.movie_standing(liked, i).score(len(liked)) for i in range(len(liked))]
     assert math.isclose(sum(scores) / len(scores), 0.5)
     assert all(0.0 <= s <= 1.0 for s in scores)
     assert scores.index(max(scores)) == liked.index(max(liked))
@@ -59,14 +59,14 @@ def test_a_random_pick_scores_one_half_whatever_the_ties(liked: list[int]) -> No
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 30), min_size=1, max_size=8), st.data())
 def test_spread_hands_out_everything_and_keeps_the_room(seed: int, room: list[int], data: st.DataObject) -> None:
     amount = data.draw(st.integers(0, sum(room)))
-    shares = rules.spread(Rng(seed, "spread"), amount, room)
+    shares = rules.spread_units(Rng(seed, "spread"), amount, room)
     assert sum(shares) == amount
     assert all(0 <= s <= r for s, r in zip(shares, room, strict=True))
 
 
 def test_movies_keep_budget_credit_and_precision() -> None:
     for name in ("train-0", "test-0", "test-49"):
-        movies = ENV.movies(name)
+        movies = ENV.movie_set(name)
         assert (len(movies.seen.profiles), len(movies.unseen.profiles)) == (20, 40)
         for seen in movies.seen.profiles:
             assert seen.count(1) >= 2, "two of six attributes are set to the minimum"
@@ -78,7 +78,7 @@ def test_movies_keep_budget_credit_and_precision() -> None:
 
 
 def test_tables_show_the_scores() -> None:
-    movies = ENV.movies("test-3")
+    movies = ENV.movie_set("test-3")
     header, *rows = movies.unseen.text.splitlines()
     assert header.split() == ["movie", *ATTRIBUTES[:6]]
     assert [row.split()[0] for row in rows] == [f"U{i}" for i in range(1, 41)]
@@ -93,7 +93,7 @@ def test_no_movie_dominates_the_users() -> None:
     best: Counter[int] = Counter()
     for task in ENV.tasks("test"):
         if task.public["movies"] == movies[0]:
-            liked = rules.likings(ENV.reset(task, Rng(0)).weights, ENV.movies(movies[0]).unseen.profiles)
+            liked = rules.user_likings(ENV.reset(task, Rng(0)).weights, ENV.movie_set(movies[0]).unseen.profiles)
             best[liked.index(max(liked))] += 1
     assert best.total() == 20 and len(best) >= 8
 
@@ -157,8 +157,8 @@ def test_bad_arguments_name_the_field(change: dict[str, object]) -> None:
 def test_a_whole_game_by_hand() -> None:
     """A user who cares for music alone, 0.3 a point: M2 has music 9, M17 music 10, M1 music 3 and M20 music 2."""
     asked = ["compare M2 M17", "compare M17 M2", "rate M17", "rate M2", "compare M4 M5", "compare M3 M1", "rate M20"]
-    ep = play([*asked, "rate M99", "compare M1 M1", "rate M1"])
-    column = [p[4] for p in ENV.movies("train-9").seen.profiles]
+    ep = play_episode([*asked, "rate M99", "compare M1 M1", "rate M1"])
+    column = [p[4] for p in ENV.movie_set("train-9").seen.profiles]
     assert (column[1], column[16], column[0], column[2], column[19], min(column), max(column)) == (
         9, 10, 3, 3, 2, 1, 10,
     )  # fmt: skip
@@ -166,9 +166,9 @@ def test_a_whole_game_by_hand() -> None:
     assert replies[:4] == ["less", "more", 5, 5] and replies[5:] == ["equal", 1, None, None, 2]
     assert [t.info["result"] for t in ep.turns][-3:] == ["invalid", "invalid", "answer"]
     assert ep.view().legal == tuple(f"pick U{i}" for i in range(1, 41))
-    assert ENV.movies("train-9").unseen.text in ep.turns[-1].told
+    assert ENV.movie_set("train-9").unseen.text in ep.turns[-1].told
     assert all("U40" not in turn.told for turn in ep.turns[:-1]), "unseen movies are shown only at the end"
-    music = [p[4] for p in ENV.movies("train-9").unseen.profiles]
+    music = [p[4] for p in ENV.movie_set("train-9").unseen.profiles]
     best, worst = music.index(max(music)), music.index(min(music))
     won, lost = (ep.step(ENV.say(f"pick U{i + 1}")) for i in (best, worst))
     assert won.outcome is not None and (won.outcome.kind, won.outcome.score) == ("win", 1.0)
@@ -182,13 +182,13 @@ def test_ties_are_told_and_share_the_score() -> None:
     name, i = next((t, i) for t in _sets() for i in range(6) if _column(t, i).count(max(_column(t, i))) == 3)
     column, hidden = _column(name, i), {"movies": name, "weights": _only(i)}
     best, next_best = max(column), sorted(column)[-4]
-    ep = play([*["rate M1"] * 10, f"pick U{column.index(best) + 1}"], hidden)
+    ep = play_episode([*["rate M1"] * 10, f"pick U{column.index(best) + 1}"], hidden)
     assert ep.outcome is not None and ep.outcome.kind == "win" and math.isclose(ep.outcome.score, 1 - 1 / 39)
     assert (ep.turns[-1].info["place"], ep.turns[-1].info["ties"]) == (
         1,
         2,
     ) and "1 and shares it with others, 2 in number." in ep.turns[-1].told
-    ep = play([*["rate M1"] * 10, f"pick U{column.index(next_best) + 1}"], hidden)
+    ep = play_episode([*["rate M1"] * 10, f"pick U{column.index(next_best) + 1}"], hidden)
     assert ep.outcome is not None and ep.outcome.kind == "loss" and ep.turns[-1].info["place"] == 4
 
 
@@ -197,7 +197,7 @@ def _sets() -> list[str]:
 
 
 def _column(name: str, i: int) -> list[int]:
-    return [p[i] for p in ENV.movies(name).unseen.profiles]
+    return [p[i] for p in ENV.movie_set(name).unseen.profiles]
 
 
 def _only(i: int) -> dict[str, float]:
@@ -206,31 +206,31 @@ def _only(i: int) -> dict[str, float]:
 
 def test_a_last_turn_that_picks_nothing_loses() -> None:
     for text in ("rate M1", "pick M1", "pick U41", "pick U0", "U1", "pick", "pick U1 U2", ""):
-        ep = play([*["rate M1"] * 10, text])
+        ep = play_episode([*["rate M1"] * 10, text])
         assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("loss", 0.0)
 
 
 def test_no_answer_ends_the_episode() -> None:
     for n in (0, 3, 10):
-        ep = play(["rate M1"] * n).step("rate M1")
+        ep = play_episode(["rate M1"] * n).step("rate M1")
         assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("format", 0.0)
         assert len(ep.turns) == n + 1
 
 
 def test_a_pick_before_the_end_costs_a_question() -> None:
-    ep = play(["pick U1"])
+    ep = play_episode(["pick U1"])
     assert ep.turns[0].info == {"result": "invalid"} and "Questions left: 9" in ep.turns[0].told
 
 
 def test_max_turns_counts_the_pick() -> None:
     env = MovieRecommendation(max_turns=2)
-    ep = play(["rate M1"], env=env)
+    ep = play_episode(["rate M1"], env=env)
     assert ep.view().legal == tuple(f"pick U{i}" for i in range(1, 41))
     assert "one question" in ep.messages["agent"][0].content
-    assert play(["rate M1", "pick U1"], env=env).outcome is not None
+    assert play_episode(["rate M1", "pick U1"], env=env).outcome is not None
 
 
-def test_only_the_user_is_told_the_weights() -> None:
+def test_only_the_user_sees_the_weights() -> None:
     ep = Episode.begin(ENV, ENV.task(HIDDEN)).step(ENV.say("rate M17"))
     assert ep.view("user").private == {"weights": HIDDEN["weights"], "question": "rate M17", "truth": 5, "stars": 5}
     assert dict(ep.view("agent").private) == {}
@@ -279,7 +279,7 @@ def test_stars_in_a_users_words(reply: str, read: int | None) -> None:
 
 
 @given(st.text(max_size=600))
-def test_whatever_the_user_says_reaches_the_agent_and_the_game_goes_on(text: str) -> None:
+def test_any_user_reply_reaches_the_agent_and_the_game_continues(text: str) -> None:
     asked = ENV.step(ENV.reset(ENV.task(HIDDEN), Rng(0)), ENV.say("rate M3"), Rng(0)).state
     step = ENV.step(asked, text, Rng(0))  # type: ignore[arg-type]
     assert step.outcome is None and step.state.turn == 1 and ENV.to_act(step.state) == "agent"  # type: ignore[attr-defined,arg-type]

@@ -32,7 +32,7 @@ def build() -> ModuleType:
 
 
 def test_the_criteria_of_the_paper_hold() -> None:
-    nouns = taxonomy.nouns()
+    nouns = taxonomy.all_nouns()
     assert len(nouns) == 491
     for word, kinds in nouns.items():
         assert len(set(kinds)) == len(kinds) >= 7, word
@@ -42,7 +42,7 @@ def test_the_criteria_of_the_paper_hold() -> None:
 
 
 def test_hypernyms_by_hand() -> None:
-    nouns = taxonomy.nouns()
+    nouns = taxonomy.all_nouns()
     assert nouns["chihuahua"][:3] == ("toy dog", "dog", "canine") or nouns["chihuahua"][:2] == ("toy dog", "dog")
     assert "mammal" in nouns["chihuahua"] and "bird" not in nouns["chihuahua"]
     assert nouns["clam"] == (
@@ -52,15 +52,15 @@ def test_hypernyms_by_hand() -> None:
 
 
 def test_the_halves_are_disjoint_and_follow_the_digests(build: ModuleType) -> None:
-    test, train = taxonomy.pool("test"), taxonomy.pool("train")
+    test, train = taxonomy.word_pool("test"), taxonomy.word_pool("train")
     assert (len(test), len(train)) == (245, 246)
     assert not set(test) & set(train)
-    assert set(test) == set(sorted(taxonomy.nouns(), key=build.rank)[:245])
+    assert set(test) == set(sorted(taxonomy.all_nouns(), key=build.rank)[:245])
 
 
 def test_no_blocked_word_is_shown(build: ModuleType) -> None:
     blocked = build.wordle.blocklist()
-    shown = set(taxonomy.nouns()) | {kind for kinds in taxonomy.nouns().values() for kind in kinds}
+    shown = set(taxonomy.all_nouns()) | {kind for kinds in taxonomy.all_nouns().values() for kind in kinds}
     assert not {part for name in shown for part in name.lower().split()} & blocked
 
 
@@ -94,14 +94,16 @@ def test_the_licence_travels_with_the_words() -> None:
 
 
 def test_masks_agree_with_the_lists() -> None:
-    words = tuple(sorted(taxonomy.pool("test")))[:90]
-    known = taxonomy.lexicon(words)
+    words = tuple(sorted(taxonomy.word_pool("test")))[:90]
+    known = taxonomy.word_taxonomy(words)
     for kind, mask in known.kinds.items():
-        assert {w for i, w in enumerate(words) if mask >> i & 1} == {w for w in words if kind in taxonomy.nouns()[w]}
+        assert {w for i, w in enumerate(words) if mask >> i & 1} == {
+            w for w in words if kind in taxonomy.all_nouns()[w]
+        }
     assert known.all.bit_count() == 90
     assert set(known.common()) >= {"entity", "physical entity"}
-    assert known.members("kind", "no such kind") == known.members("word", "no such word") == 0
-    assert len(known.lines().splitlines()) == 90
+    assert known.kind_members("kind", "no such kind") == known.kind_members("word", "no such word") == 0
+    assert len(known.word_lines().splitlines()) == 90
     assert json.loads(data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")).keys() == {
         "test",
         "train",

@@ -15,11 +15,11 @@ import sonde
 from sonde.core import AGENT, Action, Episode, Frozen, ProgramPolicy, UserError, View, default_policies
 from sonde.envs._shared.dialogue import GOAL, RETRIES
 from sonde.envs.murder_mystery.belief import HEARD, MysteryFilter
-from sonde.envs.murder_mystery.cases import Case, case
+from sonde.envs.murder_mystery.cases import Case, numbered_case
 from sonde.envs.murder_mystery.env import MurderMystery
 from sonde.envs.murder_mystery.filter import Truth
-from sonde.envs.murder_mystery.replies import reply
-from sonde.envs.murder_mystery.telling import clues
+from sonde.envs.murder_mystery.replies import answer_message
+from sonde.envs.murder_mystery.telling import all_clues
 from sonde.testing import check_env
 
 ENV: Any = sonde.make("murder_mystery")
@@ -117,10 +117,10 @@ def test_legal_answers_do_what_they_say() -> None:
     ep = begin()
     legal = ENV.actions(ep.state)
     assert legal is not None
-    frame = case("train", 4).frame
+    frame = numbered_case("train", 4).frame
     assert len(legal) == len(frame.acts) + 2 * len(frame.people)
     assert {ENV.say(p.name) for p in frame.people} == {f"I accuse {p.name} of the murder." for p in frame.people}
-    for text, clue in zip(legal, clues(case("train", 4)), strict=False):
+    for text, clue in zip(legal, all_clues(numbered_case("train", 4)), strict=False):
         assert told(play(ep, ENV.say(text))) == clue.text
 
 
@@ -129,12 +129,12 @@ def test_legal_answers_do_what_they_say() -> None:
 
 def test_the_detective_is_told_nothing_hidden() -> None:
     """Other truths in the same case: same first message, same legal answers; equal replies leave equal facts."""
-    known, rng = case("train", 4), random.Random(1)
+    known, rng = numbered_case("train", 4), random.Random(1)
     first = begin()
     messages = [ENV.say(a) for a in ENV.actions(first.state) or ()][:-8]
     mine = {m: play(first, m) for m in rng.sample(messages, 25)}
     for _ in range(8):
-        other = with_truth("train/4", known.frame.model.draw(rng))
+        other = with_truth("train/4", known.frame.model.draw_truth(rng))
         assert other.messages[AGENT][0].content == first.messages[AGENT][0].content
         assert other.task.public == first.task.public
         for said, ep in mine.items():
@@ -147,7 +147,7 @@ def test_the_narrator_knows_everything() -> None:
     ep = begin().step("Hello.")
     text = ep.messages["user"][0].content
     assert f"The culprit is {CULPRIT}." in text
-    for clue in clues(case("train", 4)):
+    for clue in all_clues(numbered_case("train", 4)):
         assert clue.text in text
     assert GOAL in text
     assert begin().view().private == {}
@@ -254,13 +254,13 @@ def test_contract(judge: str) -> None:
 def test_posterior_equals_the_share_of_worlds_that_reply_alike() -> None:
     """Truths drawn at random, messages answered by the rules: who did it in the worlds where the replies are these."""
     rng = random.Random(5)
-    known = case("train", 4)
+    known = numbered_case("train", 4)
     messages = ["Check the hatch record.", "Sven, did you know the code?", "Zofia, what do you know about Nikhil?"]
-    wanted = [reply(known, m, GOAL) for m in messages]
+    wanted = [answer_message(known, m, GOAL) for m in messages]
     counts = [0] * len(known.frame.people)
     for _ in range(12_000):
-        truth = known.frame.model.draw(rng)
-        if all(reply(Case(known.frame, truth), m, GOAL) == w for m, w in zip(messages, wanted, strict=True)):
+        truth = known.frame.model.draw_truth(rng)
+        if all(answer_message(Case(known.frame, truth), m, GOAL) == w for m, w in zip(messages, wanted, strict=True)):
             counts[truth.culprit] += 1
     found = play(begin(), *messages).filter()
     assert isinstance(found, MysteryFilter)
@@ -289,11 +289,11 @@ def test_accusing_gains_nothing() -> None:
 
 def test_what_nothing_true_could_look_like_changes_nothing() -> None:
     """A narrator who clears everybody contradicts the rules."""
-    ep, frame = begin(), case("train", 4).frame
-    for message, clue in zip(ENV.actions(ep.state) or (), clues(case("train", 4)), strict=False):
+    ep, frame = begin(), numbered_case("train", 4).frame
+    for message, clue in zip(ENV.actions(ep.state) or (), all_clues(numbered_case("train", 4)), strict=False):
         if clue.act.verb != "check" or len(clue.slots) != 1:
             continue
-        cleared = reply(Case(frame, _cleared(frame)), message, GOAL)
+        cleared = answer_message(Case(frame, _cleared(frame)), message, GOAL)
         ep = ep.step(message).step(cleared)
     known = ep.filter()
     assert isinstance(known, MysteryFilter)
@@ -310,8 +310,8 @@ def _cleared(frame: Any) -> Truth:
 
 
 def test_a_task_can_have_another_truth() -> None:
-    known = case("test", 3)
-    truth = known.frame.model.draw(random.Random(2))
+    known = numbered_case("test", 3)
+    truth = known.frame.model.draw_truth(random.Random(2))
     ep = with_truth("test/3", truth)
     assert ENV.hypothesis(ep.state) == known.frame.people[truth.culprit].name
     assert ENV.task({"case": "test/3"}).hidden == ENV.tasks("test")[3].hidden

@@ -8,7 +8,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, entropy
-from sonde.envs._shared.checks import mentions
+from sonde.envs._shared.checks import mentions_name
 from sonde.envs._shared.dialogue import GOAL
 
 from .test_murder_mystery import CULPRIT, DELTA, ENV, begin, play, told
@@ -27,7 +27,7 @@ def test_a_wrong_accusation_is_neither_confirmed_nor_denied_and_the_right_one_wi
     first, second = (dict(t.info) for t in ep.turns)
     assert (first["result"], first["accused"], second["accused"]) == ("answer", "Sven Jovanovic", "Zofia Ferreira")
     assert first["reply"] == second["reply"] == told(ep)
-    assert not mentions(told(ep), ["right", "wrong", "murderer", "Wanda", "Sven", "Zofia"])
+    assert not mentions_name(told(ep), ["right", "wrong", "murderer", "Wanda", "Sven", "Zofia"])
     won = play(ep, "I accuse the marine biologist.").outcome
     assert won and (won.kind, won.claimed, won.judged) == ("win", True, True)
 

@@ -20,8 +20,8 @@ from sonde.core import Rng, UnknownName
 from sonde.envs.murder_mystery import cases as mystery
 from sonde.envs.murder_mystery import filter as rules
 from sonde.envs.murder_mystery import telling as mystery_case
-from sonde.envs.murder_mystery.cases import Act, Case, case, settings
-from sonde.envs.murder_mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, Model, Slot, Truth
+from sonde.envs.murder_mystery.cases import Case, CaseAct, numbered_case, split_settings
+from sonde.envs.murder_mystery.filter import CHANNELS, CLEARS, IMPLICATES, MARK, OPEN, SOLID, CaseModel, Slot, Truth
 
 ROOT = Path(__file__).resolve().parents[2]
 FIVE = CHANNELS[:5]
@@ -29,7 +29,7 @@ FIVE = CHANNELS[:5]
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    return [case(split, i) for split, n in mystery.TASKS.items() for i in range(n)]
+    return [numbered_case(split, i) for split, n in mystery.TASKS.items() for i in range(n)]
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ def cases() -> list[Case]:
 
 @pytest.mark.parametrize("channels", [CHANNELS, *mystery._CHANNELS[1:]])
 def test_vectors_have_the_supports_that_the_module_states(channels: tuple[rules.Channel, ...]) -> None:
-    innocent, guilty = rules.vectors(channels, False), rules.vectors(channels, True)
+    innocent, guilty = rules.channel_vectors(channels, False), rules.channel_vectors(channels, True)
     assert math.isclose(sum(innocent.values()), 1) and math.isclose(sum(guilty.values()), 1)
     assert not set(innocent) & set(guilty)
     for vector in product(range(3), repeat=len(channels)):
@@ -59,14 +59,14 @@ def test_a_vector_by_hand() -> None:
     }
     closed = sum(w for v, w in table.items() if v[1] != OPEN)
     vector = (IMPLICATES, IMPLICATES, OPEN, CLEARS, OPEN)
-    assert math.isclose(rules.vectors(FIVE, True)[vector], 0.8 * table[vector] / closed)
+    assert math.isclose(rules.channel_vectors(FIVE, True)[vector], 0.8 * table[vector] / closed)
 
 
-def worlds(model: Model) -> Iterator[tuple[Truth, float]]:
+def worlds(model: CaseModel) -> Iterator[tuple[Truth, float]]:
     """Every truth and its probability, by the definition."""
     trace = model.channels.index("trace")
-    for culprit, mark in product(range(model.people), range(model.marks)):
-        tables = [rules.vectors(model.channels, p == culprit) for p in range(model.people)]
+    for culprit, mark in product(range(model.people_count), range(model.marks)):
+        tables = [rules.channel_vectors(model.channels, p == culprit) for p in range(model.people_count)]
         others = [m for m in range(model.marks) if m != mark]
         for drawn in product(*tables):
             weight = model.prior[culprit] / model.marks
@@ -80,10 +80,10 @@ def worlds(model: Model) -> Iterator[tuple[Truth, float]]:
 class Table:
     """All worlds of a small model as an array: one row per world, one column per slot."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: CaseModel) -> None:
         rows = list(worlds(model))
         self.model, self.slots = model, model.slots
-        self.values = np.array([[model.value(t, s) for s in model.slots] for t, _ in rows])
+        self.values = np.array([[model.slot_value(t, s) for s in model.slots] for t, _ in rows])
         self.culprits = np.array([t.culprit for t, _ in rows])
         self.probs = np.array([p for _, p in rows])
 
@@ -91,27 +91,27 @@ class Table:
         fits = np.ones(len(self.probs), bool)
         for slot, value in seen.items():
             fits &= self.values[:, self.slots.index(slot)] == value
-        return [float(self.probs[fits & (self.culprits == i)].sum()) for i in range(self.model.people)]
+        return [float(self.probs[fits & (self.culprits == i)].sum()) for i in range(self.model.people_count)]
 
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return Table(Model(FIVE, 1, 1, 3))
+    return Table(CaseModel(FIVE, 1, 1, 3))
 
 
-def some_evidence(model: Model, n: int) -> Iterator[dict[Slot, int]]:
+def some_evidence(model: CaseModel, n: int) -> Iterator[dict[Slot, int]]:
     rng = random.Random(5)
     for _ in range(n):
-        truth = model.draw(rng)
+        truth = model.draw_truth(rng)
         slots = rng.sample(model.slots, rng.randint(0, len(model.slots)))
-        yield {s: model.value(truth, s) for s in slots}
+        yield {s: model.slot_value(truth, s) for s in slots}
 
 
 def test_posterior_equals_the_sum_over_all_worlds(table: Table) -> None:
     assert math.isclose(float(table.probs.sum()), 1)
     for seen in some_evidence(table.model, 150):
         expected = table.joint(seen)
-        assert table.model.joint(seen) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+        assert table.model.joint_weights(seen) == pytest.approx(expected, rel=1e-9, abs=1e-15)
         assert table.model.posterior(seen) == pytest.approx([e / sum(expected) for e in expected], rel=1e-9)
         assert table.model.likelihood(seen) == pytest.approx(
             [e / p for e, p in zip(expected, table.model.prior, strict=True)], rel=1e-9, abs=1e-15
@@ -122,7 +122,7 @@ def test_traits_of_two_people_before_the_mark_are_weighed(table: Table) -> None:
     """They agree or not: the only trace evidence that is not a product over people."""
     for values in ((1, 1), (0, 2), (1, 3), (3, 3)):
         seen = {Slot(p, "trace"): v for p, v in enumerate(values)}
-        assert table.model.joint(seen) == pytest.approx(table.joint(seen), rel=1e-9)
+        assert table.model.joint_weights(seen) == pytest.approx(table.joint(seen), rel=1e-9)
 
 
 def test_gain_equals_mutual_information_over_all_worlds(table: Table) -> None:
@@ -139,20 +139,20 @@ def test_gain_equals_mutual_information_over_all_worlds(table: Table) -> None:
                 continue
             rows = table.joint({**seen, **dict(zip(slots, row, strict=True))})
             after += sum(rows) / sum(joint) * entropy(rows) if sum(rows) else 0.0
-        assert model.gain(seen, slots) == pytest.approx(entropy(joint) - after, abs=1e-9)
+        assert model.expected_gain(seen, slots) == pytest.approx(entropy(joint) - after, abs=1e-9)
 
 
 def test_posterior_is_prior_times_ratio_of_marginals() -> None:
-    model, rng = Model(CHANNELS, 3, 2, 5), random.Random(2)
+    model, rng = CaseModel(CHANNELS, 3, 2, 5), random.Random(2)
     for _ in range(40):
-        truth = model.draw(rng)
+        truth = model.draw_truth(rng)
         own = [s for s in model.slots if s.channel != "trace"]
-        seen = {s: model.value(truth, s) for s in rng.sample(own, 12)}
+        seen = {s: model.slot_value(truth, s) for s in rng.sample(own, 12)}
         weights: list[float] = []
-        for i in range(model.people):
+        for i in range(model.people_count):
             known = [(k, seen[s]) for k, c in enumerate(CHANNELS) if (s := Slot(i, c)) in seen]
             guilty, innocent = (
-                sum(p for v, p in rules.vectors(CHANNELS, g).items() if all(v[k] == x for k, x in known))
+                sum(p for v, p in rules.channel_vectors(CHANNELS, g).items() if all(v[k] == x for k, x in known))
                 for g in (True, False)
             )
             weights.append(model.prior[i] * guilty / innocent if innocent else math.inf)
@@ -163,32 +163,37 @@ def test_posterior_is_prior_times_ratio_of_marginals() -> None:
 
 
 def test_the_parts_of_a_trace_say_nothing_alone() -> None:
-    model = Model(CHANNELS, 4, 2, 5)
+    model = CaseModel(CHANNELS, 4, 2, 5)
     parts = [(MARK, range(5)), *((Slot(p, "trace"), range(6)) for p in range(6))]
     for slot, values in parts:
-        assert model.gain({}, [slot]) == pytest.approx(0, abs=1e-12)
+        assert model.expected_gain({}, [slot]) == pytest.approx(0, abs=1e-12)
         for value in values:
             assert model.posterior({slot: value}) == pytest.approx(model.prior)
-    assert model.gain({MARK: 2}, [Slot(0, "trace")]) > 0.05
+    assert model.expected_gain({MARK: 2}, [Slot(0, "trace")]) > 0.05
 
 
 def test_drawing_follows_prob(table: Table) -> None:
     model, rng = table.model, random.Random(9)
-    drawn = [model.draw(rng) for _ in range(4000)]
-    assert all(model.prob(t) > 0 for t in drawn)
+    drawn = [model.draw_truth(rng) for _ in range(4000)]
+    assert all(model.truth_prob(t) > 0 for t in drawn)
     for truth, p in list(worlds(model))[::997]:
-        assert math.isclose(model.prob(truth), p)
+        assert math.isclose(model.truth_prob(truth), p)
     for seen in ({MARK: 1, Slot(0, "trace"): 1}, {Slot(1, "alibi"): IMPLICATES, Slot(1, "motive"): IMPLICATES}):
-        share = sum(all(model.value(t, s) == v for s, v in seen.items()) for t in drawn) / len(drawn)
-        expected = sum(model.joint(seen))
+        share = sum(all(model.slot_value(t, s) == v for s, v in seen.items()) for t in drawn) / len(drawn)
+        expected = sum(model.joint_weights(seen))
         assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / len(drawn))
 
 
 def test_impossible_truths_and_evidence_are_named() -> None:
-    model, rng = Model(FIVE, 3, 1, 5), random.Random(1)
-    truth = model.draw(rng)
+    model, rng = CaseModel(FIVE, 3, 1, 5), random.Random(1)
+    truth = model.draw_truth(rng)
     swapped = truth._replace(culprit=(truth.culprit + 1) % 4)
-    assert model.prob(swapped) == model.prob(truth._replace(mark=7)) == model.prob(truth._replace(traits=())) == 0
+    assert (
+        model.truth_prob(swapped)
+        == model.truth_prob(truth._replace(mark=7))
+        == model.truth_prob(truth._replace(traits=()))
+        == 0
+    )
     cleared = {Slot(p, "alibi"): CLEARS for p in range(4)}
     with pytest.raises(ValueError, match="no culprit fits"):
         model.posterior(cleared)
@@ -202,16 +207,16 @@ def test_full_evidence_decides_every_case(cases: list[Case]) -> None:
     for frame, truth in cases:
         seen: dict[Slot, int] = {}
         for act in frame.acts:
-            seen |= mystery_case.observe(Case(frame, truth), act).facts
+            seen |= mystery_case.observe_act(Case(frame, truth), act).facts
         assert set(seen) == set(frame.model.slots), "everything can be found out"
         assert frame.model.posterior(seen)[truth.culprit] == pytest.approx(1)
-        assert frame.model.prob(truth) > 0
+        assert frame.model.truth_prob(truth) > 0
 
 
 def test_most_probable_person_is_right_as_often_as_it_says(cases: list[Case]) -> None:
     rng, said, right = random.Random(3), 0.0, 0
     for frame, truth in cases:
-        seen = {s: frame.model.value(truth, s) for s in rng.sample(frame.model.slots, 12)}
+        seen = {s: frame.model.slot_value(truth, s) for s in rng.sample(frame.model.slots, 12)}
         posterior = frame.model.posterior(seen)
         said += max(posterior)
         right += posterior.index(max(posterior)) == truth.culprit
@@ -232,32 +237,32 @@ def test_sizes_and_culprits(cases: list[Case]) -> None:
 
 
 def test_no_two_cases_are_the_same_and_tests_have_new_settings(cases: list[Case]) -> None:
-    assert len({mystery_case.briefing(frame) for frame, _ in cases}) == len(cases)
-    used = {split: {case(split, i).frame.setting for i in range(n)} for split, n in mystery.TASKS.items()}
+    assert len({mystery_case.write_briefing(frame) for frame, _ in cases}) == len(cases)
+    used = {split: {numbered_case(split, i).frame.setting for i in range(n)} for split, n in mystery.TASKS.items()}
     assert len(used["train"] | used["test"]) >= 32
-    assert used["train"] == set(settings("train"))
-    assert used["test"] - used["train"] == set(settings("test")) and len(settings("test")) >= 8
+    assert used["train"] == set(split_settings("train"))
+    assert used["test"] - used["train"] == set(split_settings("test")) and len(split_settings("test")) >= 8
 
 
 def test_determinism() -> None:
     for split, i in (("train", 0), ("train", 202), ("test", 49)):
-        rng, known = Rng(0, "task", "murder_mystery", "paprika", split, i), case(split, i)
-        again = mystery.generate(rng, known.frame.setting)
+        rng, known = Rng(0, "task", "murder_mystery", "paprika", split, i), numbered_case(split, i)
+        again = mystery.generate_case(rng, known.frame.setting)
         assert again == known == pickle.loads(pickle.dumps(known)) and hash(again) == hash(known)
-        assert mystery_case.clues(again) == mystery_case.clues(known)
+        assert mystery_case.all_clues(again) == mystery_case.all_clues(known)
     with pytest.raises(UnknownName):
-        case("valid", 0)
+        numbered_case("valid", 0)
     with pytest.raises(ValueError, match="0 to 49"):
-        case("test", 50)
+        numbered_case("test", 50)
 
 
 def test_texts_depend_on_nothing_but_the_values_they_reveal() -> None:
     """Another truth in the same frame: wherever an act reveals the same, it says the same; and else, something else."""
     rng, compared = random.Random(4), Counter[bool]()
     for i in range(0, 203, 17):
-        one = case("train", i)
-        other = Case(one.frame, one.frame.model.draw(rng))
-        for a, b in zip(mystery_case.clues(one), mystery_case.clues(other), strict=True):
+        one = numbered_case("train", i)
+        other = Case(one.frame, one.frame.model.draw_truth(rng))
+        for a, b in zip(mystery_case.all_clues(one), mystery_case.all_clues(other), strict=True):
             assert (a.text == b.text) == (a.values == b.values), a.act
             compared[a.values == b.values] += 1
     assert min(compared.values()) > 50
@@ -266,12 +271,12 @@ def test_texts_depend_on_nothing_but_the_values_they_reveal() -> None:
 def test_every_lie_is_refuted(cases: list[Case]) -> None:
     told = 0
     for item in cases:
-        for lie in mystery_case.lies(item):
+        for lie in mystery_case.find_lies(item):
             told += 1
-            assert item.frame.acts[lie.act] == () and IMPLICATES in mystery_case.observe(item, lie.refuted).values
+            assert item.frame.acts[lie.act] == () and IMPLICATES in mystery_case.observe_act(item, lie.refuted).values
             assert lie.refuted.verb != "ask" or lie.refuted.target != lie.act.target
         for number, person in enumerate(item.frame.people):
-            lied = any(lie.act == Act("ask", person.id, "alibi") for lie in mystery_case.lies(item))
+            lied = any(lie.act == CaseAct("ask", person.id, "alibi") for lie in mystery_case.find_lies(item))
             assert lied == (item.truth.vectors[number][0] == IMPLICATES)
     assert told > 500
 
@@ -282,7 +287,7 @@ def test_clues_read_well(cases: list[Case]) -> None:
     )
     flaws = re.compile(r"[{}]|  |\.\.|\b(he|she|his|her|him|hers)\b|\ba [aeio]|\bthe the\b|[.!?]\"? [a-z]")
     for item in cases:
-        for text in (mystery_case.briefing(item.frame), *(c.text for c in mystery_case.clues(item))):
+        for text in (mystery_case.write_briefing(item.frame), *(c.text for c in mystery_case.all_clues(item))):
             assert not confession.search(text), text
             assert not flaws.search(text), text
             assert text[0].isupper() or text[0] == '"', text
@@ -290,15 +295,15 @@ def test_clues_read_well(cases: list[Case]) -> None:
 
 
 def test_gains_name_the_acts_that_can_still_reveal_something() -> None:
-    item = case("test", 3)
-    first = mystery_case.gains(item.frame, {})
+    item = numbered_case("test", 3)
+    first = mystery_case.act_gains(item.frame, {})
     assert all(item.frame.acts[act] for act in first) and max(first.values()) > 0.1
     seen: dict[Slot, int] = {}
     while max(item.frame.model.posterior(seen)) < 0.99:
-        left = mystery_case.gains(item.frame, seen)
+        left = mystery_case.act_gains(item.frame, seen)
         best = max(left, key=lambda act: left[act])
-        seen |= mystery_case.observe(item, best).facts
-        assert best not in mystery_case.gains(item.frame, seen)
+        seen |= mystery_case.observe_act(item, best).facts
+        assert best not in mystery_case.act_gains(item.frame, seen)
     assert item.frame.model.posterior(seen)[item.truth.culprit] > 0.99
 
 
@@ -325,15 +330,15 @@ def log_ratio(learned: tuple[Counter[str], Counter[str], int, int], bag: set[str
 @pytest.mark.parametrize("what", ["person", "position"])
 def test_naive_bayes_on_the_briefing_is_no_better_than_the_prior(what: str) -> None:
     """From the words of a person's own line (name, role), or of the whole briefing for every position in the list."""
-    names = settings("train") + settings("test")
+    names = split_settings("train") + split_settings("test")
     drawn = [
-        mystery.generate(Rng(0, "check", "murder_mystery", "bayes", i), names[i % len(names)]) for i in range(2400)
+        mystery.generate_case(Rng(0, "check", "murder_mystery", "bayes", i), names[i % len(names)]) for i in range(2400)
     ]
 
     def bag(frame: mystery.Frame, p: int) -> set[str]:
         person = frame.people[p]
         own = words(f"{person.name} {person.role}")
-        return own if what == "person" else {f"{p} {w}" for w in words(mystery_case.briefing(frame)) | own}
+        return own if what == "person" else {f"{p} {w}" for w in words(mystery_case.write_briefing(frame)) | own}
 
     learned = naive_bayes(
         [(bag(frame, p), p == truth.culprit) for frame, truth in drawn[:1600] for p in range(len(frame.people))]
@@ -351,13 +356,13 @@ def test_naive_bayes_on_the_briefing_is_no_better_than_the_prior(what: str) -> N
 
 
 def test_anybody_of_a_frame_can_have_done_it() -> None:
-    frame = case("train", 7).frame
-    assert {frame.model.draw(random.Random(i)).culprit for i in range(60)} == set(range(len(frame.people)))
+    frame = numbered_case("train", 7).frame
+    assert {frame.model.draw_truth(random.Random(i)).culprit for i in range(60)} == set(range(len(frame.people)))
 
 
 def test_a_briefing_names_everybody_and_every_place(cases: list[Case]) -> None:
     for frame, _ in cases:
-        text = mystery_case.briefing(frame)
+        text = mystery_case.write_briefing(frame)
         assert set(frame.names) >= {act.target for act in frame.acts}
         for thing in (*frame.people, *frame.places, *frame.records):
             assert thing.name in text
@@ -379,7 +384,7 @@ def test_the_build_script_gives_the_shipped_file() -> None:
 
 
 def test_enough_sentences_of_every_kind() -> None:
-    text = mystery.data()["text"]
+    text = mystery.case_data()["text"]
     for kind in ("sighting", "motive", "slip_blow", "slip_poison"):
         assert all(len(text[kind][value]) >= 4 for value in rules.VALUES)
     assert len(text["claim"]["say"]) >= 6 and min(len(text[k]["deny"]) for k in ("motive", "scene")) >= 6
@@ -389,11 +394,11 @@ def test_enough_sentences_of_every_kind() -> None:
 
 
 def test_generating_is_fast() -> None:
-    mystery.data()
+    mystery.case_data()
     best = math.inf
     for _ in range(3):
         start = time.process_time()
         for i in range(20):
-            mystery.generate(random.Random(i), "manor")
+            mystery.generate_case(random.Random(i), "manor")
         best = min(best, (time.process_time() - start) / 20)
     assert best < 0.005

@@ -10,16 +10,16 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, default_policies
 from sonde.envs._shared.dialogue import GOAL
-from sonde.envs.murder_mystery.cases import TASKS, Act, Case, case
+from sonde.envs.murder_mystery.cases import TASKS, Case, CaseAct, numbered_case
 from sonde.envs.murder_mystery.env import MurderMystery
 from sonde.envs.murder_mystery.filter import IMPLICATES
-from sonde.envs.murder_mystery.reading import NOTHING, Reading, read
-from sonde.envs.murder_mystery.replies import reply, unanswered
-from sonde.envs.murder_mystery.telling import ending
+from sonde.envs.murder_mystery.reading import NOTHING, ReadAct, read_message
+from sonde.envs.murder_mystery.replies import answer_message, answer_unanswered
+from sonde.envs.murder_mystery.telling import write_ending
 
 ENV = MurderMystery()
 USER = default_policies(ENV)["user"]
-LIBRARY, MANOR, HALL, SHOW, CIRCUS = (case("test", i) for i in (0, 3, 7, 12, 33))
+LIBRARY, MANOR, HALL, SHOW, CIRCUS = (numbered_case("test", i) for i in (0, 3, 7, 12, 33))
 """People: Katya, Tadeo, Ruth, Lars, Zofia, Ulla; Olamide, Kamal, Nadia, Ibrahim, Callum, Arjun; Viktor, Emre, Ruth,
 Hugo, Lucia; Hugo, Quentin, Jasmine, Gideon; Fumiko, Ulla, Katya, Bashir."""
 
@@ -39,13 +39,13 @@ def begin(index: int, env: MurderMystery = ENV) -> Episode:
 
 
 def text(known: Case, said: str, left: int = 9) -> str:
-    return reply(known, said, GOAL, left)
+    return answer_message(known, said, GOAL, left)
 
 
 def worlds(known: Case, n: int = 12) -> list[Case]:
     """The same frame with other truths."""
     rng = random.Random(4)
-    return [Case(known.frame, known.frame.model.draw(rng)) for _ in range(n)]
+    return [Case(known.frame, known.frame.model.draw_truth(rng)) for _ in range(n)]
 
 
 # --- the end ---------------------------------------------------------------------------------------------------------
@@ -57,11 +57,11 @@ def test_the_epilogue_tells_who_did_it_and_how_and_no_seat_hears_it() -> None:
     won, lost = play(begin(7), f"I accuse {name}.")[-1], play(begin(7), f"I accuse {other}.")[-1]
     late = play(begin(7, MurderMystery(max_turns=1)), "Wait.")[-1]
     long = play(begin(7, MurderMystery(max_turns=1)), "x " * 800)[-1]
-    assert all(ending(HALL) not in told for told in (won, lost, late, long))
+    assert all(write_ending(HALL) not in told for told in (won, lost, late, long))
     assert all(name not in told for told in (lost, late, long))
     ep = begin(7)
-    assert ep.env.epilogue(ep.state) == ending(HALL)
-    assert f"It was {name}, the {frame.people[truth.culprit].role}." in ending(HALL)
+    assert ep.env.epilogue(ep.state) == write_ending(HALL)
+    assert f"It was {name}, the {frame.people[truth.culprit].role}." in write_ending(HALL)
     assert "right person" in won and "wrong person" in lost and "last turn" in late
 
 
@@ -74,9 +74,9 @@ SIGNS = {
 
 @pytest.mark.parametrize("index", range(TASKS["test"]))
 def test_the_end_tells_what_implicates_and_nothing_else(index: int) -> None:
-    known = case("test", index)
+    known = numbered_case("test", index)
     for frame, truth in (known, *worlds(known, 6)):
-        told = ending(Case(frame, truth))
+        told = write_ending(Case(frame, truth))
         row = dict(zip(map(str, frame.channels), truth.vectors[truth.culprit], strict=True))
         how = told.rsplit(". ", 1)[1]
         for channel, words in SIGNS.items():
@@ -135,21 +135,21 @@ def test_other_turns_are_not_counted(said: str) -> None:
 @pytest.mark.parametrize(
     ("known", "said", "act"),
     [
-        (HALL, "Are there any fingerprints on the scale?", Act("examine", "i2")),
-        (HALL, "Examine the jam.", Act("examine", "i1")),
-        (HALL, "Viktor, what weapon was used?", Act("ask", "p0", "death")),
-        (LIBRARY, "Ruth, was Quentin your friend?", Act("ask", "p2", "victim")),
-        (LIBRARY, "Ulla, were you jealous of Quentin's success?", Act("ask", "p5", "victim")),
-        (HALL, "Viktor, did you talk to Emre?", Act("ask", "p0", "p1")),
-        (HALL, "Hugo, was Ibrahim kind to you?", Act("ask", "p3", "victim")),
-        (HALL, "Emre, were you in love with Ibrahim?", Act("ask", "p1", "victim")),
-        (MANOR, "Arjun, were you and Edith lovers?", Act("ask", "p5", "victim")),
-        (CIRCUS, "Bashir, what was used to kill him?", Act("ask", "p3", "death")),
-        (CIRCUS, "Bashir, what did the killer use?", Act("ask", "p3", "death")),
+        (HALL, "Are there any fingerprints on the scale?", CaseAct("examine", "i2")),
+        (HALL, "Examine the jam.", CaseAct("examine", "i1")),
+        (HALL, "Viktor, what weapon was used?", CaseAct("ask", "p0", "death")),
+        (LIBRARY, "Ruth, was Quentin your friend?", CaseAct("ask", "p2", "victim")),
+        (LIBRARY, "Ulla, were you jealous of Quentin's success?", CaseAct("ask", "p5", "victim")),
+        (HALL, "Viktor, did you talk to Emre?", CaseAct("ask", "p0", "p1")),
+        (HALL, "Hugo, was Ibrahim kind to you?", CaseAct("ask", "p3", "victim")),
+        (HALL, "Emre, were you in love with Ibrahim?", CaseAct("ask", "p1", "victim")),
+        (MANOR, "Arjun, were you and Edith lovers?", CaseAct("ask", "p5", "victim")),
+        (CIRCUS, "Bashir, what was used to kill him?", CaseAct("ask", "p3", "death")),
+        (CIRCUS, "Bashir, what did the killer use?", CaseAct("ask", "p3", "death")),
     ],
 )
-def test_what_is_meant_is_done(known: Case, said: str, act: Act) -> None:
-    assert read(known.frame, said) == Reading("act", act)
+def test_what_is_meant_is_done(known: Case, said: str, act: CaseAct) -> None:
+    assert read_message(known.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_is_meant_is_done(known: Case, said: str, act: Act) -> None:
     ],
 )
 def test_what_is_like_it_does_nothing(known: Case, said: str) -> None:
-    found = read(known.frame, said)
+    found = read_message(known.frame, said)
     assert found.kind in ("nothing", "talk", "several"), found
 
 
@@ -173,7 +173,7 @@ def test_what_is_like_it_does_nothing(known: Case, said: str) -> None:
 
 def test_natural_sentences() -> None:
     for index in range(TASKS["test"]):
-        for world in (case("test", index),):
+        for world in (numbered_case("test", index),):
             for person in world.frame.people:
                 told = text(world, f"{person.name}, where were you?")
                 assert "part of the day" not in told and "Nothing but" not in told
@@ -191,7 +191,7 @@ UNITS = (
 def test_long_messages_cost_little(unit: str) -> None:
     said = unit * (40_000 // len(unit))
     start = time.process_time()
-    assert read(LIBRARY.frame, said).kind != "accuse"
-    for kind in (NOTHING, Reading("talk", person=0)):
-        assert unanswered(LIBRARY.frame, kind, said, 3)
+    assert read_message(LIBRARY.frame, said).kind != "accuse"
+    for kind in (NOTHING, ReadAct("talk", person=0)):
+        assert answer_unanswered(LIBRARY.frame, kind, said, 3)
     assert time.process_time() - start < 1.0

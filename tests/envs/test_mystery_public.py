@@ -8,13 +8,13 @@ import re
 import pytest
 
 from sonde.envs._shared.dialogue import GOAL
-from sonde.envs.murder_mystery.cases import Case, case
-from sonde.envs.murder_mystery.replies import reply
-from sonde.envs.murder_mystery.telling import briefing
+from sonde.envs.murder_mystery.cases import Case, numbered_case
+from sonde.envs.murder_mystery.replies import answer_message
+from sonde.envs.murder_mystery.telling import write_briefing
 
-SHIP = case("train", 4)
+SHIP = numbered_case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
-MANOR, LIBRARY = case("test", 3), case("test", 0)
+MANOR, LIBRARY = numbered_case("test", 3), numbered_case("test", 0)
 
 ASKED = (
     ("Who are the suspects?", "Sven Jovanovic (cook), Zofia Ferreira (ship's doctor) and Nikhil Nguyen"),
@@ -37,23 +37,23 @@ ASKED = (
 
 @pytest.mark.parametrize(("said", "words"), ASKED)
 def test_public_facts_are_told(said: str, words: str) -> None:
-    text = reply(SHIP, said, GOAL, 9)
+    text = answer_message(SHIP, said, GOAL, 9)
     assert any(w in text for w in words.split("|")), text
 
 
 @pytest.mark.parametrize("known", [SHIP, MANOR, LIBRARY])
 def test_nothing_hidden_changes_a_word(known: Case) -> None:
     rng = random.Random(5)
-    others = [Case(known.frame, known.frame.model.draw(rng)) for _ in range(5)]
+    others = [Case(known.frame, known.frame.model.draw_truth(rng)) for _ in range(5)]
     for said, _ in ASKED:
-        assert len({reply(w, said, GOAL, 9) for w in (known, *others)}) == 1
+        assert len({answer_message(w, said, GOAL, 9) for w in (known, *others)}) == 1
 
 
 @pytest.mark.parametrize("known", [SHIP, MANOR, LIBRARY])
 def test_no_name_is_told_that_the_briefing_does_not_tell(known: Case) -> None:
-    public = briefing(known.frame)
+    public = write_briefing(known.frame)
     for item in known.frame.items:
         if item.place:
             assert item.name not in public
             for said, _ in ASKED:
-                assert not re.search(rf"\b{re.escape(item.name)}\b", reply(known, said, GOAL, 9))
+                assert not re.search(rf"\b{re.escape(item.name)}\b", answer_message(known, said, GOAL, 9))

@@ -12,23 +12,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonde.core import AGENT, Episode, make
-from sonde.envs.murder_mystery.cases import TASKS, Act, case
+from sonde.envs.murder_mystery.cases import TASKS, CaseAct, numbered_case
 from sonde.envs.murder_mystery.names import mark_sentences
-from sonde.envs.murder_mystery.reading import Reading, is_accusation, read
-from sonde.envs.murder_mystery.replies import sentence
-from sonde.envs.murder_mystery.solver import phrases
+from sonde.envs.murder_mystery.reading import ReadAct, is_accusation, read_message
+from sonde.envs.murder_mystery.replies import act_message
+from sonde.envs.murder_mystery.solver import act_wordings
 
-SHIP = case("train", 4).frame
+SHIP = numbered_case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda
 Achterberg, marine biologist. Victim: Farah Andersson, chief scientist. A code, a knotted cord, a steel core tube."""
-MANOR = case("test", 3).frame
+MANOR = numbered_case("test", 3).frame
 """Suspects: Olamide Rasmussen, family doctor; Kamal Nwosu, cousin; Nadia Tavares, antiques dealer. Witnesses: Ibrahim
 Bellweather, secretary; Callum Jovanovic, neighbour; Arjun Okonjo, portrait painter. Victim: Edith Ganesan. The skill:
 to open the hidden panel."""
 
 
-def ask(person: int, topic: str) -> Act:
-    return Act("ask", f"p{person}", topic)
+def ask(person: int, topic: str) -> CaseAct:
+    return CaseAct("ask", f"p{person}", topic)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def ask(person: int, topic: str) -> Act:
         ("Thank you, Sven. Now, Zofia, where were you?", ask(1, "alibi")),
         ("where were you nikhil", ask(2, "alibi")),
         ("What does the cook know about Farah's death?", ask(0, "death")),
-        ("Zofia hides her hands. Let me see her sleeves.", Act("examine", "p1")),
+        ("Zofia hides her hands. Let me see her sleeves.", CaseAct("examine", "p1")),
         ("Did Sven know the code?", ask(0, "access")),
         ("Ask the doctor about the quarrel with the chief scientist.", ask(1, "victim")),
         ("Don't tell me about the code, Ms. Ferreira, tell me how you got along with Farah.", ask(1, "victim")),
@@ -53,20 +53,20 @@ def ask(person: int, topic: str) -> Act:
         ("Did Wanda see Sven?", ask(3, "p0")),
         ("Wanda, is Nikhil the killer?", ask(3, "p2")),
         ("Given that Nikhil has a motive, ask Zofia whether she saw Nikhil.", ask(1, "p2")),
-        ("check the ship's log", Act("check", "r0")),
-        ("Review the winch camera footage.", Act("check", "r2")),
-        ("Go to the galley and talk to the harbour pilot.", Act("check", "r4")),
-        ("Sven says he was in the mess. Let me ask the fisheries observer.", Act("check", "r6")),
-        ("go to the galley and look around", Act("examine", "l5")),
-        ("Examine the crime scene.", Act("examine", "l0")),
-        ("Compare the knot with the way Zofia ties her laces.", Act("examine", "p1")),
-        ("Look at the murder weapon.", Act("examine", "i1")),
-        ("Read Sven's letter.", Act("examine", "i6")),
-        ("What does the diary page say about Wanda?", Act("examine", "i8")),
+        ("check the ship's log", CaseAct("check", "r0")),
+        ("Review the winch camera footage.", CaseAct("check", "r2")),
+        ("Go to the galley and talk to the harbour pilot.", CaseAct("check", "r4")),
+        ("Sven says he was in the mess. Let me ask the fisheries observer.", CaseAct("check", "r6")),
+        ("go to the galley and look around", CaseAct("examine", "l5")),
+        ("Examine the crime scene.", CaseAct("examine", "l0")),
+        ("Compare the knot with the way Zofia ties her laces.", CaseAct("examine", "p1")),
+        ("Look at the murder weapon.", CaseAct("examine", "i1")),
+        ("Read Sven's letter.", CaseAct("examine", "i6")),
+        ("What does the diary page say about Wanda?", CaseAct("examine", "i8")),
     ],
 )
-def test_acts_by_hand(said: str, act: Act) -> None:
-    assert read(SHIP, said) == Reading("act", act)
+def test_acts_by_hand(said: str, act: CaseAct) -> None:
+    assert read_message(SHIP, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_acts_by_hand(said: str, act: Act) -> None:
     ],
 )
 def test_accusations_by_hand(said: str, person: int) -> None:
-    assert read(SHIP, said) == Reading("accuse", person=person)
+    assert read_message(SHIP, said) == ReadAct("accuse", person=person)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_accusations_by_hand(said: str, person: int) -> None:
     ],
 )
 def test_nothing_is_accused_or_done(said: str) -> None:
-    assert read(SHIP, said).kind in ("nothing", "talk")
-    assert read(SHIP, said).act is None
+    assert read_message(SHIP, said).kind in ("nothing", "talk")
+    assert read_message(SHIP, said).act is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_nothing_is_accused_or_done(said: str) -> None:
     ],
 )
 def test_several_things_at_once(said: str) -> None:
-    assert read(SHIP, said).kind == "several"
+    assert read_message(SHIP, said).kind == "several"
 
 
 @pytest.mark.parametrize(
@@ -147,28 +147,28 @@ def test_several_things_at_once(said: str) -> None:
     [("Sven?", 0), ("Talk to the cook.", 0), ("Nikhil, did you kill her?", 2)],
 )
 def test_talk_about_nothing_in_particular(said: str, person: int) -> None:
-    assert read(SHIP, said) == Reading("talk", person=person)
+    assert read_message(SHIP, said) == ReadAct("talk", person=person)
 
 
 def test_the_dead_are_seen_to() -> None:
-    assert read(SHIP, "Examine the body of Farah for wounds.").kind == "body"
+    assert read_message(SHIP, "Examine the body of Farah for wounds.").kind == "body"
 
 
 @pytest.mark.parametrize(
     ("said", "act"),
     [
         ("Doctor Rasmussen, do you know how the hidden panel opens?", ask(0, "access")),
-        ("Does the doctor smoke?", Act("examine", "p0")),
-        ("Ask the vicar if Kamal was in the chapel.", Act("check", "r6")),
-        ("Is Kamal on the gatekeeper's list?", Act("check", "r5")),
-        ("Examine the ash in the saucer.", Act("examine", "i0")),
-        ("Check Callum for ash.", Act("examine", "p4")),
-        ("Read the secretary's notes.", Act("examine", "i8")),
+        ("Does the doctor smoke?", CaseAct("examine", "p0")),
+        ("Ask the vicar if Kamal was in the chapel.", CaseAct("check", "r6")),
+        ("Is Kamal on the gatekeeper's list?", CaseAct("check", "r5")),
+        ("Examine the ash in the saucer.", CaseAct("examine", "i0")),
+        ("Check Callum for ash.", CaseAct("examine", "p4")),
+        ("Read the secretary's notes.", CaseAct("examine", "i8")),
         ("Nadia, were you in the stables?", ask(2, "alibi")),
     ],
 )
-def test_another_case(said: str, act: Act) -> None:
-    assert read(MANOR, said) == Reading("act", act)
+def test_another_case(said: str, act: CaseAct) -> None:
+    assert read_message(MANOR, said) == ReadAct("act", act)
 
 
 def marked(said: str) -> str:
@@ -187,19 +187,19 @@ def test_a_template_marks_what_is_mentioned() -> None:
 def test_the_plainest_words_are_read_back() -> None:
     for split, n in TASKS.items():
         for i in range(0, n, 3):
-            frame = case(split, i).frame
+            frame = numbered_case(split, i).frame
             for act in frame.acts:
-                assert read(frame, sentence(frame, act)).act == act
+                assert read_message(frame, act_message(frame, act)).act == act
             for person in frame.people:
-                for name in (person.name, person.given, f"the {person.role}"):
-                    found = read(frame, f"I accuse {name} of the murder.")
-                    assert found == Reading("accuse", person=int(person.id[1:]))
+                for name in (person.name, person.given_name, f"the {person.role}"):
+                    found = read_message(frame, f"I accuse {name} of the murder.")
+                    assert found == ReadAct("accuse", person=int(person.id[1:]))
 
 
 def test_every_kind_of_act_has_five_wordings() -> None:
     for i in range(12):
-        frame = case("train", i).frame
-        assert all(len(set(phrases(frame, act))) >= 5 for act in frame.acts)
+        frame = numbered_case("train", i).frame
+        assert all(len(set(act_wordings(frame, act))) >= 5 for act in frame.acts)
 
 
 def test_hand_written_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +217,8 @@ def test_hand_written_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 @example("'s's's , , , . . .")
 @settings(max_examples=300, deadline=None)
 def test_reading_never_raises_and_is_deterministic(said: str) -> None:
-    found = read(SHIP, said)
-    assert found == read.__wrapped__(SHIP, said)
+    found = read_message(SHIP, said)
+    assert found == read_message.__wrapped__(SHIP, said)
     assert (found.act is not None) == (found.kind == "act")
     assert found.act is None or found.act in SHIP.acts
 
@@ -233,7 +233,7 @@ WORDS = st.sampled_from(TALK.split())
 @given(st.lists(WORDS, max_size=25).map(" ".join))
 @settings(max_examples=300, deadline=None)
 def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
-    found = read(SHIP, said)
+    found = read_message(SHIP, said)
     assert found.act is None or found.act in SHIP.acts
     assert found.kind != "accuse" or 0 <= found.person < 4
 
@@ -245,7 +245,7 @@ def test_long_messages_cost_little(unit: str) -> None:
     best = float("inf")
     for _ in range(3):
         start = time.process_time()
-        read.__wrapped__(SHIP, unit * (100_000 // len(unit)))
+        read_message.__wrapped__(SHIP, unit * (100_000 // len(unit)))
         best = min(best, time.process_time() - start)
     assert best < 0.25, "no more is read than the beginning"
 
@@ -259,13 +259,13 @@ def test_accusations_in_unknown_cases() -> None:
 
 
 def test_reading_is_fast() -> None:
-    said = [sentence(SHIP, act) for act in SHIP.acts]
-    read(SHIP, "Sven?")
+    said = [act_message(SHIP, act) for act in SHIP.acts]
+    read_message(SHIP, "Sven?")
     best = float("inf")
     for _ in range(3):
         start = time.process_time()
         for text in said:
-            read.__wrapped__(SHIP, text)
+            read_message.__wrapped__(SHIP, text)
         best = min(best, (time.process_time() - start) / len(said))
     assert best < 0.002
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sonde.envs._shared.dialogue import GOAL
-from sonde.envs.murder_mystery.cases import Act, Case, case
-from sonde.envs.murder_mystery.reading import Reading, read
-from sonde.envs.murder_mystery.replies import reply
+from sonde.envs.murder_mystery.cases import Case, CaseAct, numbered_case
+from sonde.envs.murder_mystery.reading import ReadAct, read_message
+from sonde.envs.murder_mystery.replies import answer_message
 
-SHIP = case("train", 4)
+SHIP = numbered_case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
 
 
@@ -25,15 +25,16 @@ SHIP = case("train", 4)
     ],
 )
 def test_messages_that_do_nothing_are_answered(said: str, words: str) -> None:
-    assert read(SHIP.frame, said).act is None
-    text = reply(SHIP, said, GOAL)
+    assert read_message(SHIP.frame, said).act is None
+    text = answer_message(SHIP, said, GOAL)
     assert any(w in text for w in words.split("|")), text
 
 
 def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
     for said in ("Sven, how old are you?", "Sven, did you hear anything?", "Sven, thank you.", "Sven, come here."):
         worlds = {
-            reply(Case(SHIP.frame, SHIP.truth._replace(culprit=p)), said, GOAL) for p in range(len(SHIP.frame.people))
+            answer_message(Case(SHIP.frame, SHIP.truth._replace(culprit=p)), said, GOAL)
+            for p in range(len(SHIP.frame.people))
         }
         assert len(worlds) == 1
 
@@ -41,22 +42,22 @@ def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
 @pytest.mark.parametrize(
     ("said", "act"),
     [
-        ("Heft the steel core tube and look at it.", Act("examine", "i1")),
-        ("Cook Jovanovic, where were you?", Act("ask", "p0", "alibi")),
-        ("Madam Ferreira, do you know anything about Nikhil?", Act("ask", "p1", "p2")),
-        ("Is there anything unusual about the steel core tube?", Act("examine", "i1")),
-        ("The harbour pilot: I ask him what he saw.", Act("check", "r4")),
-        ("Sven, someone says that you were seen near the sample lab.", Act("ask", "p0", "scene")),
-        ("Sven, had Farah cheated you?", Act("ask", "p0", "victim")),
+        ("Heft the steel core tube and look at it.", CaseAct("examine", "i1")),
+        ("Cook Jovanovic, where were you?", CaseAct("ask", "p0", "alibi")),
+        ("Madam Ferreira, do you know anything about Nikhil?", CaseAct("ask", "p1", "p2")),
+        ("Is there anything unusual about the steel core tube?", CaseAct("examine", "i1")),
+        ("The harbour pilot: I ask him what he saw.", CaseAct("check", "r4")),
+        ("Sven, someone says that you were seen near the sample lab.", CaseAct("ask", "p0", "scene")),
+        ("Sven, had Farah cheated you?", CaseAct("ask", "p0", "victim")),
     ],
 )
-def test_natural_ways_to_do_things(said: str, act: Act) -> None:
-    assert read(SHIP.frame, said) == Reading("act", act)
+def test_natural_ways_to_do_things(said: str, act: CaseAct) -> None:
+    assert read_message(SHIP.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
 def test_accusations(said: str) -> None:
-    assert read(SHIP.frame, said) == Reading("accuse", person=1)
+    assert read_message(SHIP.frame, said) == ReadAct("accuse", person=1)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +72,10 @@ def test_accusations(said: str) -> None:
     ],
 )
 def test_nothing_comes_of_these(said: str) -> None:
-    assert read(SHIP.frame, said).kind in ("nothing", "talk", "several")
+    assert read_message(SHIP.frame, said).kind in ("nothing", "talk", "several")
 
 
-PRINTERS = case("train", 15).frame
+PRINTERS = numbered_case("train", 15).frame
 """Suspects: Ibrahim, crossword editor; Dalia, typesetter; Hana, cartoonist. Witnesses: Kofi, court reporter; Edith,
 delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in the paper aisle to the type store."""
 
@@ -82,11 +83,11 @@ delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in 
 @pytest.mark.parametrize(
     ("said", "act"),
     [
-        ("Dalia, weren't you in the paper aisle leading to the type store?", Act("ask", "p1", "scene")),
+        ("Dalia, weren't you in the paper aisle leading to the type store?", CaseAct("ask", "p1", "scene")),
     ],
 )
-def test_who_is_meant(said: str, act: Act) -> None:
-    assert read(PRINTERS, said) == Reading("act", act)
+def test_who_is_meant(said: str, act: CaseAct) -> None:
+    assert read_message(PRINTERS, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_who_is_meant(said: str, act: Act) -> None:
     ],
 )
 def test_what_only_mentions_something_does_nothing(said: str) -> None:
-    assert read(PRINTERS, said).kind in ("nothing", "talk", "several")
+    assert read_message(PRINTERS, said).kind in ("nothing", "talk", "several")
 
 
 @pytest.mark.parametrize("person", [0, 1])
@@ -138,8 +139,8 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
     name = SHIP.frame.people[person].name
     for record in SHIP.frame.records:
         if record.kind != "bystander":
-            found = read(SHIP.frame, said.format(r=record.name, p=name))
-            assert found == Reading("act", Act("check", record.id))
+            found = read_message(SHIP.frame, said.format(r=record.name, p=name))
+            assert found == ReadAct("act", CaseAct("check", record.id))
 
 
 @pytest.mark.parametrize(
@@ -162,28 +163,28 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
     ],
 )
 def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, ...]) -> None:
-    found = read(SHIP.frame, said)
+    found = read_message(SHIP.frame, said)
     assert ((found.person,) if found.kind == "accuse" else ()) == people
 
 
 @pytest.mark.parametrize(
     ("said", "act"),
     [
-        ("Ask the second suspect where they were.", Act("ask", "p1", "alibi")),
-        ("Question suspect number 3 about the quarrel with Farah.", Act("ask", "p2", "victim")),
-        ("Where was the last suspect at the time of the murder?", Act("ask", "p2", "alibi")),
-        ("I'd like to ask witness 1 what they know about the death.", Act("ask", "p3", "death")),
-        ("Did the only witness know the code?", Act("ask", "p3", "access")),
+        ("Ask the second suspect where they were.", CaseAct("ask", "p1", "alibi")),
+        ("Question suspect number 3 about the quarrel with Farah.", CaseAct("ask", "p2", "victim")),
+        ("Where was the last suspect at the time of the murder?", CaseAct("ask", "p2", "alibi")),
+        ("I'd like to ask witness 1 what they know about the death.", CaseAct("ask", "p3", "death")),
+        ("Did the only witness know the code?", CaseAct("ask", "p3", "access")),
     ],
 )
-def test_people_are_counted_as_well_as_named(said: str, act: Act) -> None:
-    assert read(SHIP.frame, said) == Reading("act", act)
+def test_people_are_counted_as_well_as_named(said: str, act: CaseAct) -> None:
+    assert read_message(SHIP.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize("said", ["Ask the fourth suspect where they were.", "Ask the second witness about the code."])
 def test_whom_nobody_can_count_is_not_asked(said: str) -> None:
-    assert read(SHIP.frame, said).act is None
+    assert read_message(SHIP.frame, said).act is None
 
 
 def test_whoever_is_counted_is_accused() -> None:
-    assert read(SHIP.frame, "I accuse the third suspect of the murder.") == Reading("accuse", person=2)
+    assert read_message(SHIP.frame, "I accuse the third suspect of the murder.") == ReadAct("accuse", person=2)

@@ -11,12 +11,12 @@ import pytest
 import sonde
 from sonde.core import Episode, Outcome, Task
 from sonde.envs._shared.dialogue import USER
-from sonde.envs._shared.english.acts import reported
-from sonde.envs._shared.english.naming import Names, Verdict, verdict_on
-from sonde.envs.customer_service.products import products
-from sonde.envs.murder_mystery.cases import case
-from sonde.envs.twenty_questions.knowledge import knowledge
-from sonde.evaluation.audit import audit
+from sonde.envs._shared.english.acts import is_reported
+from sonde.envs._shared.english.naming import Names, Verdict, judge_naming
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.murder_mystery.cases import numbered_case
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
+from sonde.evaluation.audit import audit_trajectories
 
 N = 12
 Fill = Callable[[Task], Mapping[str, str]]
@@ -27,20 +27,20 @@ def cities(task: Task) -> Mapping[str, str]:
 
 
 def topics(task: Task) -> Mapping[str, str]:
-    known = knowledge()
+    known = topic_knowledge()
     index = known.index[task.hidden]
     return {"x": task.hidden, "a": (*known.aka[index], task.hidden)[0]}
 
 
 def causes(task: Task) -> Mapping[str, str]:
-    product = products()[task.hidden["product"]]
-    index = product.cause(task.hidden["cause"])
+    product = load_products()[task.hidden["product"]]
+    index = product.cause_index(task.hidden["cause"])
     return {"x": product.causes[index].what, "y": product.causes[index - 1].what}
 
 
 def culprits(task: Task) -> Mapping[str, str]:
     split, _, index = task.hidden["case"].partition("/")
-    frame = case(split, int(index)).frame
+    frame = numbered_case(split, int(index)).frame
     names = [p.name for p in frame.people]
     culprit = task.hidden["culprit"]
     return {"x": names[culprit], "y": names[culprit - 1], "v": frame.victim}
@@ -118,7 +118,7 @@ def test_right_guesses_win_in_any_frame(name: str, form: str) -> None:
     ]
     found = [(ep.outcome and ep.outcome.kind, ep.outcome and ep.outcome.judged) for ep in rows]
     assert found == [("win", True)] * len(rows)
-    assert audit([ep.trajectory() for ep in rows]).counts["denied_by_rules"] == 0
+    assert audit_trajectories([ep.to_trajectory() for ep in rows]).counts["denied_by_rules"] == 0
 
 
 @pytest.mark.parametrize(("name", "form"), [(name, form) for name, forms in NOT_RIGHT.items() for form in forms])
@@ -143,7 +143,7 @@ def test_where_the_rules_cannot_read_a_guess_a_seated_judge_decides() -> None:
     ep = ended(env, env.task("guitar"), RIDDLE)
     won, lost = (ep.step(word).outcome for word in ("<VALID>", "<NOTVALID>"))
     assert (won, lost) == (Outcome("win", 1.0, True, True), Outcome("loss", 0.0, True, False))
-    found = audit([ep.step("<VALID>").trajectory()])
+    found = audit_trajectories([ep.step("<VALID>").to_trajectory()])
     assert found.counts["denied_by_rules"] == 0 and found.rates["false_success_by_rules"] is None
 
 
@@ -188,8 +188,8 @@ PLACES = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4, "new oslo": 1, "no
     ],
 )
 def test_verdicts_on_names(said: str, verdict: Verdict) -> None:
-    assert verdict_on(said, PLACES) == verdict
+    assert judge_naming(said, PLACES) == verdict
 
 
 def test_what_is_handed_on_is_no_guess() -> None:
-    assert reported("My uncle says: Oslo") and not reported("I say: Oslo")
+    assert is_reported("My uncle says: Oslo") and not is_reported("I say: Oslo")

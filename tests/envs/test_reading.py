@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import AGENT, Episode, Rng, Step, names
-from sonde.core.playthrough import read
-from sonde.envs._shared.answer import begins_another, parse_answer, read_answer, read_message, tagged
-from sonde.envs._shared.dialogue import spoken
+from sonde.core.playthrough import read_playthrough
+from sonde.envs._shared.answer import begins_another, parse_answer, read_answer, read_message, tag_answer
+from sonde.envs._shared.dialogue import spoken_line
 from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.envs.text_nav.commands import read_command
 from tests.cases import each
@@ -44,15 +44,15 @@ def table(title: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-def written(cell: str) -> str:
+def read_code(cell: str) -> str:
     found = CODE.fullmatch(cell)
     assert found, cell
     return found[2].replace("⏎", "\n")
 
 
-WHOLE = [(written(form), *kinds) for form, *kinds in table("Where the answer stands")]
-AROUND = [(written(form), *kinds) for form, *kinds in table("What stands around it")]
-PLAIN = [(env, written(plain), form) for env, plain, cell in table("Codes, cells and questions")
+WHOLE = [(read_code(form), *kinds) for form, *kinds in table("Where the answer stands")]
+AROUND = [(read_code(form), *kinds) for form, *kinds in table("What stands around it")]
+PLAIN = [(env, read_code(plain), form) for env, plain, cell in table("Codes, cells and questions")
          for form in (found[2] for found in CODE.finditer(cell))]  # fmt: skip
 FRAMES = [form for form, tags, *_ in AROUND if tags == "X"]
 ABOUT = [form for form, tags, *_ in AROUND if tags == "invalid" and "#" not in form] + [
@@ -95,7 +95,7 @@ def golden(name: str) -> tuple[Episode, ...]:
     if name in LIBRARIES:
         pytest.importorskip(LIBRARIES[name])
     paths = sorted(Path(str(files("sonde.envs"))).glob("*/golden/*.txt"), key=lambda p: p.name)
-    played = [read(p.read_text("utf-8")).play() for p in paths if p.name.startswith(f"{name}.")]
+    played = [read_playthrough(p.read_text("utf-8")).replay_episode() for p in paths if p.name.startswith(f"{name}.")]
     return tuple(ep for ep in played if ep.outcome is not None and ep.outcome.success)
 
 
@@ -120,15 +120,15 @@ def situation(before: Episode, said: str) -> Situation:
     others = (str(listed[i]) for i in range(min(len(listed), 50)))
     wanted = before.env.step(before.state, said, Rng(0))
     other = next((a for a in others if before.env.step(before.state, before.env.say(a), Rng(0)) != wanted), right)
-    return Situation(before.env, before.state, right, bare(before.env.say(other)))
+    return Situation(before.env, before.state, right, strip_tags(before.env.say(other)))
 
 
-def bare(text: str) -> str:
+def strip_tags(text: str) -> str:
     found = read_answer(text)
     return text if found is None else found
 
 
-def whole(s: Situation) -> bool:
+def is_whole(s: Situation) -> bool:
     """Whether no longer answer begins with the right one."""
     listed = [str(a).lower() for a in (s.env.actions(s.state) or [])[:1000]]
     opens = s.env.name == "text_nav" and not s.right.startswith("go")
@@ -140,29 +140,29 @@ def whole(s: Situation) -> bool:
 
 @each("name", IN_TAGS + MOVES)
 @each("row", WHOLE, ids=lambda row: row[0])
-def test_where_the_answer_stands(row: tuple[str, str, str, str], name: str) -> None:
+def test_position_of_the_answer(row: tuple[str, str, str, str], name: str) -> None:
     form, *kinds = row
     for s in situations(name):
         bare = name in MOVES or (name, s.env.spec.preset) == ("wordle", "lmrl")
-        if form != "<Answer>X" or whole(s):
-            holds(s, s.put(form), kinds[bare], form)
+        if form != "<Answer>X" or is_whole(s):
+            check_step(s, s.put(form), kinds[bare], form)
 
 
 @each("name", IN_TAGS + MOVES)
 @each("row", AROUND, ids=lambda row: row[0])
-def test_what_stands_around_it(row: tuple[str, str, str, str], name: str) -> None:
+def test_text_around_the_answer(row: tuple[str, str, str, str], name: str) -> None:
     form, *kinds = row
     kind = kinds[name in MOVES]
     if name == "cellular_automata" and kind == "invalid":
         return
     for s in situations(name):
-        holds(s, tagged(s.put(form)), kind, form)
+        check_step(s, tag_answer(s.put(form)), kind, form)
         if name in MOVES:
-            holds(s, s.put(form), kind, form)
+            check_step(s, s.put(form), kind, form)
 
 
-def holds(s: Situation, text: str, kind: str, form: str) -> None:
-    step, wanted = s.step(text), s.step(tagged(s.right))
+def check_step(s: Situation, text: str, kind: str, form: str) -> None:
+    step, wanted = s.step(text), s.step(tag_answer(s.right))
     if kind == "X":
         assert step == wanted, text
     elif kind == "no answer":
@@ -174,7 +174,7 @@ def holds(s: Situation, text: str, kind: str, form: str) -> None:
 
 def is_none(s: Situation, step: Step) -> None:
     """A step that takes the text for neither answer."""
-    assert step != s.step(tagged(s.right)) and (s.right == s.other or step != s.step(tagged(s.other)))
+    assert step != s.step(tag_answer(s.right)) and (s.right == s.other or step != s.step(tag_answer(s.other)))
     assert step.outcome is None or not step.outcome.success
     assert not step.info.keys() & {"guess", "question", "tables"} and step.info.get("action") is None
 
@@ -183,8 +183,8 @@ def is_none(s: Situation, step: Step) -> None:
 def test_messages(row: tuple[str, str, str, str]) -> None:
     form, kind = row[0], row[3]
     said = re.sub(PLACES, lambda m: "Is it alive?" if m[0] == "X" else "Is it a dog?", form)
-    for text in (said, tagged(said)) if row in AROUND else (said,):
-        heard = spoken(text, 2_000)
+    for text in (said, tag_answer(said)) if row in AROUND else (said,):
+        heard = spoken_line(text, 2_000)
         if kind == "X":
             assert heard == "Is it alive?", text
         elif kind == "as it stands":
@@ -204,9 +204,9 @@ def test_codes_cells_and_questions(name: str, plain: str, form: str) -> None:
     ep = Episode.begin(env, env.tasks("test")[0] if task is None else env.task(task))
     if name == "twenty_questions_answerer":
         ep = ep.step("Is it a kind of food?")
-    wanted = ep.env.step(ep.state, tagged(plain), Rng(0))
+    wanted = ep.env.step(ep.state, tag_answer(plain), Rng(0))
     assert wanted.info["result" if "result" in wanted.info else "action"] not in ("invalid", "format", None)
-    assert ep.env.step(ep.state, tagged(form), Rng(0)) == wanted
+    assert ep.env.step(ep.state, tag_answer(form), Rng(0)) == wanted
 
 
 TASKS: dict[str, Any] = {"best_arm": {"means": {"blue": 0.4, "green": 0.6}}, "mastermind": "0427", "wordle": "toast"}
@@ -217,17 +217,17 @@ TASKS: dict[str, Any] = {"best_arm": {"means": {"blue": 0.4, "green": 0.6}}, "ma
 LINES = ("- X",)
 
 
-def framed(frames: list[str]) -> str:
+def nest_frames(frames: list[str]) -> str:
     """A form in which X has all these frames, one around the other."""
-    return reduce(lambda inner, frame: frame.replace("X", inner) if fits(frame, inner) else inner, frames, "X")
+    return reduce(lambda inner, frame: frame.replace("X", inner) if is_frame_of(frame, inner) else inner, frames, "X")
 
 
-def fits(frame: str, inner: str) -> bool:
+def is_frame_of(frame: str, inner: str) -> bool:
     """One bullet is a frame of one line, and an element has no element in it."""
     return not ("\n" in inner and frame in LINES) and not ("<b>" in frame and "<" in inner)
 
 
-DRESSES = st.lists(st.sampled_from(FRAMES), max_size=4).map(framed)
+DRESSES = st.lists(st.sampled_from(FRAMES), max_size=4).map(nest_frames)
 
 
 @pytest.mark.parametrize("name", IN_TAGS + MOVES)
@@ -237,14 +237,14 @@ def test_a_framed_answer_is_read_as_the_plain_one(name: str, data: st.DataObject
     s = data.draw(st.sampled_from(situations(name)))
     form = data.draw(DRESSES)
     wrong = form.replace("X", "Y")
-    assert s.step(tagged(s.put(form))) == s.step(tagged(s.right)), form
-    assert s.step(tagged(s.put(wrong))) == s.step(tagged(s.other)), form
+    assert s.step(tag_answer(s.put(form))) == s.step(tag_answer(s.right)), form
+    assert s.step(tag_answer(s.put(wrong))) == s.step(tag_answer(s.other)), form
 
 
 @pytest.mark.parametrize("name", [n for n in IN_TAGS + MOVES if n != "cellular_automata"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_what_is_said_about_an_answer_never_wins(name: str, data: st.DataObject) -> None:
+def test_text_about_an_answer_never_wins(name: str, data: st.DataObject) -> None:
     s = data.draw(st.sampled_from(situations(name)))
     about = data.draw(st.sampled_from([form for form in ABOUT if name != "chess" or form not in ("X?", "X? No.")]))
     form = data.draw(DRESSES).replace("X", about)
@@ -252,7 +252,7 @@ def test_what_is_said_about_an_answer_never_wins(name: str, data: st.DataObject)
     text = where.replace("{}", s.put(form))
     step = s.step(text)
     assert step.outcome is None or not step.outcome.success, text
-    assert step != s.step(tagged(s.right)), text
+    assert step != s.step(tag_answer(s.right)), text
 
 
 @each("name", TALKS)
@@ -264,7 +264,7 @@ def test_conversations_hear_framed_messages_as_plain_ones(name: str) -> None:
             frame = form.replace("X", s.right)
             if (form == '"X"' and '"' in s.right) or (form == "'X'" and "'" in s.right):
                 continue
-            assert s.step(frame) == wanted and s.step(tagged(frame)) == wanted, frame
+            assert s.step(frame) == wanted and s.step(tag_answer(frame)) == wanted, frame
 
 
 def test_a_refusal_inside_a_message_is_left_in_it() -> None:
@@ -276,7 +276,7 @@ def test_a_refusal_inside_a_message_is_left_in_it() -> None:
         "Answer: Paris",
         "(really?)",
     ):
-        assert read_message(said) == read_message(tagged(said)) == said
+        assert read_message(said) == read_message(tag_answer(said)) == said
 
 
 # --- which answer counts ---------------------------------------------------------------------------------------------
@@ -287,8 +287,8 @@ def test_the_papers_rule_takes_the_first_answer(name: str) -> None:
     for s in situations(name):
         first = sonde.build({**s.env.config, "which_answer": "first"})
         both = s.put("<Answer>X</Answer> <Answer>Y</Answer>")
-        assert first.step(s.state, both, Rng(0)) == s.step(tagged(s.right))
-        assert s.step(both) == s.step(tagged(s.other))
+        assert first.step(s.state, both, Rng(0)) == s.step(tag_answer(s.right))
+        assert s.step(both) == s.step(tag_answer(s.other))
         of_paprika = "PAPRIKA (" in s.env.spec.source
         assert ("of several answers the last counts" in s.env.spec.departures) == of_paprika
         assert "of several answers the last counts" not in first.spec.departures
@@ -297,7 +297,7 @@ def test_the_papers_rule_takes_the_first_answer(name: str) -> None:
 
 
 @each("name", IN_TAGS)
-def test_filters_read_what_the_rules_read(name: str) -> None:
+def test_filters_read_replies_as_the_rules_do(name: str) -> None:
     """The expected gain of a reply is that of the answer in it, under either rule."""
     for ep in golden(name):
         for which in ("last", "first"):
@@ -310,7 +310,7 @@ def test_filters_read_what_the_rules_read(name: str) -> None:
                 continue
             counted = s.right if which == "first" else s.other
             both = s.put("<Answer>**X**</Answer> <Answer>**Y**.</Answer>")
-            assert posterior.expected_gain(both) == posterior.expected_gain(tagged(counted))
+            assert posterior.expected_gain(both) == posterior.expected_gain(tag_answer(counted))
 
 
 def test_an_answer_that_may_go_on_is_not_whole() -> None:
@@ -350,7 +350,7 @@ def test_codes_spelt_out(code: str, between: str) -> None:
 
 
 @each("text", ["23", "2C", "B", "row 2", "B3, C4", "B 3 4", "2 3 4", "", "1.5 2", "²3", "x" * LONGEST])
-def test_what_is_no_cell(text: str) -> None:
+def test_invalid_cells(text: str) -> None:
     assert split_cell(text) is None
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, Outcome, Rng, TabularEnv, UserError
-from sonde.envs._shared.finite import Conjugate
+from sonde.envs._shared.finite import DirichletPosterior
 from sonde.envs.river_swim.currents import Labels
-from sonde.envs.river_swim.env import RiverSwim, _named
-from sonde.envs.river_swim.filter import chain, known_downstream, labelled, labellings
+from sonde.envs.river_swim.env import RiverSwim, _parse_tunnel
+from sonde.envs.river_swim.filter import known_downstream, labelled_world, list_labellings, river_world
 from sonde.testing import check_env
 from tests.cases import each
 
@@ -19,7 +19,7 @@ HIDDEN = {"order": ["2", "1", "3"], "up": ["B", "A", "B"]}
 """The river runs from cave 2 (up is B) over cave 1 (up is A) to cave 3 (up is B)."""
 
 
-def play(env: RiverSwim, hidden: Any, *answers: str, seed: int = 0) -> Episode:
+def play_episode(env: RiverSwim, hidden: Any, *answers: str, seed: int = 0) -> Episode:
     ep = Episode.begin(env, env.task(hidden), seed=seed)
     for answer in answers:
         ep = ep.step(env.say(answer))
@@ -30,13 +30,13 @@ def play(env: RiverSwim, hidden: Any, *answers: str, seed: int = 0) -> Episode:
 
 
 def test_tables_by_hand() -> None:
-    stated = chain(3, "stated")
+    stated = river_world(3, "stated")
     assert stated.transition_SAS[:, 0].tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert stated.transition_SAS[:, 1].tolist() == [[0.65, 0.35, 0], [0.05, 0.6, 0.35], [0, 0.05, 0.95]]
     assert stated.reward_SA.tolist() == [[0.005, 0], [0, 0], [0, 1]]
-    osband = chain(4, "osband").transition_SAS[:, 1]
+    osband = river_world(4, "osband").transition_SAS[:, 1]
     assert osband.tolist() == [[0.4, 0.6, 0, 0], [0.05, 0.6, 0.35, 0], [0, 0.05, 0.6, 0.35], [0, 0, 0.4, 0.6]]
-    assert chain(2, "stated").transition_SAS[:, 1].tolist() == [[0.65, 0.35], [0.05, 0.95]]
+    assert river_world(2, "stated").transition_SAS[:, 1].tolist() == [[0.65, 0.35], [0.05, 0.95]]
 
 
 def test_optimal_values_by_hand() -> None:
@@ -60,7 +60,7 @@ def test_optimal_values_of_the_presets(preset: str, ends: str, value: float) -> 
 
 
 def test_labelled_tables() -> None:
-    world = labelled(ENV.model({"start": "2"}), "stated", Labels(("2", "1", "3"), ("B", "A", "B")))
+    world = labelled_world(ENV.decision_problem({"start": "2"}), "stated", Labels(("2", "1", "3"), ("B", "A", "B")))
     # By label 1, 2, 3 and tunnel A, B; cave 1 is the middle one.
     assert world.transition_SAS[0].tolist() == [[0.6, 0.05, 0.35], [0, 1, 0]]
     assert world.transition_SAS[1].tolist() == [[0, 1, 0], [0.35, 0.65, 0]]
@@ -69,7 +69,7 @@ def test_labelled_tables() -> None:
 
 
 def test_presets_are_the_papers() -> None:
-    sizes = {p: (e.n, e.h, e.rounds) for p in RiverSwim.presets for e in [RiverSwim(preset=p)]}
+    sizes = {p: (e.cave_count, e.step_count, e.round_count) for p in RiverSwim.presets for e in [RiverSwim(preset=p)]}
     assert sizes == {"length3": (3, 6, 35), "length4": (4, 20, 35), "length6": (6, 50, 35)}
     assert RiverSwim(caves=5, horizon=9, sub_episodes=2).spec.max_turns == 18
     assert sonde.build(RiverSwim(caves=5).config) == RiverSwim(caves=5)
@@ -88,22 +88,22 @@ def test_labellings_are_drawn_uniformly_after_the_first_cave() -> None:
 
 
 def test_every_labelling_is_listed_once() -> None:
-    rows = labellings(("1", "2", "3", "4"), "3")
+    rows = list_labellings(("1", "2", "3", "4"), "3")
     assert len(rows) == len(set(rows)) == 6 * 16 and all(r.order[0] == "3" for r in rows)
 
 
-def test_known_downstream_tells_and_settles_the_labelling() -> None:
+def test_known_downstream_tunnels_determine_the_labels() -> None:
     env = RiverSwim(downstream_known=True)
     labels = Labels(("2", "1", "3"), ("B", "A", "B"))
     rows = (("1", "B", "2"), ("2", "A", "2"), ("3", "A", "1"))
     assert known_downstream(labels) == rows
     task = env.task(HIDDEN)
-    assert task.public["known"] == rows and env.model(task.public).known == rows
+    assert task.public["known"] == rows and env.decision_problem(task.public).known == rows
     told = Episode.begin(env, task).messages["agent"][0].content
     assert "- In cave 3, tunnel A always leads to cave 1." in told
     known: Any = env.filter(task.public)
     assert known.belief().top(2) == [("2B 1A 3B", 1.0)]
-    assert known.conjugate().mean().transition_SAS[2, 0].tolist() == [1, 0, 0]
+    assert known.dirichlet_posterior().mean().transition_SAS[2, 0].tolist() == [1, 0, 0]
     drawn = env.tasks("train")[5]
     assert {Episode.begin(env, drawn, seed=s).state.labels for s in range(5)} == {
         Episode.begin(env, drawn, seed=9).state.labels
@@ -139,7 +139,7 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_downstream_is_certain_and_pays_in_the_first_cave() -> None:
-    ep = play(ENV, HIDDEN, "A", "a", "tunnel A", "A", "A", "A", "A")
+    ep = play_episode(ENV, HIDDEN, "A", "a", "tunnel A", "A", "A", "A", "A")
     assert [t.rewards["agent"] for t in ep.turns] == [0.005] * 7
     assert [t.info["next"] for t in ep.turns] == ["2"] * 7
     assert [(t.info["sub_episode"], t.info["step"]) for t in ep.turns[4:]] == [(0, 4), (0, 5), (1, 0)]
@@ -174,17 +174,17 @@ def test_strokes_follow_the_chances() -> None:
 def test_won_at_half_the_optimal_value() -> None:
     env = RiverSwim(caves=2, horizon=2, sub_episodes=1)
     hidden = {"order": ["1", "2"], "up": ["A", "A"]}
-    down = play(env, hidden, "B", "B")
+    down = play_episode(env, hidden, "B", "B")
     assert down.outcome is not None and down.outcome.kind == "loss"
     assert down.outcome.score == pytest.approx(0.01 / 0.35325)
-    seeds = [s for s in range(30) if play(env, hidden, "A", "A", seed=s).turns[0].info["next"] == "2"]
-    assert play(env, hidden, "A", "A", seed=seeds[0]).outcome == Outcome("win", 1.0)
-    wrong = play(env, hidden, "A", "C", seed=seeds[0])
+    seeds = [s for s in range(30) if play_episode(env, hidden, "A", "A", seed=s).turns[0].info["next"] == "2"]
+    assert play_episode(env, hidden, "A", "A", seed=seeds[0]).outcome == Outcome("win", 1.0)
+    wrong = play_episode(env, hidden, "A", "C", seed=seeds[0])
     assert wrong.outcome is not None and wrong.outcome.kind == "loss" and wrong.turns[-1].info["result"] == "invalid"
 
 
 def test_an_unreadable_answer_costs_its_step() -> None:
-    ep = play(ENV, HIDDEN, "A", "both", "A")
+    ep = play_episode(ENV, HIDDEN, "A", "both", "A")
     info = ep.turns[1].info
     assert (info["result"], info["action"], info["state"], info["next"], info["step"]) == ("invalid", None, "2", "2", 1)
     assert ep.turns[2].info["step"] == 2 and "you stay in cave 2" in ep.turns[1].told
@@ -194,23 +194,23 @@ def test_an_unreadable_answer_costs_its_step() -> None:
 
 def test_max_turns_cuts_the_last_round_short() -> None:
     env = RiverSwim(max_turns=8)
-    assert (env.rounds, env.spec.max_turns, env.model({"start": "1"}).sub_episodes) == (2, 8, 2)
-    ep = play(env, HIDDEN, *["A"] * 8)
+    assert (env.round_count, env.spec.max_turns, env.decision_problem({"start": "1"}).sub_episodes) == (2, 8, 2)
+    ep = play_episode(env, HIDDEN, *["A"] * 8)
     assert ep.to_act is None and ep.outcome is not None and ep.outcome.kind == "loss"
 
 
 @each("text", ["A or B", "AB", "C", "", "tunnel", "A" * 50, "А", "not A", "tunnel tunnel A"])
-def test_near_tunnels_are_no_tunnels(text: str) -> None:
-    assert _named(f"<Answer>{text}</Answer>") is None
+def test_similar_names_are_not_tunnels(text: str) -> None:
+    assert _parse_tunnel(f"<Answer>{text}</Answer>") is None
 
 
 # --- exact beliefs ---------------------------------------------------------------------------------------------------
 
 
-def test_the_first_stroke_tells_which_tunnel_leads_up() -> None:
+def test_the_first_stroke_reveals_which_tunnel_leads_up() -> None:
     prior: Any = ENV.filter(ENV.task(HIDDEN).public)
     assert prior.entropy == pytest.approx(4.0)
-    paid: Any = play(ENV, HIDDEN, "A").filter()
+    paid: Any = play_episode(ENV, HIDDEN, "A").filter()
     assert paid.entropy == pytest.approx(3.0) and paid.prob("2B 1A 3B") == pytest.approx(1 / 8)
     assert paid.prob("2A 1A 3B") == 0.0
     # The stroke also may tell which cave is the next: 0.35 of the time, one bit, where the tunnel was the upper one.
@@ -230,10 +230,10 @@ def test_a_beaten_swimmer_learns_by_the_chances() -> None:
 
 
 def test_the_conjugate_posterior_counts_what_happened() -> None:
-    ep = play(ENV, HIDDEN, "A", "A", "both", "B", seed=5)
+    ep = play_episode(ENV, HIDDEN, "A", "A", "both", "B", seed=5)
     known: Any = ep.filter()
-    tables = known.conjugate()
-    assert tables.alpha == pytest.approx(1 / 3) and known.conjugate(0.1).alpha == 0.1
+    tables = known.dirichlet_posterior()
+    assert tables.alpha == pytest.approx(1 / 3) and known.dirichlet_posterior(0.1).alpha == 0.1
     assert tables.counts_SAS.sum() == 3 and tables.counts_SAS[1, 0].tolist() == [0, 2, 0]
     assert tables.paid_SAN[1].tolist() == [[0.005], [0.0]] and np.isnan(tables.paid_SAN[0]).all()
 
@@ -245,7 +245,7 @@ UP = {"2": "B", "1": "A", "3": "B"}
 """The upstream tunnels of `HIDDEN`."""
 
 
-def upstream(env: RiverSwim, seed: int = 0) -> Episode:
+def swim_upstream(env: RiverSwim, seed: int = 0) -> Episode:
     ep = Episode.begin(env, env.task(HIDDEN), seed=seed)
     while ep.to_act is not None:
         ep = ep.step(env.say(UP[ep.state.labels.order[ep.state.place]]))
@@ -255,15 +255,15 @@ def upstream(env: RiverSwim, seed: int = 0) -> Episode:
 def test_the_last_cave_pays_only_who_stays_where_rewards_are_by_transition() -> None:
     """Whole episodes of swimming up, of both kinds: they differ where a stroke from the last cave is washed back."""
     for env, back in ((BY_NEXT, 0.0), (ENV, 1.0)):
-        turns = [t for seed in range(4) for t in upstream(env, seed).turns]
+        turns = [t for seed in range(4) for t in swim_upstream(env, seed).turns]
         paid = {(t.info["state"], t.info["next"], t.rewards["agent"]) for t in turns if t.info["state"] == "3"}
         assert paid == {("3", "3", 1.0), ("3", "1", back)}
         assert {t.rewards["agent"] for t in turns if t.info["state"] != "3"} == {0.0}
 
 
 def test_values_by_transition_by_hand() -> None:
-    assert chain(3, "stated", True).reward_SA.tolist() == [[0.005, 0], [0, 0], [0, 0.95]]
-    assert chain(3, "osband", True).reward_SA[2].tolist() == [0, 0.6]
+    assert river_world(3, "stated", True).reward_SA.tolist() == [[0.005, 0], [0, 0], [0, 0.95]]
+    assert river_world(3, "osband", True).reward_SA[2].tolist() == [0, 0.6]
     env = RiverSwim(caves=2, horizon=2, sub_episodes=1, rewards="transition")
     # Up first (0.35 to reach the end, then 0.95 on average), else 0.005 from downstream.
     best = 0.35 * 0.95 + 0.65 * 0.005
@@ -291,11 +291,11 @@ def test_the_filter_equals_brute_force(env: RiverSwim) -> None:
 
 def test_the_conjugate_posterior_by_transition() -> None:
     """Every next cave has a reward of its own to find out; an action is expected to pay their mean by their chances."""
-    known = Conjugate.prior(BY_NEXT.model({"start": "2"}))
+    known = DirichletPosterior.prior(BY_NEXT.decision_problem({"start": "2"}))
     assert known.paid_SAN.shape == (3, 2, 3)
     known = known.observe("3", "B", 1.0, "3").observe("3", "B", 0.0, "1")
     assert known.paid_SAN[2, 1].tolist() == pytest.approx([0.0, np.nan, 1.0], nan_ok=True)
-    mean = known.mean()
+    mean = known.mean_world()
     # Dirichlet (1/3, 1/3, 1/3) + (1, 0, 1): weights 4/9, 1/9, 4/9; the reward not seen is 1.005 / 3 on average.
     assert mean.reward_SA[2, 1] == pytest.approx(4 / 9 + 1.005 / 27)
     for seed in range(20):

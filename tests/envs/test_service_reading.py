@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde._util.folders import data_file
-from sonde.envs.customer_service.answering import GOAL, reply, small_talk
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import Query, everyday, read, shown_by
+from sonde.envs.customer_service.answering import GOAL, answer_message, answer_small_talk
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import Query, answer_everyday, read_message, telling_finding
 
 VACUUM = "vacuum_weak"
-PRODUCTS = sorted(products())
+PRODUCTS = sorted(load_products())
 TABLE = tomllib.loads(data_file("customer_service", "everyday.toml").read_text("ascii"))
 ASPECTS = {*TABLE["asks"], "model"}
 
 
 def meant(said: str, name: str = VACUUM) -> tuple[str, str]:
     """Kind and id of what a message is taken for."""
-    query, product = read(name, said), products()[name]
+    query, product = read_message(name, said), load_products()[name]
     if query.kind == "finding":
         return query.kind, product.findings[query.target].id
     return query.kind, product.causes[query.target].id if query.target >= 0 else ""
@@ -75,27 +75,27 @@ def test_suggestions_and_diagnoses_propose_causes(said: str, expected: tuple[str
     ],
 )
 def test_nothing_is_understood_where_nothing_is_asked(said: str) -> None:
-    assert read(VACUUM, said).kind in ("unknown", "unclear", "several")
+    assert read_message(VACUUM, said).kind in ("unknown", "unclear", "several")
 
 
 def test_several_fixes_are_counted() -> None:
-    query = read(VACUUM, "Please wash the filter and replace the hose.")
+    query = read_message(VACUUM, "Please wash the filter and replace the hose.")
     assert (query.kind, len(query.proposed)) == ("several", 2)
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_what_is_declared_means_what_it_is_for(name: str) -> None:
-    product = products()[name]
+    product = load_products()[name]
     for f, found in enumerate(product.findings):
-        assert all(read(name, question) == Query("finding", f) for question in found.questions)
+        assert all(read_message(name, question) == Query("finding", f) for question in found.questions)
     for c, cause in enumerate(product.causes):
-        assert read(name, cause.suggestion) == read(name, cause.answer) == Query("fix", c, (c,))
+        assert read_message(name, cause.suggestion) == read_message(name, cause.answer) == Query("fix", c, (c,))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_names_of_causes_are_diagnoses(name: str) -> None:
     for frame in ("I think that {}.", "Could it be that {}?", "My diagnosis: {}."):
-        found = [read(name, frame.format(cause.what)) for cause in products()[name].causes]
+        found = [read_message(name, frame.format(cause.what)) for cause in load_products()[name].causes]
         assert all(q.target == c for c, q in enumerate(found) if q.kind in ("cause", "fix"))
 
 
@@ -109,19 +109,19 @@ FRAMES = (
 @given(st.sampled_from(PRODUCTS), st.data())
 def test_a_question_is_the_same_in_any_frame(name: str, data: st.DataObject) -> None:
     """Whoever is answered is answered alike, whatever courtesy the question wears."""
-    product = products()[name]
+    product = load_products()[name]
     question = data.draw(st.sampled_from([q for f in product.findings for q in f.questions[:-3]]))
-    plain = read(name, f"Well, {question}")
+    plain = read_message(name, f"Well, {question}")
     for frame in FRAMES:
         said = frame.format(question)
-        assert read(name, said) in (plain, read(name, question)), said
+        assert read_message(name, said) in (plain, read_message(name, question)), said
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400), st.sampled_from(PRODUCTS))
 def test_any_text_can_be_read(text: str, name: str) -> None:
-    assert read(name, text) == read(name, text)
-    assert all(0 <= c < len(products()[name].causes) for c in read(name, text).proposed)
+    assert read_message(name, text) == read_message(name, text)
+    assert all(0 <= c < len(load_products()[name].causes) for c in read_message(name, text).proposed)
 
 
 # --- what is said where nothing is known -----------------------------------------------------------------------------
@@ -129,21 +129,23 @@ def test_any_text_can_be_read(text: str, name: str) -> None:
 
 def test_a_question_about_a_cause_hears_what_shows_it() -> None:
     """The customer does not know that the bolts were never taken out, but how old the machine is."""
-    product = products()["washer_dance"]
-    query = read("washer_dance", "Have the transport bolts been removed?")
-    assert query.beside and query.target == shown_by("washer_dance", product.cause("bolts")) == product.finding("age")
-    said = reply(product, query, 0, (0,) * len(product.findings), "")
+    product = load_products()["washer_dance"]
+    query = read_message("washer_dance", "Have the transport bolts been removed?")
+    assert query.beside and query.target == telling_finding(
+        "washer_dance", product.cause_index("bolts")
+    ) == product.finding_index("age")
+    said = answer_message(product, query, 0, (0,) * len(product.findings), "")
     assert said == "I could not say. The machine was delivered last week."
 
 
 @pytest.mark.parametrize("name", PRODUCTS[1::6])
 def test_small_talk_is_the_same_whatever_is_hidden(name: str) -> None:
-    product = products()[name]
+    product = load_products()[name]
     for said in ("Hello! How are you?", "Tell me a joke.", "Reveal the hidden cause.", "Hm."):
-        query = read(name, said)
+        query = read_message(name, said)
         assert query.kind in ("unknown", "unclear", "talk")
-        text = small_talk(product, query.kind, said)
-        assert reply(product, query, 0, (0,) * len(product.findings), said) == text
+        text = answer_small_talk(product, query.kind, said)
+        assert answer_message(product, query, 0, (0,) * len(product.findings), said) == text
         assert GOAL not in text and "{" not in text and text[0].isupper() and text[-1] in ".?!"
         assert not any(f.asks in text for f in product.findings), "nothing is offered that might be asked"
 
@@ -154,10 +156,10 @@ def test_every_product_has_a_table_of_everyday_answers_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_entries_are_of_known_aspects_and_findings_and_name_no_cause(name: str) -> None:
-    product, entries = products()[name], TABLE[name]
+    product, entries = load_products()[name], TABLE[name]
     assert {*entries} <= ASPECTS
     for text in entries.values():
-        assert product.finding(text[1:]) >= 0 if text.startswith("=") else 4 <= len(text.split()) <= 18
+        assert product.finding_index(text[1:]) >= 0 if text.startswith("=") else 4 <= len(text.split()) <= 18
     cues = [cue.lower() for cause in product.causes for cue in cause.cues if " " in cue]
     assert not [(cue, text) for cue in cues for text in entries.values() if cue in text.lower()]
 
@@ -179,7 +181,7 @@ def test_entries_are_of_known_aspects_and_findings_and_name_no_cause(name: str) 
     ],
 )
 def test_the_aspects(message: str, aspect: str) -> None:
-    assert everyday("blender_stops", message) == TABLE["blender_stops"][aspect]
+    assert answer_everyday("blender_stops", message) == TABLE["blender_stops"][aspect]
 
 
 @pytest.mark.parametrize(
@@ -193,17 +195,19 @@ def test_the_aspects(message: str, aspect: str) -> None:
     ],
 )
 def test_other_questions_are_none_of_these(message: str) -> None:
-    assert not everyday("blender_stops", message)
+    assert not answer_everyday("blender_stops", message)
 
 
 def test_a_general_question_may_be_for_a_finding() -> None:
-    product = products()["blender_stops"]
-    assert read("blender_stops", "Do you hear anything unusual?") == Query("finding", product.finding("sound"))
+    product = load_products()["blender_stops"]
+    assert read_message("blender_stops", "Do you hear anything unusual?") == Query(
+        "finding", product.finding_index("sound")
+    )
 
 
 def test_reading_is_fast() -> None:
-    read(VACUUM, "Please wash the hose.")
+    read_message(VACUUM, "Please wash the hose.")
     start = time.process_time()
     for i in range(200):
-        read(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
+        read_message(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
     assert (time.process_time() - start) / 200 < 2e-3

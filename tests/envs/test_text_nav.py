@@ -27,14 +27,14 @@ SMALL = {
 }
 
 
-def play(env: TextNav, task: Task, *texts: str) -> Episode:
+def play_episode(env: TextNav, task: Task, *texts: str) -> Episode:
     ep = Episode.begin(env, task)
     for text in texts:
         ep = ep.step(text)
     return ep
 
 
-def results(ep: Episode) -> list[str]:
+def list_results(ep: Episode) -> list[str]:
     """What came of each command; of one that was invalid, why."""
     assert all((turn.info["result"] == "invalid") == ("why" in turn.info) for turn in ep.turns)
     return [turn.info.get("why", turn.info["result"]) for turn in ep.turns]
@@ -52,14 +52,14 @@ def test_the_house_of_the_paper() -> None:
 
 
 def test_a_walk_by_hand() -> None:
-    ep = play(FO, FO.task({"start": "bedroom"}), "go west", "take stale food from table", "go west", "go west")
+    ep = play_episode(FO, FO.task({"start": "bedroom"}), "go west", "take stale food from table", "go west", "go west")
     assert ep.turns[0].told == (
         "You go west. You are in the living room. There is a table with the stale food and the fresh food on it. "
         "Doors lead east, south and west. You carry nothing."
     )
     assert ep.turns[1].told.endswith("You carry the stale food.")
     ep = ep.step("open fridge").step("put stale food in fridge")
-    assert results(ep) == ["moved", "taken", "moved", "moved", "opened", "win"]
+    assert list_results(ep) == ["moved", "taken", "moved", "moved", "opened", "win"]
     assert [turn.rewards.get("agent", 0.0) for turn in ep.turns] == [0.0] * 5 + [1.0]
     assert ep.outcome is not None and ep.outcome.success and ep.to_act is None
 
@@ -67,13 +67,13 @@ def test_a_walk_by_hand() -> None:
 def test_other_things_in_the_fridge_or_a_closed_fridge_do_not_win() -> None:
     task = FO.task({"start": "living room"})
     to_kitchen = ("take fresh food", "take stale food", "west", "w")
-    ep = play(FO, task, *to_kitchen, "put stale food in fridge", "open fridge", "put fresh food in fridge")
-    assert results(ep)[4:] == ["shut", "opened", "put"] and ep.outcome is None
+    ep = play_episode(FO, task, *to_kitchen, "put stale food in fridge", "open fridge", "put fresh food in fridge")
+    assert list_results(ep)[4:] == ["shut", "opened", "put"] and ep.outcome is None
     ep = ep.step("drop stale food")
     assert ep.outcome is None and ep.step("take stale food").step("insert the stale food into the fridge").outcome
 
 
-def test_what_cannot_be_done_is_answered_and_changes_nothing() -> None:
+def test_impossible_commands_are_answered_and_change_nothing() -> None:
     task = FO.task({"start": "office"})
     for text, result in (
         ("go east east", "unreadable"), ("", "unreadable"), ("dance", "unreadable"), ("go up", "unreadable"),
@@ -83,13 +83,13 @@ def test_what_cannot_be_done_is_answered_and_changes_nothing() -> None:
         ("take lamp from chest", "absent"), ("examine fridge", "absent"), ("examine lamp", "examined"),
         ("look", "looked"), ("inventory", "carried"),
     ):  # fmt: skip
-        ep = play(FO, task, text)
-        assert results(ep) == [result], text
+        ep = play_episode(FO, task, text)
+        assert list_results(ep) == [result], text
         assert ep.state.world == Episode.begin(FO, task).state.world
         assert ep.outcome is None and ep.turns[0].rewards.get("agent", 0.0) == 0.0
 
 
-def test_what_lies_in_a_closed_container_is_not_told_and_not_admissible() -> None:
+def test_the_content_of_closed_containers_is_hidden_and_not_admissible() -> None:
     ep = Episode.begin(FO, FO.task({"start": "office"}))
     assert "utensils" not in ep.messages["agent"][0].content
     assert ep.view().legal == (
@@ -107,7 +107,7 @@ def test_what_lies_in_a_closed_container_is_not_told_and_not_admissible() -> Non
 
 def test_turns_run_out() -> None:
     env = TextNav(max_turns=2)
-    ep = play(env, env.task({"start": "garden"}), "look", "look")
+    ep = play_episode(env, env.task({"start": "garden"}), "look", "look")
     assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
     assert ep.turns[-1].told.endswith("No commands are left.")
 
@@ -115,9 +115,9 @@ def test_turns_run_out() -> None:
 # --- what is told and what is hidden ---------------------------------------------------------------------------------
 
 
-def test_partially_observed_neither_the_room_nor_what_is_carried_is_told() -> None:
+def test_under_partial_observation_room_and_inventory_are_hidden() -> None:
     task = PO.task({"start": "living room"})
-    ep = play(PO, task, "take stale food", "go west", "look")
+    ep = play_episode(PO, task, "take stale food", "go west", "look")
     for turn in ep.turns:
         assert "living room" not in turn.told and "dining room" not in turn.told
     assert not any("stale food" in turn.told for turn in ep.turns[1:])
@@ -133,8 +133,8 @@ def test_rooms_that_look_alike_are_told_apart_by_what_is_behind_the_door_or_in_t
     table = ("living room", "table")
     both = {Setup("garden", table), Setup("nursery", table)}
     for text, left in (("look", both), ("go east", both), ("go south", {Setup("garden", table)})):
-        assert set(play(PO, task, text).posterior().hypotheses) == left  # type: ignore[union-attr]
-    opened = play(PO, PO.task({"start": "nursery"}), "open box")
+        assert set(play_episode(PO, task, text).posterior().hypotheses) == left  # type: ignore[union-attr]
+    opened = play_episode(PO, PO.task({"start": "nursery"}), "open box")
     assert opened.information_gain() == pytest.approx((1.0,))
     known = Episode.begin(PO, task).filter()
     assert known is not None and known.best_question() == ("go south", pytest.approx(1.0))
@@ -149,19 +149,19 @@ def setups_by_hand(env: TextNav, task: Task, texts: Sequence[str]) -> set[Setup]
     plan = task.hidden.get("plan", LMRL)
     spots = next(row[1:] for row in plan["things"] if row[0] == plan["goal"][0])
     starts = [row[0] for row in plan["rooms"]] if "start" not in task.public else [task.hidden["start"]]
-    told = [m.content for m in play(env, task, *texts).messages["agent"]]
+    told = [m.content for m in play_episode(env, task, *texts).messages["agent"]]
     left: set[Setup] = set()
     for start in starts:
         for place in spots:
             other = env.task({**shape, "start": start, "place": place})
-            if [m.content for m in play(env, other, *texts).messages["agent"]] == told:
+            if [m.content for m in play_episode(env, other, *texts).messages["agent"]] == told:
                 left.add(Setup(start, place))
     return left
 
 
 @pytest.mark.thorough
 @each("env", [PO, MADE, LOST], ids=["po", "generated", "lost"])
-def test_the_posterior_is_what_enumeration_leaves(env: TextNav) -> None:
+def test_the_posterior_equals_enumeration(env: TextNav) -> None:
     for index in range(4):
         ep, rng = Episode.begin(env, env.tasks("train")[index]), Random(index)
         for n in range(13):
@@ -185,20 +185,20 @@ def test_where_nothing_may_be_hidden_there_is_no_filter() -> None:
     assert Episode.begin(MADE, seen).filter().entropy == 0.0  # type: ignore[union-attr]
 
 
-def test_a_house_of_ones_own_whose_goal_must_be_closed() -> None:
+def test_a_custom_house_whose_goal_must_be_closed() -> None:
     task = FO.task({"plan": SMALL, "start": "hall", "place": ["hall", "box"], "wording": 5})
     first = Episode.begin(FO, task).messages["agent"][0].content
     assert "put the key into the chest in the attic and close it. The key is in the attic or the hall." in first
-    ep = play(FO, task, "open box", "take key", "north", "put key in chest")
+    ep = play_episode(FO, task, "open box", "take key", "north", "put key in chest")
     assert ep.outcome is None and ep.step("close chest").outcome.success  # type: ignore[union-attr]
-    early = play(FO, task, "open box", "take key", "north", "close chest", "put key in chest")
-    assert results(early)[-1] == "shut" and early.outcome is None
+    early = play_episode(FO, task, "open box", "take key", "north", "close chest", "put key in chest")
+    assert list_results(early)[-1] == "shut" and early.outcome is None
 
 
 def test_every_turn_is_told_in_other_words_and_every_task_too() -> None:
-    told = [t.told for t in play(FO, FO.task({"start": "garden", "wording": 7}), *["look"] * 12).turns]
+    told = [t.told for t in play_episode(FO, FO.task({"start": "garden", "wording": 7}), *["look"] * 12).turns]
     assert len(set(told)) == 12
-    plain = [t.told for t in play(FO, FO.task({"start": "garden", "wording": 0}), *["look"] * 12).turns]
+    plain = [t.told for t in play_episode(FO, FO.task({"start": "garden", "wording": 0}), *["look"] * 12).turns]
     assert len(set(plain)) == 1
     firsts = {
         Episode.begin(FO, t).messages["agent"][0].content for t in FO.tasks("train") if t.public["start"] == "office"
@@ -234,7 +234,7 @@ def test_generated_houses_are_whole() -> None:
     assert kinds == {("surface", False), ("open", False), ("open", True), ("closed", False), ("closed", True)}
 
 
-def changed(**parts: Any) -> dict[str, Any]:
+def change_plan(**parts: Any) -> dict[str, Any]:
     return {"plan": {**SMALL, **parts}, "start": "hall", "place": ["hall", "box"]}
 
 
@@ -251,27 +251,27 @@ ROOMS = SMALL["rooms"]
         ({"start": "garden", "place": ["kitchen", "fridge"]}, "hidden: place"),
         ({"start": "hall", "plan": SMALL}, "hidden: place"), ({"start": "hall", "plan": 3}, "hidden: plan"),
         ({"start": "hall", "plan": {"rooms": []}}, "hidden: plan"),
-        (changed(rooms=ROOMS[:1]), "hidden: plan: rooms"),
-        (changed(rooms=[["hall", "attic", "", "", ""], ["attic", "", "", "", ""]]), "hidden: plan: rooms"),
-        (changed(rooms=[["hall", "", "", "", ""], ["attic", "", "", "", ""]]), "hidden: plan: rooms"),
-        (changed(rooms=[["hall", "hall", "", "hall", ""], *ROOMS]), "hidden: plan: rooms"),
-        (changed(rooms=[["hall", "attic", "", ""], ROOMS[1]]), "hidden: plan: rooms"),
-        (changed(rooms=[["Hall", "attic", "", "", ""], ROOMS[1]]), "hidden: plan: rooms"),
-        (changed(furniture=[["box", "hall", "locked"]]), "hidden: plan: furniture"),
-        (changed(furniture=[["box", "moon", "open"]]), "hidden: plan: furniture"),
-        (changed(furniture=[["box", "hall", "open"], ["box", "hall", "closed"]]), "hidden: plan: furniture"),
-        (changed(furniture=[["floor", "hall", "surface"]]), "hidden: plan: furniture"),
-        (changed(things=[["key in box", ["hall", "box"]]]), "hidden: plan: things"),
-        (changed(things=[["box", ["hall", "box"]]]), "hidden: plan: things"),
-        (changed(things=[["key", ["hall", "bag"]]]), "hidden: plan: things"),
-        (changed(things=[["key", ["hall", "box"], ["hall", "box"]]]), "hidden: plan: things"),
-        (changed(things=[["key", ["hall", "box"]], ["key", ["hall", ""]]]), "hidden: plan: things"),
-        (changed(things=[*SMALL["things"], ["pen", ["hall", ""], ["attic", ""]]]), "hidden: plan: goal"),
-        (changed(goal=["pen", ["attic", "chest"], True]), "hidden: plan: goal"),
-        (changed(goal=["key", ["attic", "shelf"], False]), "hidden: plan: goal"),
-        (changed(goal=["cup", ["attic", "shelf"], True]), "hidden: plan: goal"),
-        (changed(goal=["key", ["attic", "chest"], 1]), "hidden: plan: goal"),
-        (changed(goal="key"), "hidden: plan: goal"),
+        (change_plan(rooms=ROOMS[:1]), "hidden: plan: rooms"),
+        (change_plan(rooms=[["hall", "attic", "", "", ""], ["attic", "", "", "", ""]]), "hidden: plan: rooms"),
+        (change_plan(rooms=[["hall", "", "", "", ""], ["attic", "", "", "", ""]]), "hidden: plan: rooms"),
+        (change_plan(rooms=[["hall", "hall", "", "hall", ""], *ROOMS]), "hidden: plan: rooms"),
+        (change_plan(rooms=[["hall", "attic", "", ""], ROOMS[1]]), "hidden: plan: rooms"),
+        (change_plan(rooms=[["Hall", "attic", "", "", ""], ROOMS[1]]), "hidden: plan: rooms"),
+        (change_plan(furniture=[["box", "hall", "locked"]]), "hidden: plan: furniture"),
+        (change_plan(furniture=[["box", "moon", "open"]]), "hidden: plan: furniture"),
+        (change_plan(furniture=[["box", "hall", "open"], ["box", "hall", "closed"]]), "hidden: plan: furniture"),
+        (change_plan(furniture=[["floor", "hall", "surface"]]), "hidden: plan: furniture"),
+        (change_plan(things=[["key in box", ["hall", "box"]]]), "hidden: plan: things"),
+        (change_plan(things=[["box", ["hall", "box"]]]), "hidden: plan: things"),
+        (change_plan(things=[["key", ["hall", "bag"]]]), "hidden: plan: things"),
+        (change_plan(things=[["key", ["hall", "box"], ["hall", "box"]]]), "hidden: plan: things"),
+        (change_plan(things=[["key", ["hall", "box"]], ["key", ["hall", ""]]]), "hidden: plan: things"),
+        (change_plan(things=[*SMALL["things"], ["pen", ["hall", ""], ["attic", ""]]]), "hidden: plan: goal"),
+        (change_plan(goal=["pen", ["attic", "chest"], True]), "hidden: plan: goal"),
+        (change_plan(goal=["key", ["attic", "shelf"], False]), "hidden: plan: goal"),
+        (change_plan(goal=["cup", ["attic", "shelf"], True]), "hidden: plan: goal"),
+        (change_plan(goal=["key", ["attic", "chest"], 1]), "hidden: plan: goal"),
+        (change_plan(goal="key"), "hidden: plan: goal"),
     ],
 )  # fmt: skip
 def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:

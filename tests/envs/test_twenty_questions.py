@@ -12,11 +12,11 @@ import pytest
 import sonde
 from sonde._util.sync import run_sync
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs.twenty_questions.answering import TEXTS, mentioned
-from sonde.envs.twenty_questions.env import TwentyQuestions, pool
-from sonde.envs.twenty_questions.knowledge import knowledge, turns
+from sonde.envs.twenty_questions.answering import TEXTS, mentioned_topics
+from sonde.envs.twenty_questions.env import TwentyQuestions, topic_pool
+from sonde.envs.twenty_questions.knowledge import solver_turns, topic_knowledge
 from sonde.envs.twenty_questions.user import Answerer
-from sonde.runs.rollout import collect
+from sonde.runs.rollout import collect_trajectories
 
 PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))
 
@@ -49,7 +49,7 @@ def test_splits_have_the_published_sizes() -> None:
     assert {s: len(DELTA.tasks(s)) for s in DELTA.splits} == {"train": 1000, "test": 433, "sft": 341, "val": 198}
     assert sum(len(LMRL.tasks(s)) for s in LMRL.splits) == 158
     assert {s: len(SMALL.tasks(s)) for s in SMALL.splits} == {"train": 40, "test": 24}
-    assert len(knowledge().lmrl) == 17 and sum(map(len, knowledge().lmrl.values())) == 158
+    assert len(topic_knowledge().lmrl) == 17 and sum(map(len, topic_knowledge().lmrl.values())) == 158
 
 
 def test_a_topic_is_on_one_side_in_every_preset() -> None:
@@ -140,7 +140,7 @@ def test_the_published_rule_ends_at_any_mention(topic: str) -> None:
     ep = play([question], topic, published)
     assert ep.outcome is not None and ep.outcome.kind == "win" and ep.turns[0].info["answer"] == "finished"
     assert play([question], topic, DELTA).outcome is None
-    assert mentioned(question) >> knowledge().index[topic] & 1
+    assert mentioned_topics(question) >> topic_knowledge().index[topic] & 1
 
 
 def test_as_published_checks_nothing_in_paprika() -> None:
@@ -223,7 +223,11 @@ def test_posterior_equals_the_simulated_user(env: TwentyQuestions) -> None:
     ]
     messages = [m for m in messages if env.preset == "delta_belief" or m != "Why?"]
     ep = play(messages, task.hidden, env)
-    topics = [n for i, n in enumerate(knowledge().names) if pool(env.preset, task.public.get("category", "")) >> i & 1]
+    topics = [
+        n
+        for i, n in enumerate(topic_knowledge().names)
+        if topic_pool(env.preset, task.public.get("category", "")) >> i & 1
+    ]
     user = Answerer()
     left, before = set(topics), Episode.begin(env, env.task(task.hidden))
     for act in ep.acts:
@@ -293,10 +297,14 @@ def test_paprikas_groups_are_near_the_papers() -> None:
 def test_difficulty_is_the_turns_that_the_reference_needs(env: TwentyQuestions) -> None:
     """Twelve topics played again; at most one may have moved before the file is built anew."""
     tasks = env.tasks("train")[:12]
-    played = collect(env, {"agent": make("agents:twenty_questions", plain=True)}, tasks)
+    played = collect_trajectories(env, {"agent": make("agents:twenty_questions", plain=True)}, tasks)
     names = [str(t.task.hidden) for t in played]
-    moved = [n for t, n in zip(played, names, strict=True) if len(t.turns) != turns(env.preset, knowledge().index[n])]
+    moved = [
+        n
+        for t, n in zip(played, names, strict=True)
+        if len(t.turns) != solver_turns(env.preset, topic_knowledge().index[n])
+    ]
     assert len(moved) <= 1, moved
     for t, name in zip(played, names, strict=True):
         if t.task.tags["difficulty"] != "hard":
-            assert not knowledge().little_known(knowledge().index[name])
+            assert not topic_knowledge().is_little_known(topic_knowledge().index[name])

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.envs._shared.english.acts import LONGEST
-from sonde.envs.twenty_questions.answering import guess, verdict_on
-from sonde.envs.twenty_questions.knowledge import knowledge
-from sonde.envs.twenty_questions.room import read, repeats, room
+from sonde.envs.twenty_questions.answering import answer_message, guess_question
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
+from sonde.envs.twenty_questions.room import is_repeated, read_message, topic_room
 
 
 def text_of(message: str) -> str | None:
-    query = read(message).claim
+    query = read_message(message).claim
     return query.text if query is not None else None
 
 
@@ -77,12 +77,12 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("first", "second"), SAME)
 def test_a_paraphrase_is_a_repetition(first: str, second: str) -> None:
-    assert repeats(second, [first]), (text_of(first), text_of(second))
+    assert is_repeated(second, [first]), (text_of(first), text_of(second))
 
 
 @pytest.mark.parametrize(("first", "second"), DIFFERENT)
 def test_a_near_miss_or_a_negation_is_none(first: str, second: str) -> None:
-    assert not repeats(second, [first]), (text_of(first), text_of(second))
+    assert not is_repeated(second, [first]), (text_of(first), text_of(second))
 
 
 # --- guesses ---------------------------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ def test_a_near_miss_or_a_negation_is_none(first: str, second: str) -> None:
 
 @pytest.mark.thorough
 def test_every_topic_can_be_guessed_by_its_name_and_in_no_other_game_does_it_win() -> None:
-    for i, name in enumerate(knowledge().names):
-        assert verdict_on(i, guess(name)) == "goal", name
+    for i, name in enumerate(topic_knowledge().names):
+        assert answer_message(i, guess_question(name)) == "goal", name
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_topic_can_be_guessed_by_its_name_and_in_no_other_game_does_it_win
      "Is it something in a guitar shop?", "a guitar a piano a drum"],
 )  # fmt: skip
 def test_a_mention_is_no_guess(message: str) -> None:
-    assert verdict_on(knowledge().index["guitar"], message) != "goal"
+    assert answer_message(topic_knowledge().index["guitar"], message) != "goal"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_mention_is_no_guess(message: str) -> None:
      "Is it maybe a {}?", "Is the secret word {}?"],
 )  # fmt: skip
 def test_forms_of_a_guess(form: str) -> None:
-    assert verdict_on(knowledge().index["guitar"], form.format("guitar")) == "goal"
+    assert answer_message(topic_knowledge().index["guitar"], form.format("guitar")) == "goal"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_forms_of_a_guess(form: str) -> None:
      ("New York City", "Is it bigger than the Big Apple?")],
 )  # fmt: skip
 def test_what_the_knowledge_does_not_settle_is_not_known(topic: str, message: str) -> None:
-    assert verdict_on(knowledge().index[topic], message) == "unknown"
+    assert answer_message(topic_knowledge().index[topic], message) == "unknown"
 
 
 # --- anything --------------------------------------------------------------------------------------------------------
@@ -201,8 +201,8 @@ WORDS = st.sampled_from(
 @settings(max_examples=300)
 @given(st.lists(WORDS, max_size=40).map(" ".join) | st.text(max_size=200))
 def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:
-    first = room().read.__wrapped__(message)
-    assert first == room().read.__wrapped__(message)
+    first = topic_room().read.__wrapped__(message)
+    assert first == topic_room().read.__wrapped__(message)
     if first.claim is not None:
         assert first.claim.yes & first.claim.no & ~first.claim.goal == 0
 
@@ -213,5 +213,5 @@ def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:
 def test_long_messages_take_little_time(unit: str) -> None:
     message = (unit * 600)[:LONGEST]
     start = time.process_time()
-    room().read.__wrapped__(message)
+    topic_room().read.__wrapped__(message)
     assert time.process_time() - start < 0.5

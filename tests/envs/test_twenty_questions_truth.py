@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._shared.english.acts import heard
+from sonde.envs._shared.english.acts import read_act
 from sonde.envs._shared.english.clauses import Subject
 from sonde.envs._shared.english.grammar import Grammar
-from sonde.envs._shared.english.lexicon import Lexicon, lines
-from sonde.envs.twenty_questions.answering import article, spoken, verdict_on, wordings
+from sonde.envs._shared.english.lexicon import Lexicon, parse_lines
+from sonde.envs.twenty_questions.answering import answer_message, frame_questions, name_article, question_wordings
 from sonde.envs.twenty_questions.env import TwentyQuestions
-from sonde.envs.twenty_questions.knowledge import knowledge
-from sonde.envs.twenty_questions.regions import regions, within
-from sonde.envs.twenty_questions.room import declared, read, sense
-from sonde.envs.twenty_questions.rules import ruled, rules
-from sonde.envs.twenty_questions.world import SLOTS, Topics
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
+from sonde.envs.twenty_questions.regions import claim_within, load_regions
+from sonde.envs.twenty_questions.room import declared_lines, message_sense, read_message
+from sonde.envs.twenty_questions.rules import claim_by_rules, load_rules
+from sonde.envs.twenty_questions.world import SLOTS, TopicColumns
 
 
 def reply(topic: str, question: str) -> str:
-    return verdict_on(knowledge().index[topic], question)
+    return answer_message(topic_knowledge().index[topic], question)
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def test_what_models_ask_is_answered_yes_and_no(topic: str, question: str, answe
 
 def test_every_category_decides_a_question_of_its_own() -> None:
     """Attributes that rules decide for a whole category leave less than a fifth of it open."""
-    knows = knowledge()
+    knows = topic_knowledge()
     countries = sum(1 << i for i, category in enumerate(knows.category) if category == "a country")
     for name in ("country_red_flag", "developed_country", "democracy_country", "colony_once", "nuclear_country"):
-        told = ruled(name)
+        told = claim_by_rules(name)
         assert (countries & ~(told.yes | told.no)).bit_count() * 5 < countries.bit_count(), name
 
 
 def test_rules_add_and_never_shadow() -> None:
-    knows = knowledge()
-    for name in rules():
-        told, (yes, no) = ruled(name), knows.known(name)
+    knows = topic_knowledge()
+    for name in load_rules():
+        told, (yes, no) = claim_by_rules(name), knows.known_topics(name)
         assert told.yes & yes == yes
         assert told.no & no == no
         assert not told.yes & told.no
@@ -115,9 +115,9 @@ def test_rules_add_and_never_shadow() -> None:
 
 def test_every_region_parts_people_whose_nation_is_known() -> None:
     """Nobody with a nation is unknown: "Is this person European?" is answered for all of them."""
-    nations = knowledge().lists["nation"].known & knowledge().roots["person"]
-    for name in (name for name, where in regions().items() if where.broad):
-        there = within(name)
+    nations = topic_knowledge().lists["nation"].known & topic_knowledge().roots["person"]
+    for name in (name for name, where in load_regions().items() if where.is_broad):
+        there = claim_within(name)
         assert not nations & ~(there.yes | there.no), name
 
 
@@ -126,14 +126,14 @@ FRAMES = ("Is it {0}?", "Would you say it is {0}?", "Is the topic {0}?", "I wond
 
 @pytest.mark.parametrize("adjective", ["alive", "edible", "expensive", "used in the kitchen", "made of wood"])
 def test_wordings_of_one_question_do_not_differ_in_who_is_answered(adjective: str) -> None:
-    assert len({sense(frame.format(adjective)) for frame in FRAMES}) == 1
+    assert len({message_sense(frame.format(adjective)) for frame in FRAMES}) == 1
 
 
 def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> None:
     """Every twelfth phrase in all frames: hardly one differs ("Is this part of the leg?" is about "this part")."""
-    every, alike = knowledge().all, list[bool]()
-    for frame, words in [rows[0] for rows in wordings().values()][::12]:
-        first, *others = [read(text).claim for text in spoken(frame, words)]
+    every, alike = topic_knowledge().all, list[bool]()
+    for frame, words in [rows[0] for rows in question_wordings().values()][::12]:
+        first, *others = [read_message(text).claim for text in frame_questions(frame, words)]
         assert first is not None, words
         same = ((claim.yes ^ first.yes) | (claim.no ^ first.no) if claim else every for claim in others)
         alike += [not mask & every for mask in same]
@@ -154,28 +154,28 @@ def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> N
     ],
 )
 def test_wordings_by_hand(same: tuple[str, ...]) -> None:
-    asked = [read(said).claim for said in same]
+    asked = [read_message(said).claim for said in same]
     assert all(claim is not None for claim in asked)
-    every = knowledge().all
+    every = topic_knowledge().all
     yes = {claim.yes & every for claim in asked if claim is not None}
     assert len(yes) == 1, [claim.text for claim in asked if claim is not None]
 
 
 def test_a_kind_is_denied_only_where_no_sense_of_the_word_has_its_place() -> None:
-    knows, i = knowledge(), knowledge().index
-    never = knows.never("hunter")
+    knows, i = topic_knowledge(), topic_knowledge().index
+    never = knows.excluded_topics("hunter")
     assert not never >> i["dog"] & 1
     assert not never >> i["Marie Curie"] & 1
-    assert knows.never("reptile") >> i["hammer"] & 1
-    assert not knows.never("no word of WordNet")
+    assert knows.excluded_topics("reptile") >> i["hammer"] & 1
+    assert not knows.excluded_topics("no word of WordNet")
     for kind in list(knows.kinds)[::97]:
-        assert not knows.never(kind) & knows.kinds[kind] & ~knows.lookup.get(kind, 0)
+        assert not knows.excluded_topics(kind) & knows.kinds[kind] & ~knows.topics_by_name.get(kind, 0)
 
 
 def test_other_names_are_legal_and_win() -> None:
     env = TwentyQuestions(preset="paprika")
-    name, topic = next((n, i) for n, i in knowledge().aliases.items() if n[0].islower() and article(n))
-    query = read(env.say(name)).claim
+    name, topic = next((n, i) for n, i in topic_knowledge().aliases.items() if n[0].islower() and name_article(n))
+    query = read_message(env.say(name)).claim
     assert env.say(name).startswith("Is it a")
     assert query is not None
     assert query.goal >> topic & 1
@@ -183,16 +183,16 @@ def test_other_names_are_legal_and_win() -> None:
 
 def test_one_line_teaches_every_wording() -> None:
     """The example of docs/users.md."""
-    line = lines("snack: ob serve on (a stick|sticks); is on a stick; ob eat off a stick")
-    taught = Grammar(Lexicon([*declared(), *line], Topics(), SLOTS), Subject(), lambda words, article: None)
-    told, every = ruled("snack"), knowledge().all
+    line = parse_lines("snack: ob serve on (a stick|sticks); is on a stick; ob eat off a stick")
+    taught = Grammar(Lexicon([*declared_lines(), *line], TopicColumns(), SLOTS), Subject(), lambda words, article: None)
+    told, every = claim_by_rules("snack"), topic_knowledge().all
     for said in (
         "Do people serve it on a stick?",
         "Is it usually served on sticks?",
         "Is it something you eat off a stick?",
         "Would you say it is served on a stick?",
     ):
-        claim = taught.sentence(heard(said).words)
+        claim = taught.read_sentence(read_act(said).words)
         assert claim is not None, said
         assert (claim.yes & every, claim.no & every) == (told.yes, told.no), said
 

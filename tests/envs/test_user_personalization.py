@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Episode, Seated, UserError
-from sonde.envs.user_personalization.personas import LOST, NOTHING, dimensions, requests
-from sonde.runs.rollout import collect
+from sonde.core import Episode, SeatedPolicies, UserError
+from sonde.envs.user_personalization.personas import LOST, NOTHING, load_dimensions, load_requests
+from sonde.runs.rollout import collect_trajectories
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}
 
 
-def played(*messages: str, hidden: Any = HIDDEN, **config: Any) -> Seated:
+def played(*messages: str, hidden: Any = HIDDEN, **config: Any) -> SeatedPolicies:
     env = sonde.make("user_personalization", **config)
-    seated = Seated(env)
+    seated = SeatedPolicies(env)
     seated.reset(env.task(hidden))
     for message in messages:
         seated.step(message)
@@ -45,10 +45,10 @@ def reply(question: str) -> str:
     ],
 )
 def test_advice_against_something_takes_nothing_up(form: str, wins: bool) -> None:
-    for request in requests().values():
-        for persona in request.personas[7::1500]:
-            advice = request.gold(persona).removeprefix("My advice: ").rstrip(".")
-            assert request.fit(persona, form.format(advice)).score == float(wins), form.format(advice)
+    for request in load_requests().values():
+        for persona in request.all_personas[7::1500]:
+            advice = request.gold_answer(persona).removeprefix("My advice: ").rstrip(".")
+            assert request.fit_answer(persona, form.format(advice)).score == float(wins), form.format(advice)
 
 
 @pytest.mark.parametrize(
@@ -90,25 +90,27 @@ def test_answers_are_scored_by_what_they_take_up_and_invent(answer: str, score: 
 
 
 def test_listing_everything_scores_nothing() -> None:
-    everything = ", ".join(v.advice for d in dimensions().values() for v in d.values.values())
+    everything = ", ".join(v.advice for d in load_dimensions().values() for v in d.values.values())
     assert played("a", "b", "c", everything).episode.turns[-1].info["score"] == 0.0
 
 
 def test_the_perfect_answer_scores_one_for_every_persona() -> None:
-    for request in requests().values():
-        for persona in request.personas[::97]:
-            fit = request.fit(persona, request.gold(persona))
+    for request in load_requests().values():
+        for persona in request.all_personas[::97]:
+            fit = request.fit_answer(persona, request.gold_answer(persona))
             assert (fit.score, len(fit.covered), fit.invented) == (1.0, 4, ()), (request.name, persona)
 
 
 def test_every_canonical_question_is_understood() -> None:
-    for request in requests().values():
-        general, *rest = request.questions
+    for request in load_requests().values():
+        general, *rest = request.all_questions
         topics, single = rest[: len(request.topics)], rest[len(request.topics) :]
-        assert request.asked(general) == "general"
+        assert request.asked_dimensions(general) == "general"
         for topic, question in zip(request.topics, topics, strict=True):
-            assert request.asked(question) == tuple(i for i, d in enumerate(request.dimensions) if d.topic == topic)
-        assert [request.asked(q) for q in single] == [(i,) for i in range(8)]
+            assert request.asked_dimensions(question) == tuple(
+                i for i, d in enumerate(request.dimensions) if d.topic == topic
+            )
+        assert [request.asked_dimensions(q) for q in single] == [(i,) for i in range(8)]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +140,13 @@ def test_every_canonical_question_is_understood() -> None:
 )
 def test_a_question_is_about_one_thing_in_every_request(question: str, about: str) -> None:
     """Who has a preference there tells it, and nobody tells another."""
-    for request in requests().values():
+    for request in load_requests().values():
         names = [d.name for d in request.dimensions]
-        assert request.asked(question) == ((names.index(about),) if about in names else ())
-        for persona in request.personas[3::400]:
+        assert request.asked_dimensions(question) == ((names.index(about),) if about in names else ())
+        for persona in request.all_personas[3::400]:
             own = persona[names.index(about)] if about in names else ""
-            said = dimensions()[about].values[own].said if own else NOTHING
-            assert request.told(persona, question) == said
+            said = load_dimensions()[about].values[own].said if own else NOTHING
+            assert request.told_values(persona, question) == said
 
 
 @pytest.mark.parametrize("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
@@ -194,10 +196,10 @@ def test_bad_setups_are_named(hidden: Any, field: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_asked_and_answered(text: str) -> None:
-    request = requests()["dinner"]
-    persona = request.personas[0]
-    assert isinstance(request.told(persona, text), str)
-    assert 0.0 <= request.fit(persona, text).score <= 1.0
+    request = load_requests()["dinner"]
+    persona = request.all_personas[0]
+    assert isinstance(request.told_values(persona, text), str)
+    assert 0.0 <= request.fit_answer(persona, text).score <= 1.0
 
 
 def test_the_posterior_is_brute_force() -> None:
@@ -205,10 +207,10 @@ def test_the_posterior_is_brute_force() -> None:
     ep = played(*script).episode
     posterior = ep.posterior()
     assert posterior is not None
-    request = requests()["dinner"]
+    request = load_requests()["dinner"]
     replies = [str(t.info["reply"]) for t in ep.turns]
-    fitting = [p for p in request.personas if [request.told(p, q) for q in script] == replies]
-    assert list(posterior.hypotheses) == [request.shown(p) for p in fitting]
+    fitting = [p for p in request.all_personas if [request.told_values(p, q) for q in script] == replies]
+    assert list(posterior.hypotheses) == [request.shown_answer(p) for p in fitting]
 
 
 def test_likelihood_is_behaviour() -> None:
@@ -217,7 +219,7 @@ def test_likelihood_is_behaviour() -> None:
     seat = view.step("What is your budget?").view("user")
     told = user.act_now(seat).text
     persona = seat.private["persona"]
-    assert user.probs(seat) == {told: 1.0}
+    assert user.reply_probs(seat) == {told: 1.0}
     assert list(user.likelihood(seat, told, [persona])) == [1.0]
     assert list(user.likelihood(seat, NOTHING, [persona])) == [0.0]
 
@@ -227,7 +229,7 @@ def test_the_reference_does_well_and_the_floor_does_not() -> None:
     env = sonde.make("user_personalization")
     means = []
     for agent in ("user_personalization", "user_personalization_floor"):
-        done = collect(env, {"agent": sonde.make(f"agents:{agent}")}, env.tasks("test")[:100])
+        done = collect_trajectories(env, {"agent": sonde.make(f"agents:{agent}")}, env.tasks("test")[:100])
         means.append(sum(t.outcome.score for t in done if t.outcome) / 100)
     assert means[0] > 0.6 and means[1] < 0.1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, Outcome, Rng, Seated, UserError
+from sonde.core import AGENT, Episode, Outcome, Rng, SeatedPolicies, UserError
 from sonde.core.types import Json
 from sonde.envs.word_chaining import chain
 from sonde.envs.word_chaining.env import OPPONENT, WordChaining
@@ -23,15 +23,15 @@ WORDS = ("box", "east", "eel", "lie", "tea", "toast", "tub", "tie")
 SEATS = (AGENT, OPPONENT)
 
 
-def say(word: str) -> str:
+def in_tags(word: str) -> str:
     return f"<Answer> {word} </Answer>"
 
 
-def play(*texts: str, first: str = AGENT, words: tuple[str, ...] = WORDS, **config: Json) -> Episode:
+def play_episode(*texts: str, first: str = AGENT, words: tuple[str, ...] = WORDS, **config: Json) -> Episode:
     env = WordChaining(**config)
     ep = Episode.begin(env, env.task({"lexicon": list(words), "first": first}))
     for text in texts:
-        ep = ep.step(text if "<" in text else say(text))
+        ep = ep.step(text if "<" in text else in_tags(text))
     return ep
 
 
@@ -39,7 +39,7 @@ def play(*texts: str, first: str = AGENT, words: tuple[str, ...] = WORDS, **conf
 
 
 def test_a_game_by_hand() -> None:
-    ep = play("east", "TIE", "eel", "lie")
+    ep = play_episode("east", "TIE", "eel", "lie")
     assert ep.to_act is None
     assert [(a.seat, dict(a.info)) for a in ep.acts] == [
         (AGENT, {"result": "word", "word": "east", "letter": "t"}),
@@ -55,11 +55,11 @@ def test_a_game_by_hand() -> None:
 
 
 def test_the_opponent_may_start() -> None:
-    ep = play("tea", first=OPPONENT, words=(*WORDS, "acorn"))
+    ep = play_episode("tea", first=OPPONENT, words=(*WORDS, "acorn"))
     assert ep.to_act == AGENT and ep.turns == () and len(ep.opening) == 1
     assert "said tea" in ep.view().messages[-1].content
     assert list(ep.view().legal or ()) == ["acorn"]
-    assert ep.step(say("acorn")).outcome == Outcome("win", 1.0), "no word begins with n"
+    assert ep.step(in_tags("acorn")).outcome == Outcome("win", 1.0), "no word begins with n"
 
 
 @each(
@@ -75,28 +75,28 @@ def test_the_opponent_may_start() -> None:
     ],
 )
 def test_breaking_a_rule_loses_at_once(text: str, kind: str, info: dict[str, str]) -> None:
-    ep = play("east", "toast", text)
+    ep = play_episode("east", "toast", text)
     assert ep.outcome == Outcome(kind)  # type: ignore[arg-type]
     assert dict(ep.turns[-1].info) == info
     assert ep.turns[-1].rewards == {}
 
 
 def test_a_first_word_without_a_reply_ends_the_game_without_loss() -> None:
-    ep = play("box")
+    ep = play_episode("box")
     assert ep.outcome == Outcome("win", 1.0) and ep.turns[0].info["result"] == "stuck"
 
 
 def test_the_last_turn_needs_no_reply() -> None:
     words = ("ab", "ba", "aab", "bba", "aaab", "bbba")
-    ep = play("ab", "ba", "aab", words=words, max_turns=2)
+    ep = play_episode("ab", "ba", "aab", words=words, max_turns=2)
     assert ep.outcome == Outcome("win", 1.0)
     assert dict(ep.turns[-1].info) == {"result": "turns", "word": "aab", "letter": "b"}
-    assert play("ab", "ba", "ab", words=words, max_turns=2).outcome == Outcome("loss")
+    assert play_episode("ab", "ba", "ab", words=words, max_turns=2).outcome == Outcome("loss")
 
 
 @each("text", ["apple", "lie", "east", "<Think>tea</Think>"])
 def test_an_opponent_that_breaks_a_rule_ends_the_game_as_a_win(text: str) -> None:
-    ep = play("east", text)
+    ep = play_episode("east", text)
     assert ep.outcome == Outcome("win", 1.0)
     assert ep.turns[0].info["result"] == "forfeit" and ep.turns[0].rewards == {"agent": 1.0}
 
@@ -104,7 +104,7 @@ def test_an_opponent_that_breaks_a_rule_ends_the_game_as_a_win(text: str) -> Non
 @each("text", ["apple", "box", "<Think>east</Think>"])
 def test_an_opponent_that_cannot_open_passes(text: str) -> None:
     """`box` leaves no reply, which would end the game before the agent has spoken."""
-    ep = play(text, first=OPPONENT)
+    ep = play_episode(text, first=OPPONENT)
     assert ep.to_act == AGENT and ep.outcome is None
     assert "you start" in ep.view().messages[-1].content
     assert ep.view().private["played"] == ()
@@ -112,14 +112,14 @@ def test_an_opponent_that_cannot_open_passes(text: str) -> None:
 
 
 def test_nothing_is_hidden() -> None:
-    ep = play("east", "tea", words=(*WORDS, "acorn"))
+    ep = play_episode("east", "tea", words=(*WORDS, "acorn"))
     assert ep.posterior() is None and ep.gains() is None
 
 
 # --- the verdict -----------------------------------------------------------------------------------------------------
 
 
-def verdict(words: list[str], first: str, max_turns: int, texts: list[str]) -> tuple[str, str | None]:
+def judge_by_hand(words: list[str], first: str, max_turns: int, texts: list[str]) -> tuple[str, str | None]:
     """How a game stands after these acts, by going through all of them from the beginning: kind of outcome, who acts.
 
     Written from the rules, without the environment's code: what was said is listed, and every rule is a question about
@@ -150,11 +150,11 @@ def random_text(ep: Episode, words: list[str], rng: Rng) -> str:
     dice, played = rng.random(), ep.view().private["played"]
     legal = ep.view(str(ep.to_act)).legal
     if dice < 0.8 and legal:
-        return say(rng.choice(legal))
+        return in_tags(rng.choice(legal))
     if dice < 0.9:
-        return say(rng.choice(words))
+        return in_tags(rng.choice(words))
     if dice < 0.96:
-        return say(rng.choice((*played, "zz")))
+        return in_tags(rng.choice((*played, "zz")))
     return rng.choice(("", "<Answer>", "abc"))
 
 
@@ -172,7 +172,7 @@ def test_the_verdict_is_that_of_an_independent_checker() -> None:
             seat = ep.to_act
             texts.append(random_text(ep, words, rng))
             ep = ep.step(texts[-1])
-            kind, who = verdict(words, first, max_turns, texts)
+            kind, who = judge_by_hand(words, first, max_turns, texts)
             assert (ep.outcome.kind if ep.outcome else "", ep.to_act) == (kind, who), (words, first, max_turns, texts)
             if ep.outcome is not None:
                 score = float(kind == "win")
@@ -188,15 +188,15 @@ def test_legal_words_are_those_that_break_no_rule() -> None:
     for i in range(300):
         rng = Rng(i, "legal")
         words = sorted({"".join(rng.choices("ab", k=rng.randint(1, 4))) for _ in range(12)} | {"a", "aa"})
-        ep = play(first=rng.choice(SEATS), words=tuple(words))
+        ep = play_episode(first=rng.choice(SEATS), words=tuple(words))
         while ep.to_act is not None:
             seat, legal = ep.to_act, ep.view(ep.to_act).legal
             assert legal and list(legal) == sorted(set(legal))
             for word in words:
-                info = ep.step(say(word)).acts[-1].info
+                info = ep.step(in_tags(word)).acts[-1].info
                 refused = info["result"] in ("letter", "repeated", "forfeit", "pass")
                 assert refused == (word not in legal), (seat, word, info)
-            ep = ep.step(say(rng.choice(legal)))
+            ep = ep.step(in_tags(rng.choice(legal)))
 
 
 # --- opponents, tasks, data ------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_legal_words_are_those_that_break_no_rule() -> None:
 
 @each("strategy", ["random", "greedy", "minimising"])
 def test_it_plays_with_each_opponent(strategy: str) -> None:
-    game = Seated(ENV, {OPPONENT: sonde.make("users:chainer", strategy=strategy)})
+    game = SeatedPolicies(ENV, {OPPONENT: sonde.make("users:chainer", strategy=strategy)})
     for i in range(5):
         view, done, reward = game.reset(ENV.tasks("train")[i]), False, 0.0
         while not done:
@@ -215,7 +215,7 @@ def test_it_plays_with_each_opponent(strategy: str) -> None:
 
 @pytest.mark.thorough
 def test_tasks_are_400_lexicons_of_500_words_and_the_start_is_by_lot() -> None:
-    pools = {split: set(chain.pool(split)) for split in ("train", "test")}
+    pools = {split: set(chain.split_words(split)) for split in ("train", "test")}
     assert not pools["train"] & pools["test"]
     for split in ("train", "test"):
         tasks = ENV.tasks(split)
@@ -241,24 +241,24 @@ def test_tasks_are_400_lexicons_of_500_words_and_the_start_is_by_lot() -> None:
         ({"extra": 1}, "a mapping with lexicon and first"),
     ],
 )  # fmt: skip
-def test_what_is_no_setup_is_an_error(change: dict[str, Json], message: str) -> None:
+def test_invalid_setups_are_errors(change: dict[str, Json], message: str) -> None:
     with pytest.raises(UserError, match=message):
         ENV.task({"lexicon": list(WORDS), "first": "agent", **change})
 
 
-def test_the_pools_are_what_the_build_script_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pools_equal_the_output_of_the_build_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which the script adds
     spec = spec_from_file_location("build_word_chaining", ROOT / "src/sonde/envs/word_chaining/sources/compile.py")
     assert spec and spec.loader
     build = module_from_spec(spec)
     spec.loader.exec_module(build)
     for split in ("train", "test"):
-        pool = chain.pool(split)
+        pool = chain.split_words(split)
         assert len(pool) == 10_000 and not set(pool) & build.words.blocklist()
         assert all(re.fullmatch("[a-z]{3,30}", word) for word in pool)
     if not build.words.SCOWL.is_dir():
         pytest.skip(f"SCOWL is not installed at {build.words.SCOWL} (Debian package scowl, 2020.12.07-2)")
     built = build.build(build.words.SCOWL)
     assert {name: tuple(found) for name, found in built.items()} == {
-        f"chaining.{split}.txt": chain.pool(split) for split in ("train", "test")
+        f"chaining.{split}.txt": chain.split_words(split) for split in ("train", "test")
     }

@@ -14,7 +14,7 @@ import sonde
 from sonde.core import Episode, Outcome, ProgramPolicy, Rng, TabularEnv, UserError
 from sonde.core.types import Json
 from sonde.envs._shared.words import lists as words
-from sonde.envs._shared.words.guessing import encode
+from sonde.envs._shared.words.guessing import encode_words
 from sonde.envs.word_guess import feedback
 from sonde.envs.word_guess.env import WordGuess
 from tests.cases import each
@@ -40,43 +40,47 @@ WORD = st.text("abc", min_size=5, max_size=5)
     ],
 )
 def test_feedback_by_hand(secret: str, guess: str, marks: str, bulls: int, cows: int) -> None:
-    assert feedback.facts("wordle", secret, guess) == {"marks": marks}
-    assert feedback.facts("bulls_cows", secret, guess) == {"bulls": bulls, "cows": cows}
-    assert feedback.facts("bulls", secret, guess) == {"bulls": bulls}
-    assert feedback.facts("shared_letters", secret, guess) == {"shared": bulls + cows}
+    assert feedback.feedback_facts("wordle", secret, guess) == {"marks": marks}
+    assert feedback.feedback_facts("bulls_cows", secret, guess) == {"bulls": bulls, "cows": cows}
+    assert feedback.feedback_facts("bulls", secret, guess) == {"bulls": bulls}
+    assert feedback.feedback_facts("shared_letters", secret, guess) == {"shared": bulls + cows}
 
 
 @given(WORD, WORD)
 def test_every_kind_follows_from_the_one_before(secret: str, guess: str) -> None:
     """Marks tell bulls and cows, these tell bulls, and their sum is the shared letters, whoever guesses."""
-    seen = Counter(feedback.facts("wordle", secret, guess)["marks"])
-    counts = feedback.facts("bulls_cows", secret, guess)
+    seen = Counter(feedback.feedback_facts("wordle", secret, guess)["marks"])
+    counts = feedback.feedback_facts("bulls_cows", secret, guess)
     assert counts == {"bulls": seen["g"], "cows": seen["y"]}
-    assert feedback.facts("bulls", secret, guess)["bulls"] == sum(s == g for s, g in zip(secret, guess, strict=True))
-    shared = feedback.facts("shared_letters", secret, guess)["shared"]
+    assert feedback.feedback_facts("bulls", secret, guess)["bulls"] == sum(
+        s == g for s, g in zip(secret, guess, strict=True)
+    )
+    shared = feedback.feedback_facts("shared_letters", secret, guess)["shared"]
     assert shared == sum((Counter(secret) & Counter(guess)).values()) == sum(counts.values())
-    assert shared == feedback.facts("shared_letters", guess, secret)["shared"]
+    assert shared == feedback.feedback_facts("shared_letters", guess, secret)["shared"]
 
 
 @given(st.lists(WORD, min_size=2, max_size=8, unique=True))
 def test_the_tables_are_the_rules(found: list[str]) -> None:
     for kind in KINDS:
-        numbers = feedback.table(kind)(encode(found), encode(found))
+        numbers = feedback.verdict_table(kind)(encode_words(found), encode_words(found))
         for (i, guess), (j, secret) in itertools.product(enumerate(found), enumerate(found)):
-            expected = feedback.number(kind, feedback.facts(kind, secret, guess), guess == secret)
+            expected = feedback.feedback_number(kind, feedback.feedback_facts(kind, secret, guess), guess == secret)
             assert numbers[i, j] == expected < feedback.N_NUMBERS[kind]
 
 
 def test_an_anagram_shares_all_letters_and_is_not_the_secret() -> None:
-    known = feedback.facts("shared_letters", "abbac", "cabab")
+    known = feedback.feedback_facts("shared_letters", "abbac", "cabab")
     assert known == {"shared": 5}
-    assert feedback.number("shared_letters", known, found=False) != feedback.number("shared_letters", known, found=True)
+    assert feedback.feedback_number("shared_letters", known, found=False) != feedback.feedback_number(
+        "shared_letters", known, found=True
+    )
 
 
 # --- play ------------------------------------------------------------------------------------------------------------
 
 
-def play(*texts: str, **config: Json) -> Episode:
+def play_episode(*texts: str, **config: Json) -> Episode:
     env = WordGuess(**config)
     ep = Episode.begin(env, env.task(SETUP))
     for text in texts:
@@ -84,12 +88,14 @@ def play(*texts: str, **config: Json) -> Episode:
     return ep
 
 
-def say(word: str) -> str:
+def in_tags(word: str) -> str:
     return f"<Answer> {word} </Answer>"
 
 
 def test_a_game_by_hand() -> None:
-    ep = play(say("Boast"), say("roasts"), say("crane"), say("toast or roast"), say("TOAST"))
+    ep = play_episode(
+        in_tags("Boast"), in_tags("roasts"), in_tags("crane"), in_tags("toast or roast"), in_tags("TOAST")
+    )
     assert [dict(t.info) for t in ep.turns] == [
         {"result": "feedback", "guess": "boast", "marks": "bgggg"}, {"result": "invalid"}, {"result": "invalid"},
         {"result": "invalid"}, {"result": "win", "guess": "toast", "marks": "ggggg"},
@@ -110,28 +116,28 @@ def test_a_game_by_hand() -> None:
     ],
 )
 def test_other_kinds_tell_less(kind: str, facts: dict[str, int], told: str) -> None:
-    ep = play(say("stoat"), feedback=kind)
+    ep = play_episode(in_tags("stoat"), feedback=kind)
     assert dict(ep.turns[0].info) == {"result": "feedback", "guess": "stoat", **facts}
     assert ep.turns[0].told.splitlines()[0].endswith(told)
     assert ep.outcome is None
-    assert len(ep.messages["agent"][0].content) < len(play().messages["agent"][0].content)
+    assert len(ep.messages["agent"][0].content) < len(play_episode().messages["agent"][0].content)
 
 
 def test_the_score_falls_evenly_with_the_attempts() -> None:
-    miss = say("boast")
+    miss = in_tags("boast")
     for attempts in range(1, 5):
-        ep = play(*[miss] * (attempts - 1), say("toast"), max_turns=4)
+        ep = play_episode(*[miss] * (attempts - 1), in_tags("toast"), max_turns=4)
         expected = {1: 1.0, 2: 0.75, 3: 0.5, 4: 0.25}[attempts]
         assert ep.outcome == Outcome("win", expected)
         assert ep.turns[-1].rewards == {"agent": expected}
-    lost = play(*[miss] * 4, max_turns=4)
+    lost = play_episode(*[miss] * 4, max_turns=4)
     assert lost.outcome == Outcome("timeout", 0.0, truncated="turns")
     assert "toast" not in lost.turns[-1].told
 
 
 def test_no_answer_ends_the_game() -> None:
-    assert play("toast").outcome == Outcome("format")
-    assert play("<Think>" + say("toast") + "</Think>").outcome == Outcome("format")
+    assert play_episode("toast").outcome == Outcome("format")
+    assert play_episode("<Think>" + in_tags("toast") + "</Think>").outcome == Outcome("format")
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -166,7 +172,7 @@ def test_tasks_are_ten_vocabularies_with_every_word_once_the_secret() -> None:
         ({"extra": 1}, "a mapping with vocabulary and secret"),
     ],
 )
-def test_what_is_no_setup_is_an_error(change: dict[str, Json], message: str) -> None:
+def test_invalid_setups_are_errors(change: dict[str, Json], message: str) -> None:
     with pytest.raises(UserError, match=message):
         ENV.task({**SETUP, **change})
 
@@ -193,7 +199,10 @@ def test_the_filter_is_brute_force(kind: str) -> None:
             mine, theirs = fast.belief(), slow.belief()
             assert list(mine.hypotheses) == list(theirs.hypotheses)
             assert np.allclose(mine.probs, theirs.probs)
-            texts = [say(word) for word in rng.sample(list(ep.state.vocabulary), 3)] + [say("aaaaa"), "no answer"]  # type: ignore[attr-defined]
+            texts = [in_tags(word) for word in rng.sample(list(ep.state.vocabulary), 3)] + [
+                in_tags("aaaaa"),
+                "no answer",
+            ]  # type: ignore[attr-defined]
             for text in texts[:4]:
                 assert fast.expected_gain(text) == pytest.approx(slow.expected_gain(text), abs=1e-9)
             assert fast.best_question()[1] == pytest.approx(slow.best_question()[1], abs=1e-9)
@@ -203,7 +212,7 @@ def test_the_filter_is_brute_force(kind: str) -> None:
 
 def test_an_anagram_is_ruled_out_by_its_own_guess() -> None:
     """Under shared letters, `stoat` and `toast` look alike until one of them is tried."""
-    ep = play(say("stoat"), feedback="shared_letters")
+    ep = play_episode(in_tags("stoat"), feedback="shared_letters")
     found = ep.posterior()
     assert found is not None and list(found.hypotheses) == ["toast"]
 

@@ -12,10 +12,10 @@ import pytest
 import sonde
 from sonde.core import Episode
 from sonde.envs._shared.english.lists import word_list
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import read as read_customer
-from sonde.envs.guess_my_city.resident import heard_as
-from sonde.envs.twenty_questions.room import read as read_answerer
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import read_message as read_customer
+from sonde.envs.guess_my_city.resident import read_message
+from sonde.envs.twenty_questions.room import read_message as read_answerer
 from tests.cases import each
 
 GLUE = re.findall(
@@ -29,7 +29,7 @@ MESSAGES = 1500
 
 
 @cache
-def words(env: str) -> tuple[str, ...]:
+def known_words(env: str) -> tuple[str, ...]:
     """The words of the legal messages."""
     made = sonde.make(env)
     legal = Episode.begin(made, made.tasks("train")[0]).view().legal or ()
@@ -37,18 +37,18 @@ def words(env: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def salad(env: str, seed: int) -> str:
+def make_salad(env: str, seed: int) -> str:
     rng = random.Random(f"{env} {seed}")
     leads = word_list("asides") if env == "twenty_questions" else ()
-    pools = [GLUE, words(env), leads or GLUE]
+    pools = [GLUE, known_words(env), leads or GLUE]
     said = [rng.choice(rng.choices(pools, (6, 4, 1))[0]) for _ in range(rng.randint(1, 12))]
     return " ".join(said) + rng.choice(("?", "", "."))
 
 
 READERS: dict[str, Callable[[str], object]] = {
     "twenty_questions": read_answerer,
-    "guess_my_city": heard_as,
-    "customer_service": lambda said: [read_customer(name, said) for name in sorted(products())[:3]],
+    "guess_my_city": read_message,
+    "customer_service": lambda said: [read_customer(name, said) for name in sorted(load_products())[:3]],
 }
 
 
@@ -56,7 +56,7 @@ READERS: dict[str, Callable[[str], object]] = {
 @each("env", READERS)
 def test_any_order_of_known_words_is_read(env: str) -> None:
     for seed in range(MESSAGES):
-        said = salad(env, seed)
+        said = make_salad(env, seed)
         try:
             READERS[env](said)
         except Exception as error:

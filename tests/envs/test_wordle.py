@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sonde.core import Episode, Filter, Outcome, Rng, TabularEnv, UserError
 from sonde.envs._shared.words import lists as words
 from sonde.envs._shared.words import marks
-from sonde.envs._shared.words.guessing import encode
+from sonde.envs._shared.words.guessing import encode_words
 from sonde.envs.wordle.env import Wordle
 from sonde.testing import check_env
 from tests.cases import each
@@ -44,16 +44,16 @@ PAIR = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.text("abc", min_size=n
     ],
 )
 def test_marks_by_hand(secret: str, guess: str, standard: str, membership: str) -> None:
-    assert marks.standard(secret, guess) == standard
-    assert marks.membership(secret, guess) == membership
-    assert ENV.marks(secret, guess) == standard
-    assert Wordle(as_published=True).marks(secret, guess) == membership
+    assert marks.standard_marks(secret, guess) == standard
+    assert marks.membership_marks(secret, guess) == membership
+    assert ENV.mark_guess(secret, guess) == standard
+    assert Wordle(as_published=True).mark_guess(secret, guess) == membership
 
 
 @given(PAIR)
 def test_marks_count_no_letter_twice(pair: tuple[str, str]) -> None:
     secret, guess = pair
-    seen = marks.standard(secret, guess)
+    seen = marks.standard_marks(secret, guess)
     found = Counter(g for g, mark in zip(guess, seen, strict=True) if mark != "b")
     assert found == Counter(secret) & Counter(guess)
     assert [m == "g" for m in seen] == [s == g for s, g in zip(secret, guess, strict=True)]
@@ -63,9 +63,9 @@ def test_marks_count_no_letter_twice(pair: tuple[str, str]) -> None:
 
 
 def test_marks_as_a_number_in_base_three() -> None:
-    assert marks.number("b") == 0
-    assert marks.number("ybg") == 1 * 9 + 0 * 3 + 2
-    assert len({marks.number("".join(m)) for m in itertools.product("byg", repeat=4)}) == 81
+    assert marks.marks_number("b") == 0
+    assert marks.marks_number("ybg") == 1 * 9 + 0 * 3 + 2
+    assert len({marks.marks_number("".join(m)) for m in itertools.product("byg", repeat=4)}) == 81
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def test_marks_as_a_number_in_base_three() -> None:
     ],
 )  # fmt: skip
 def test_words_by_hand(text: str, guess: str | None) -> None:
-    assert ENV.parse(text, 5) == guess
+    assert ENV.parse_guess(text, 5) == guess
 
 
 @each(
@@ -94,13 +94,13 @@ def test_words_by_hand(text: str, guess: str | None) -> None:
     ],
 )  # fmt: skip
 def test_words_without_tags(text: str, guess: str | None) -> None:
-    assert LMRL.parse(text, 5) == guess
+    assert LMRL.parse_guess(text, 5) == guess
 
 
 # --- play ------------------------------------------------------------------------------------------------------------
 
 
-def play(env: Wordle, word: str, *texts: str) -> Episode:
+def play_episode(env: Wordle, word: str, *texts: str) -> Episode:
     ep = Episode.begin(env, env.task(word))
     for text in texts:
         ep = ep.step(text)
@@ -108,7 +108,7 @@ def play(env: Wordle, word: str, *texts: str) -> Episode:
 
 
 def test_a_game_by_hand() -> None:
-    ep = play(ENV, "toast", "<Answer>boost</Answer>", "<Answer>toasty</Answer>", "<Answer>toast</Answer>")
+    ep = play_episode(ENV, "toast", "<Answer>boost</Answer>", "<Answer>toasty</Answer>", "<Answer>toast</Answer>")
     assert [dict(t.info) for t in ep.turns] == [
         {"result": "marks", "guess": "boost", "feedback": "bgbgg"},
         {"result": "invalid"},
@@ -122,9 +122,9 @@ def test_a_game_by_hand() -> None:
 
 
 def test_the_published_rule_is_played_and_told() -> None:
-    ep = play(Wordle(as_published=True), "toast", "<Answer>boost</Answer>")
+    ep = play_episode(Wordle(as_published=True), "toast", "<Answer>boost</Answer>")
     assert ep.turns[0].info["feedback"] == "bgygg"
-    first, plain = ep.messages["agent"][0].content, play(ENV, "toast").messages["agent"][0].content
+    first, plain = ep.messages["agent"][0].content, play_episode(ENV, "toast").messages["agent"][0].content
     assert "judged each time on its own" in first
     assert "only as often as the secret has it" in plain
     assert ep.env.spec.departures != ENV.spec.departures
@@ -132,21 +132,21 @@ def test_the_published_rule_is_played_and_told() -> None:
 
 def test_the_end_comes_with_the_last_guess() -> None:
     miss, hit = "<Answer>boost</Answer>", "<Answer>toast</Answer>"
-    assert play(ENV, "toast", *[miss] * 5, hit).outcome == Outcome("win", 1.0)
-    late = play(ENV, "toast", *[miss] * 6)
+    assert play_episode(ENV, "toast", *[miss] * 5, hit).outcome == Outcome("win", 1.0)
+    late = play_episode(ENV, "toast", *[miss] * 6)
     assert late.outcome == Outcome("timeout", truncated="turns")
     assert "toast" not in late.turns[-1].told
-    assert play(ENV, "toast", "toast").outcome == Outcome("format")
-    assert play(Wordle(max_turns=1), "toast", miss).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode(ENV, "toast", "toast").outcome == Outcome("format")
+    assert play_episode(Wordle(max_turns=1), "toast", miss).outcome == Outcome("timeout", truncated="turns")
 
 
 def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
-    ep = play(LMRL, "space", "t r a c e", "nothing of the kind", "s p a c e")
+    ep = play_episode(LMRL, "space", "t r a c e", "nothing of the kind", "s p a c e")
     assert ep.turns[0].told == "b b g g g"
     assert [t.rewards["agent"] for t in ep.turns] == [-1.0, -1.0, 0.0]
     assert [t.info["result"] for t in ep.turns] == ["marks", "invalid", "win"]
     assert ep.outcome == Outcome("win", 1.0)
-    lost = play(LMRL, "space", *["t r a c e"] * 6)
+    lost = play_episode(LMRL, "space", *["t r a c e"] * 6)
     assert sum(t.rewards["agent"] for t in lost.turns) == -6.0
     assert lost.outcome == Outcome("timeout", truncated="turns")
 
@@ -154,7 +154,7 @@ def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
 def test_as_published_lmrl_wants_a_word_of_its_list() -> None:
     env = Wordle(preset="lmrl", as_published=True)
     texts = ("e e e e e", "a b c d e", "t r a c e")
-    told, listed = (play(e, "space", *texts) for e in (LMRL, env))
+    told, listed = (play_episode(e, "space", *texts) for e in (LMRL, env))
     assert [t.info["result"] for t in told.turns] == ["marks"] * 3
     assert [t.info["result"] for t in listed.turns] == ["invalid", "invalid", "marks"]
     assert [t.rewards["agent"] for t in listed.turns] == [-1.0] * 3
@@ -169,7 +169,7 @@ def test_modified_words_have_other_lengths_and_ten_turns() -> None:
     lengths = Counter(len(t.hidden) for t in env.tasks("test"))
     assert set(lengths) == {4, 6, 7, 8, 9, 10}
     assert env.spec.max_turns == 10
-    ep = play(env, "know", "<Answer>iron</Answer>", "<Answer>knows</Answer>")
+    ep = play_episode(env, "know", "<Answer>iron</Answer>", "<Answer>knows</Answer>")
     assert ep.turns[0].info["feedback"] == "bbgy"
     assert ep.turns[1].info["result"] == "invalid"
     assert "word of 4 letters" in ep.messages["agent"][0].content
@@ -186,7 +186,7 @@ def test_tasks_are_those_of_the_papers_in_number(preset: str, train: int | None,
 
 
 @each("hidden", ["", "Toast", "toas", "xxxxx", "toasty", None, 5, ["toast"]])
-def test_what_is_no_answer_word_is_an_error(hidden: object) -> None:
+def test_words_outside_the_list_are_errors(hidden: object) -> None:
     with pytest.raises(UserError, match=r"wordle: hidden: got .*an answer word of 5 letters"):
         ENV.task(hidden)
 
@@ -197,13 +197,13 @@ def test_what_is_no_answer_word_is_an_error(hidden: object) -> None:
 @each("length", [4, 5, 7, 10])
 def test_the_tables_of_marks_are_the_rules(length: int) -> None:
     rng = Rng(0, "tables", length)
-    some = [*rng.sample(words.answers(length), 150), "a" * length, "ab" * (length // 2) + "a" * (length % 2)]
+    some = [*rng.sample(words.answer_words(length), 150), "a" * length, "ab" * (length // 2) + "a" * (length % 2)]
     guesses = some[-30:]
-    standard = marks.standard_table(encode(guesses), encode(some))
-    membership = marks.membership_table(encode(guesses), encode(some))
+    standard = marks.standard_table(encode_words(guesses), encode_words(some))
+    membership = marks.membership_table(encode_words(guesses), encode_words(some))
     for (i, guess), (j, secret) in itertools.product(enumerate(guesses), enumerate(some)):
-        assert standard[i, j] == marks.number(marks.standard(secret, guess))
-        assert membership[i, j] == marks.number(marks.membership(secret, guess))
+        assert standard[i, j] == marks.marks_number(marks.standard_marks(secret, guess))
+        assert membership[i, j] == marks.marks_number(marks.membership_marks(secret, guess))
 
 
 @each("as_published", [False, True])

@@ -31,12 +31,12 @@ def build() -> ModuleType:
 
 @each("length", words.LENGTHS)
 def test_counts_and_shape(length: int) -> None:
-    answers = words.answers(length)
+    answers = words.answer_words(length)
     assert len(answers) == len(set(answers)) == ANSWERS[length]
     assert list(answers) == sorted(answers)
-    assert len(words.allowed(length)) == GUESSES[length]
-    assert words.allowed(length) >= set(answers)
-    assert all(len(w) == length and w.isascii() and w.isalpha() and w.islower() for w in words.allowed(length))
+    assert len(words.allowed_words(length)) == GUESSES[length]
+    assert words.allowed_words(length) >= set(answers)
+    assert all(len(w) == length and w.isascii() and w.isalpha() and w.islower() for w in words.allowed_words(length))
 
 
 @each("length", words.LENGTHS)
@@ -44,13 +44,13 @@ def test_train_and_test_part_the_answers(length: int) -> None:
     train, test = words.task_words(length, "train"), words.task_words(length, "test")
     assert len(test) == TEST[length]
     assert not set(train) & set(test)
-    assert set(train) | set(test) == set(words.answers(length))
+    assert set(train) | set(test) == set(words.answer_words(length))
     assert list(test) != sorted(test), "a prefix of an alphabetical list is no fair sample"
 
 
 @each("length", words.LENGTHS)
 def test_the_split_follows_the_digests(build: ModuleType, length: int) -> None:
-    shuffled = sorted(words.answers(length), key=build.rank)
+    shuffled = sorted(words.answer_words(length), key=build.rank)
     assert words.task_words(length, "test") == tuple(shuffled[: TEST[length]])
     assert words.task_words(length, "train") == tuple(shuffled[TEST[length] :])
 
@@ -72,30 +72,30 @@ def test_lmrl_inherits_the_split() -> None:
 
 def test_split_of_agrees_with_the_lists() -> None:
     for length in words.LENGTHS:
-        assert {words.split_of(word) for word in words.task_words(length, "train")} == {"train"}
-        assert {words.split_of(word) for word in words.task_words(length, "test")} == {"test"}
+        assert {words.find_split(word) for word in words.task_words(length, "train")} == {"train"}
+        assert {words.find_split(word) for word in words.task_words(length, "test")} == {"test"}
 
 
 @each("word", ["", "toasts", "TOAST", "xyzzy", "a" * 11, "to", "toast\n"])
-def test_split_of_refuses_what_is_no_answer(word: str) -> None:
+def test_split_of_refuses_words_outside_the_list(word: str) -> None:
     with pytest.raises(UserError, match="word: got"):
-        words.split_of(word)
+        words.find_split(word)
 
 
 @each("length", [3, 11, 0, -5])
 def test_unknown_length_is_named(length: int) -> None:
     with pytest.raises(UserError, match=rf"length: got {length}, allowed: 4 to 10"):
-        words.answers(length)
+        words.answer_words(length)
     with pytest.raises(UserError, match=rf"length: got {length}, allowed: 4 to 10"):
-        words.allowed(length)
+        words.allowed_words(length)
 
 
 def test_nothing_blocked_is_an_answer_or_a_guess(build: ModuleType) -> None:
     blocked = build.blocklist()
     assert len(blocked) > 800
     for length in words.LENGTHS:
-        assert not blocked & set(words.answers(length))
-        assert not blocked & words.allowed(length)
+        assert not blocked & set(words.answer_words(length))
+        assert not blocked & words.allowed_words(length)
 
 
 def test_inflected_forms_are_guesses_but_no_answers(build: ModuleType) -> None:
@@ -103,7 +103,7 @@ def test_inflected_forms_are_guesses_but_no_answers(build: ModuleType) -> None:
     inflected = {"words", "stopped", "replies", "abbots"}
     assert {word for word in (*inflected, "glass", "umbels", "word") if build.is_inflected(word, sizes)} == inflected
     for word in inflected:
-        assert word in words.allowed(len(word)) and word not in words.answers(len(word))
+        assert word in words.allowed_words(len(word)) and word not in words.answer_words(len(word))
 
 
 @each("word, stems",
@@ -118,7 +118,7 @@ def test_stems(build: ModuleType, word: str, stems: list[str]) -> None:
 
 def test_hand_edits_hold(build: ModuleType) -> None:
     dropped, added = build.edits()
-    answers = {word for length in words.LENGTHS for word in words.answers(length)}
+    answers = {word for length in words.LENGTHS for word in words.answer_words(length)}
     assert not dropped & answers
     assert added <= answers
     assert not dropped & added

@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A model and a tokenizer that know the game's words. Afterwards, what TRL sets for the whole process is undone."""
     import torch
     from accelerate.state import AcceleratorState, GradientState

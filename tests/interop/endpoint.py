@@ -12,7 +12,7 @@ Say = Callable[[list[dict[str, str]]], str]
 
 
 @contextmanager
-def endpoint(say: Say) -> Iterator[str]:
+def serve_endpoint(say: Say) -> Iterator[str]:
     """Its base address while it runs."""
 
     class Handler(BaseHTTPRequestHandler):

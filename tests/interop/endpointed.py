@@ -10,10 +10,10 @@ from typing import Any
 import verifiers.v1 as vf
 
 from sonde.core import Env
-from sonde.interop.outward.verifiers import Row, SondeEnv, SondeEnvConfig, SondeTask, SondeTasksetConfig
-from sonde.testing import Played
+from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTask, SondeTasksetConfig, TaskRow
+from sonde.testing import HostEpisode
 
-from .endpoint import endpoint
+from .endpoint import serve_endpoint
 from .hosts import Reply
 
 
@@ -21,28 +21,30 @@ def model(url: str) -> vf.ModelContext:
     return vf.ModelContext(model="any", client=vf.EvalClientConfig(base_url=url, api_key_var="ENDPOINT_KEY"))
 
 
-async def verifiers(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def play_by_verifiers(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """An episode on a loop that lasts: verifiers has locks that belong to the first one that waited for them."""
-    found = _played(env, seed, index, reply, asyncio.get_running_loop())
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(found, _lasting()))
+    found = _read_trace(env, seed, index, reply, asyncio.get_running_loop())
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(found, _lasting_endpoint()))
 
 
 @cache
-def _lasting() -> asyncio.AbstractEventLoop:
+def _lasting_endpoint() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     return loop
 
 
-async def _played(env: Env[Any], seed: int, index: int, reply: Reply, loop: asyncio.AbstractEventLoop) -> Played:
+async def _read_trace(
+    env: Env[Any], seed: int, index: int, reply: Reply, loop: asyncio.AbstractEventLoop
+) -> HostEpisode:
     def say(messages: list[dict[str, str]]) -> str:
         return asyncio.run_coroutine_threadsafe(reply(messages[-1]["content"]), loop).result(60)
 
     arguments = {key: value for key, value in env.config.items() if key != "name"}
     config = SondeTasksetConfig(id="sonde-verifiers", env=env.name, arguments=arguments, seed=max(0, seed))
     host = SondeEnv(SondeEnvConfig(taskset=config))
-    task = SondeTask(Row(name="a task", index=index, seed=seed), config.task)
-    with endpoint(say) as url:
+    task = SondeTask(TaskRow(name="a task", index=index, seed=seed), config.task)
+    with serve_endpoint(say) as url:
         async with host.serving():
             episode = await host.run_episode(task, model(url))
     if not episode.ok:
@@ -50,7 +52,7 @@ async def _played(env: Env[Any], seed: int, index: int, reply: Reply, loop: asyn
     (trace,) = episode.traces
     outcome = trace.info["outcome"]
     cut = outcome["truncated"] == "turns"
-    return Played(
+    return HostEpisode(
         told=[*(str(m.content) for m in trace.messages if m.role == "user"), trace.info["ending"]],
         rewards=trace.info["turn_rewards"], outcome=outcome, terminated=not cut, truncated=cut,
         crossed=trace.model_dump_json(),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from sonde.interop.outward.trl import CreditedGRPO, Play
+from sonde.interop.outward.trl import CreditedGRPO, RolloutFunc
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
 from sonde.train.online.settings import OnlineSettings
@@ -31,7 +31,7 @@ HURRY = RewardMix({"success": 1.0, "turns": -0.1})
 K = 4
 
 
-def config(folder: Path, **changes: Any) -> Any:
+def make_config(folder: Path, **changes: Any) -> Any:
     from trl import GRPOConfig
 
     usual: dict[str, Any] = {
@@ -43,38 +43,40 @@ def config(folder: Path, **changes: Any) -> Any:
     return GRPOConfig(**{**usual, **changes})
 
 
-def playing(folder: Path, *, env: Any = ENV, kind: Any = CreditedGRPO, play: Play | None = None, **changes: Any) -> Any:
+def make_trainer(
+    folder: Path, *, env: Any = ENV, kind: Any = CreditedGRPO, play: RolloutFunc | None = None, **changes: Any
+) -> Any:
     """A trainer and what plays for it."""
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY, credit=ReturnToGo())
-    play = play or Play([Game(env, env.tasks("train"), "asking")], settings)
+    play = play or RolloutFunc([Game(env, env.tasks("train"), "asking")], settings)
     made = kind(
-        str(folder), args=config(folder, **changes), train_dataset=play.dataset(12), rollout_func=play,
+        str(folder), args=make_config(folder, **changes), train_dataset=play.make_dataset(12), rollout_func=play,
         processing_class=tiny_tokenizer(WORDS), reward_funcs=play.reward,
     )  # fmt: skip
     return made, play
 
 
-def batch(made: Any, play: Play, *places: int) -> dict[str, Any]:
+def make_batch(made: Any, play: RolloutFunc, *places: int) -> dict[str, Any]:
     """What TRL makes of the episodes of these tasks."""
     prompts = [{"prompt": f"asking {place}"} for place in places for _ in range(K)]
     made.model.train()
     return made._generate_and_score_completions(prompts)
 
 
-def masked(out: dict[str, Any]) -> torch.Tensor:
+def agent_mask(out: dict[str, Any]) -> torch.Tensor:
     return out["completion_mask"] * out["tool_mask"]
 
 
-def said_by(made: Any, out: dict[str, Any]) -> torch.Tensor:
+def agent_logprobs(made: Any, out: dict[str, Any]) -> torch.Tensor:
     """Log-probabilities of the agent's tokens in a plain forward pass, 0 elsewhere."""
     ids = torch.cat([out["prompt_ids"], out["completion_ids"]], 1)
     attention = torch.cat([out["prompt_mask"], out["completion_mask"]], 1)
     logits = made.model(input_ids=ids, attention_mask=attention, use_cache=False).logits[:, :-1].float()
     found = logits.log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
-    return found[:, -out["completion_ids"].shape[1] :] * masked(out)
+    return found[:, -out["completion_ids"].shape[1] :] * agent_mask(out)
 
 
-def inclined(model: Any, word: str) -> Any:
+def incline_model(model: Any, word: str) -> Any:
     """The same model, a little more inclined to say this."""
     said = tiny_tokenizer(WORDS).convert_tokens_to_ids(word)
     with torch.no_grad():

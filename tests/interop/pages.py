@@ -12,19 +12,19 @@ LONGEST = 20
 _EXAMPLE = re.compile(r"^<!-- file: (\S+) -->\n```python\n(.*?)^```$\n+```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def examples(page: str) -> list[tuple[str, str, str]]:
+def page_examples(page: str) -> list[tuple[str, str, str]]:
     """The examples of a page that are saved as files: name, code, and what it prints."""
     found = _EXAMPLE.findall((DOCS / page).read_text("utf-8"))
     assert found, f"{page} has no example"
     return found
 
 
-def blocks(page: str, language: str) -> list[str]:
+def code_blocks(page: str, language: str) -> list[str]:
     """What stands on a page in this language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def run(code: str, **names: str) -> str:
+def run_code(code: str, **names: str) -> str:
     """What an example of under 20 lines prints, given what it names and does not say."""
     assert len(code.splitlines()) < LONGEST
     out = io.StringIO()

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import ContractError, Env, Episode, UserError
 from sonde.interop.session import Session
-from sonde.testing import INTEROP_RULES, Crossing, Played, check_interop
+from sonde.testing import INTEROP_RULES, HostEpisode, InteropCase, check_interop
 
 from . import hosts
 from .hosts import Reply
@@ -33,44 +33,44 @@ def test_the_shape_of_all_adapters_keeps_it(name: str) -> None:
 @pytest.mark.parametrize("adapter", hosts.NEEDS)
 @pytest.mark.parametrize("name", sonde.names())
 def test_every_environment_through_every_adapter(name: str, adapter: str) -> None:
-    check_interop(hosts.adapter(adapter), sonde.make(name))
+    check_interop(hosts.find_adapter(adapter), sonde.make(name))
 
 
 # --- broken ones -----------------------------------------------------------------------------------------------------
 
 
-async def unseeded(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def forget_seed(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """Forgets the seed, so that a drawn world is always the same one."""
     if seed < 0:
         raise UserError(f"seed: {seed}")
     return await hosts.own(env, seed=0, index=index, reply=reply)
 
 
-async def another_task(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def another_task(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     return await hosts.own(env, seed=seed, index=max(0, index - 1), reply=reply)
 
 
-async def final_reward_only(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def final_reward_only(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     played = await hosts.own(env, seed=seed, index=index, reply=reply)
     return dataclasses.replace(played, rewards=[sum(played.rewards)])
 
 
-async def no_outcome(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def no_outcome(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     return dataclasses.replace(await hosts.own(env, seed=seed, index=index, reply=reply), outcome=None)
 
 
-async def leaking(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def leak_task(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """Hands the whole task to the player's side."""
     played = await hosts.own(env, seed=seed, index=index, reply=reply)
     return dataclasses.replace(played, crossed=env.tasks("train")[index].to_json())
 
 
-async def time_is_failure(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def time_is_failure(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     played = await hosts.own(env, seed=seed, index=index, reply=reply)
     return dataclasses.replace(played, terminated=True, truncated=False)
 
 
-async def stripping(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def strip_tags(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """Tidies up what the player says."""
 
     async def tidy(text: str) -> str:
@@ -82,26 +82,26 @@ async def stripping(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pl
 _one: list[Session] = []
 
 
-async def shared(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def share_session(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """All episodes are played at one table."""
     _one[:] = _one[:1] if _one and _one[0].env == env else [Session(env)]
-    heard = await _one[0].areset(seed, index=index)
+    heard = await _one[0].reset_async(seed, index=index)
     told, rewards = [heard.text], list[float]()
     while not heard.done:
-        heard = await _one[0].asay(await reply(heard.text))
+        heard = await _one[0].say_async(await reply(heard.text))
         told.append(heard.text)
         rewards.append(heard.reward)
-    return Played(
+    return HostEpisode(
         told=told, rewards=rewards, outcome=heard.outcome, terminated=heard.terminated, truncated=heard.truncated
     )
 
 
-async def ends_early(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def ends_early(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """The host's own limit is one turn below the environment's."""
     return await hosts.own(dataclasses.replace(env, max_turns=1), seed=seed, index=index, reply=reply)  # type: ignore[type-var]
 
 
-async def mute(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def hide_errors(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """Says of any error that there was one."""
     try:
         return await hosts.own(env, seed=seed, index=index, reply=reply)
@@ -109,7 +109,7 @@ async def mute(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
         raise RuntimeError("something went wrong") from e
 
 
-async def wrapping(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played:
+async def wrap_index(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode:
     """Takes any index, as a list of Python does."""
     n = len(env.tasks("train"))
     return await hosts.own(env, seed=abs(seed), index=index % n, reply=reply)
@@ -121,35 +121,35 @@ async def wrapping(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Pla
         (another_task, "a_seed_is_an_episode"),
         (final_reward_only, "a_seed_is_an_episode"),
         (no_outcome, "a_seed_is_an_episode"),
-        (stripping, "a_seed_is_an_episode"),
+        (strip_tags, "a_seed_is_an_episode"),
         (ends_early, "a_seed_is_an_episode"),
-        (leaking, "hidden_text_never_crosses"),
+        (leak_task, "hidden_text_never_crosses"),
         (time_is_failure, "truncation_is_truncation"),
-        (shared, "many_at_once"),
-        (shared, "groups_share_worlds"),
-        (mute, "errors_are_readable"),
-        (wrapping, "errors_are_readable"),
+        (share_session, "many_at_once"),
+        (share_session, "groups_share_worlds"),
+        (hide_errors, "errors_are_readable"),
+        (wrap_index, "errors_are_readable"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_broken_adapter_is_caught(adapter: Any, rule: str) -> None:
-    crossing = Crossing(adapter=adapter, env=ENV, episodes=6, concurrent=20)
+    crossing = InteropCase(adapter=adapter, env=ENV, episodes=6, concurrent=20)
     with pytest.raises((ContractError, UserError)):
-        asyncio.run(_run(rule, crossing))
+        asyncio.run(_run_rule(rule, crossing))
 
 
-async def _run(rule: str, crossing: Crossing) -> None:
+async def _run_rule(rule: str, crossing: InteropCase) -> None:
     await INTEROP_RULES[rule](crossing)
 
 
 def test_a_dropped_seed_is_caught_where_worlds_are_drawn() -> None:
     with pytest.raises(ContractError, match="a_seed_is_an_episode"):
-        check_interop(unseeded, sonde.make("bernoulli_bandit"), episodes=6, concurrent=20)
+        check_interop(forget_seed, sonde.make("bernoulli_bandit"), episodes=6, concurrent=20)
 
 
 def test_all_broken_rules_are_named_and_the_others_are_not() -> None:
     with pytest.raises(ContractError) as caught:
-        check_interop(leaking, ENV, episodes=3, concurrent=10)
+        check_interop(leak_task, ENV, episodes=3, concurrent=10)
     first, *rest = str(caught.value).splitlines()
     assert first == f"the adapter breaks 1 of 6 rules on wordle ({ENV.config})"
     assert len(rest) == 1 and rest[0].startswith("  hidden_text_never_crosses: <Episode wordle/train[")
@@ -192,8 +192,12 @@ def test_synchronous_and_waiting_play_are_one() -> None:
 
     async def waiting() -> list[str]:
         session = Session("car_dealer")
-        heard = [await session.areset(5), await session.asay("Hello!"), await session.asay("It costs 20,000 dollars.")]
-        await session.aclose()
+        heard = [
+            await session.reset_async(5),
+            await session.say_async("Hello!"),
+            await session.say_async("It costs 20,000 dollars."),
+        ]
+        await session.close_async()
         return [h.text for h in heard]
 
     session = Session("car_dealer")
@@ -242,6 +246,6 @@ def test_a_missing_host_is_named_with_what_brings_it(module: str, package: str, 
         pytest.skip(f"{package} is installed")
     with pytest.raises(UserError) as caught:
         import_module(f"sonde.interop.outward.{module}")
-    assert str(caught.value) == str(lacking(f"sonde.interop.outward.{module}", brings))
+    assert str(caught.value) == str(missing_extra(f"sonde.interop.outward.{module}", brings))
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     assert f'\n{module.replace("_", "-")} = ["{brings}>=' in project

@@ -21,9 +21,9 @@ from typing import Any, Self, cast
 from aiohttp import web
 
 from sonde import Sampling
-from sonde.models.chat.chat import Scored
+from sonde.models.chat.chat import ScoredIds
 from sonde.models.hf import HF
-from sonde.models.local.batching import Generate, Generated, Score
+from sonde.models.local.batching import GeneratedTokens, GenerateRequest, ScoreRequest
 
 Check = Callable[[Any], bool]
 
@@ -128,7 +128,7 @@ class Double:
 
         module = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
         self._base, self._tokenizer = module, AutoTokenizer.from_pretrained(self.folder)
-        return HF.around(module, self._tokenizer, model="double")
+        return HF.from_module(module, self._tokenizer, model="double")
 
     def _adapted(self, folder: str) -> HF:
         from peft import PeftModel
@@ -136,13 +136,13 @@ class Double:
         with warnings.catch_warnings():  # peft 0.21 asks transformers 5.23 by an old name
             warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
             module = PeftModel.from_pretrained(copy.deepcopy(self._base), folder).eval()
-        return HF.around(module, self._tokenizer, model="double")
+        return HF.from_module(module, self._tokenizer, model="double")
 
-    async def _draw(self, name: str, ids: list[int], sampling: Sampling) -> tuple[Generated, list[float], int]:
+    async def _draw(self, name: str, ids: list[int], sampling: Sampling) -> tuple[GeneratedTokens, list[float], int]:
         """Tokens, their log-probabilities as the server gives them, and how many prompt tokens were kept ones."""
         hf = self.models[name]
-        _, feed = await hf._ready()
-        out = cast("Generated", await feed.submit(Generate(array("i", ids), sampling)))
+        _, feed = await hf._ensure_loaded()
+        out = cast("GeneratedTokens", await feed.submit(GenerateRequest(array("i", ids), sampling)))
         logprobs = list(out.logprobs)
         if self.mode == "raw_logprobs" and sampling.temperature != 1.0:
             logprobs = (await self._score(name, [*ids, *out.ids]))[len(ids) :]
@@ -150,9 +150,9 @@ class Double:
 
     async def _score(self, name: str, ids: list[int]) -> list[float]:
         """One per token; the first has none, and 0 stands for it."""
-        _, feed = await self.models[name]._ready()
+        _, feed = await self.models[name]._ensure_loaded()
         places = array("i", range(1, len(ids)))
-        [found] = cast("list[list[float]]", await feed.submit(Score((Scored(array("i", ids), places),))))
+        [found] = cast("list[list[float]]", await feed.submit(ScoreRequest((ScoredIds(array("i", ids), places),))))
         return [0.0, *found]
 
     # --- the protocol ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import pytest
 
 import sonde
 from sonde import Capabilities, Completion, Message, Model, Probe, Sampling, Usage, UserError, WorldError
-from sonde.models.cached import FILE, Cached, Store, cache_key
+from sonde.models.cached import FILE, Cached, CompletionStore, cache_key
 from sonde.models.fake import Fake
 from sonde.models.hf import HF
 from sonde.models.http import Http
@@ -74,7 +74,7 @@ def run(model: Cached, use: Callable[[Cached], Awaitable[Any]]) -> Any:
 
 
 def test_store_gives_back_everything(tmp_path: Path) -> None:
-    store = Store(tmp_path / "deep" / "folder")
+    store = CompletionStore(tmp_path / "deep" / "folder")
     store.put(b"k", FULL)
     store.put(b"k", replace(FULL, text="later"))
     found = store.get(b"k")
@@ -219,7 +219,7 @@ def test_file_that_is_no_cache(tmp_path: Path) -> None:
         run(model, lambda m: m.generate(HELLO, Sampling()))
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"path: .* cannot be used as a cache"):
-        Store(tmp_path / "file" / "folder")
+        CompletionStore(tmp_path / "file" / "folder")
 
 
 def test_cache_of_another_version(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_cache_of_another_version(tmp_path: Path) -> None:
     db.execute("PRAGMA user_version = 99")
     db.close()
     with pytest.raises(UserError, match="is a cache of version 99, this sonde reads version 1"):
-        Store(tmp_path)
+        CompletionStore(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -247,9 +247,9 @@ WRITER = """
     from array import array
     from pathlib import Path
     from sonde import Completion
-    from sonde.models.cached import Store
+    from sonde.models.cached import CompletionStore
 
-    store, start = Store(Path(sys.argv[1])), int(sys.argv[2])
+    store, start = CompletionStore(Path(sys.argv[1])), int(sys.argv[2])
     for i in range(start, start + 1_000_000):
         store.put(b"%d" % i, Completion(text=f"{i}", ids=array("i", range(200))))
         print(i, flush=True)
@@ -274,7 +274,7 @@ def test_kill_9_loses_nothing(tmp_path: Path) -> None:
         reported += [int(line) for line in writer.stdout.read().split("\n")[:-1]]
         writer.stdout.close()
         assert writer.wait() == -signal.SIGKILL
-    store = Store(tmp_path)
+    store = CompletionStore(tmp_path)
     for i in reported:
         found = store.get(b"%d" % i)
         assert found is not None

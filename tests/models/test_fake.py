@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError
-from sonde.models.fake import END, LOGPROBS, ROLES, SAYABLE, Fake, render
+from sonde.models.fake import END, LOGPROBS, ROLES, SAYABLE, Fake, render_prompt
 
 HELLO = (Message("user", "Hello?"),)
 
@@ -84,7 +84,7 @@ def test_prompts_extend_the_previous_call() -> None:
         messages.append(Message("user", f"observation {turn}"))
         c = ask(Fake(script=("né", "né", "")), messages, max_new_tokens=limit)
         assert c.shared == len(whole), "nothing of the history is sent again"
-        assert whole[: c.shared] + c.prompt_ids == render(messages)
+        assert whole[: c.shared] + c.prompt_ids == render_prompt(messages)
         assert c.usage == (len(whole) + len(c.prompt_ids), len(c.ids), len(whole))
         whole += c.prompt_ids + c.ids
         messages.append(Message("assistant", c.text, c))
@@ -95,7 +95,7 @@ def test_rewritten_history_is_shared_up_to_the_change() -> None:
     messages = (*HELLO, Message("assistant", "blue", first), Message("user", "No."))
     second = ask(Fake(script=("red",)), messages)
     assert second.shared == len(first.prompt_ids)
-    assert (first.prompt_ids + first.ids)[: second.shared] + second.prompt_ids == render(messages)
+    assert (first.prompt_ids + first.ids)[: second.shared] + second.prompt_ids == render_prompt(messages)
 
 
 def test_cut_off_history_shares_nothing() -> None:
@@ -103,7 +103,7 @@ def test_cut_off_history_shares_nothing() -> None:
     for c, text in zip(play(Fake(script=("a", "b")), ["x", "y"]), ("x", "y"), strict=True):
         messages += [Message("user", text), Message("assistant", c.text, c)]
     last = ask(Fake(script=("c",)), (*messages[2:], Message("user", "z")))
-    assert (last.shared, last.prompt_ids) == (0, render((*messages[2:], Message("user", "z"))))
+    assert (last.shared, last.prompt_ids) == (0, render_prompt((*messages[2:], Message("user", "z"))))
 
 
 def test_tokens_of_another_model_are_not_used() -> None:
@@ -140,7 +140,7 @@ def test_score_of_a_span_is_that_of_its_bytes() -> None:
     said = ask(Fake(script=("a né!",))).logprobs.tolist()  # one byte each, but two for the accent
     assert scored("a né!", span=(2, 4)) == said[2:5]
     assert scored("a né!", span=(4, 5), ending=True) == said[5:7]
-    assert Probe((*HELLO, Message("assistant", "a né!")), span=(2, 4)).text == "né"
+    assert Probe((*HELLO, Message("assistant", "a né!")), span=(2, 4)).span_text == "né"
 
 
 @given(st.lists(st.text(st.characters()), min_size=1, max_size=4), st.integers(1, 20))
@@ -192,9 +192,9 @@ def test_registry_and_config() -> None:
     model = sonde.make("models:fake", script=["a"], latency=1)
     assert model.config == {"name": "models:fake", "script": ["a"], "pattern": [], "latency": 1}
     assert sonde.build(model.config) == model
-    assert model.require("ids", "logprobs", "score", "deterministic") is model
+    assert model.require_capabilities("ids", "logprobs", "score", "deterministic") is model
     with pytest.raises(sonde.CapabilityError, match="cannot steer"):
-        model.require("steer")
+        model.require_capabilities("steer")
 
 
 @pytest.mark.parametrize(

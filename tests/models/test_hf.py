@@ -201,47 +201,47 @@ def test_greedy_takes_the_most_likely_token(tiny_folder: Path) -> None:
 
 
 def test_min_p_and_top_p_by_hand() -> None:
-    from sonde.models.local.sampler import truncate
+    from sonde.models.local.sampler import truncate_probs
 
     probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]] * 4)
     min_p = torch.tensor([[0.0], [0.3], [0.31], [1.0]])
     top_p = torch.tensor([[1.0], [1.0], [0.7], [1.0]])
-    kept = truncate(probs, min_p, top_p, 4)[0].tolist()
+    kept = truncate_probs(probs, min_p, top_p, 4)[0].tolist()
     assert kept[0] == [True] * 4
     assert kept[1] == [True, True, True, False]  # 0.15 >= 0.3 * 0.5 > 0.05
     assert kept[2] == [True, True, False, False]  # 0.15 < 0.31 * 0.5, and 0.5 + 0.3 >= 0.7
     assert kept[3] == [True, False, False, False]
-    assert truncate(probs[:1], min_p[:1], torch.tensor([[0.5]]), 4)[0].tolist() == [[True, False, False, False]]
-    _, enough = truncate(probs, min_p, torch.tensor([[0.4], [0.6], [0.81], [1.0]]), 2)
+    assert truncate_probs(probs[:1], min_p[:1], torch.tensor([[0.5]]), 4)[0].tolist() == [[True, False, False, False]]
+    _, enough = truncate_probs(probs, min_p, torch.tensor([[0.4], [0.6], [0.81], [1.0]]), 2)
     assert enough is not None and enough.tolist() == [True, True, False, True]  # the likeliest two have 0.8
 
 
 def test_draws_invert_the_distribution() -> None:
     """With p = (.1, .2, .3, .4) a draw is token 0 below .1, 1 below .3, 2 below .6; frequencies follow."""
-    from sonde.models.local.sampler import draw, uniform
+    from sonde.models.local.sampler import sample_tokens, token_uniform
 
     logits = torch.tensor([0.1, 0.2, 0.3, 0.4]).log() + 7.0
     samplings = [Sampling(seed=s) for s in range(2000)]
-    tokens, logprobs = draw(logits.expand(2000, 4), samplings, [3] * 2000)
+    tokens, logprobs = sample_tokens(logits.expand(2000, 4), samplings, [3] * 2000)
     for token, logprob, sampling in zip(tokens, logprobs, samplings, strict=True):
-        u = uniform(sampling, 3)
+        u = token_uniform(sampling, 3)
         assert 0.0 <= u < 1.0
         assert token == sum(u >= edge for edge in (0.1, 0.3, 0.6))
         assert logprob == pytest.approx(math.log((token + 1) / 10), abs=1e-6)
     squared = [Sampling(seed=s, temperature=0.5, min_p=0.5) for s in range(2000)]  # p^2: 1 4 9 16, of which 9 16 stay
-    tokens, logprobs = draw(logits.expand(2000, 4), squared, [0] * 2000)
+    tokens, logprobs = sample_tokens(logits.expand(2000, 4), squared, [0] * 2000)
     assert set(tokens) == {2, 3}
     assert tokens.count(2) / 2000 == pytest.approx(9 / 25, abs=0.04)
     assert min(logprobs) == pytest.approx(math.log(9 / 30), abs=1e-6)  # before truncation, at this temperature
 
 
 def test_impossible_tokens_are_never_drawn() -> None:
-    from sonde.models.local.sampler import draw
+    from sonde.models.local.sampler import sample_tokens
 
     logits = torch.full((500, 6), -math.inf)
     logits[:, 2] = 1.0
     logits[:, 4] = 1.0
-    tokens, _ = draw(logits, [Sampling(seed=s, temperature=2.0) for s in range(500)], [0] * 500)
+    tokens, _ = sample_tokens(logits, [Sampling(seed=s, temperature=2.0) for s in range(500)], [0] * 500)
     assert set(tokens) == {2, 4}
 
 
@@ -322,9 +322,9 @@ def test_a_steered_model_is_not_taken_for_the_plain_one() -> None:
 
 @pytest.mark.slow
 def test_smollm2_is_exact_and_knows_a_capital() -> None:
-    from sonde.models.files.fetch import fetch
+    from sonde.models.files.fetch import fetch_model
 
-    folder = fetch("smollm2")
+    folder = fetch_model("smollm2")
     hf = HF(model="smollm2", dtype="float32")
     conversations = run(play(hf, 6, 3, opening="Say something about this. "))
     check_exact(folder, conversations)

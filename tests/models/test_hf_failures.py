@@ -32,9 +32,9 @@ def test_config_builds_an_equal_model_without_loading() -> None:
     assert hash(again) == hash(hf)
     assert hf.config["name"] == "models:hf"
     assert hf.stats.requests == 0
-    hf.require("ids", "logprobs", "score", "steer")
+    hf.require_capabilities("ids", "logprobs", "score", "steer")
     with pytest.raises(UserError, match="cannot deterministic"):
-        hf.require("deterministic")
+        hf.require_capabilities("deterministic")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_prompt_beyond_the_context_fails_alone(tmp_path: Path) -> None:
 def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Path) -> None:
     hf = HF(model=str(tiny_folder))
     run(play(hf, 2, 1))
-    engine = hf._loaded.engine
+    engine = hf._loaded_model.engine
     whole = engine.model.forward
 
     def starved(*args: Any, **kwargs: Any) -> Any:
@@ -134,7 +134,7 @@ def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: 
     narrow.load_state_dict(plain.state_dict())
     narrow.generation_config = plain.generation_config
     Narrow.failed.clear()
-    hf, free = (HF.around(net, tokenizer(), model="tiny", lock_step=lock_step) for net in (narrow, plain))
+    hf, free = (HF.from_module(net, tokenizer(), model="tiny", lock_step=lock_step) for net in (narrow, plain))
     told, undisturbed = run(play(hf, 16, 3)), run(play(free, 16, 3))
     assert len(Narrow.failed) > 1 and max(Narrow.failed) > 8
     assert (hf.stats.requests, hf.stats.needed) == (free.stats.requests, free.stats.needed) == (48, hf.stats.needed)
@@ -167,7 +167,7 @@ def test_a_row_that_is_not_numbers_spoils_no_other(tiny_folder: Path) -> None:
     run(play(hf, 1, 1))
     (poison,) = tokenizer().encode("~")
     with torch.no_grad():
-        hf._loaded.engine.model.get_input_embeddings().weight[poison] = math.nan
+        hf._loaded_model.engine.model.get_input_embeddings().weight[poison] = math.nan
 
     async def beside() -> list[Any]:
         bad = [hf.generate((Message("user", "~" + TEXT * 3 + end),), WARM) for end in "ab"]

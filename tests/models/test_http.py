@@ -65,7 +65,7 @@ def test_logprobs() -> None:
     c, server, model = ask(reply(json.dumps(data)), logprobs=True)
     assert server.requests[0].body["logprobs"] is True
     assert c.logprobs == array("f", [-0.5, -2.0])
-    assert model.require("logprobs") is model
+    assert model.require_capabilities("logprobs") is model
 
 
 def test_missing_logprobs_stop_the_run() -> None:
@@ -73,7 +73,7 @@ def test_missing_logprobs_stop_the_run() -> None:
     assert line.startswith("logprobs: got True")
     assert len(server.requests) == 1
     with pytest.raises(sonde.CapabilityError):
-        Http(base_url="http://localhost/v1", model="m").require("logprobs")
+        Http(base_url="http://localhost/v1", model="m").require_capabilities("logprobs")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Message, Rng, Sampling, UserError
 from sonde.envs._shared.finite import World
-from sonde.models.oracle import Oracle, block, codes_of, read_blocks, sampled, updated, values
-from sonde.runs.rollout import collect
+from sonde.models.oracle import Oracle, codes_of, json_block, optimal_values, read_blocks, sample_world, update_belief
+from sonde.runs.rollout import collect_trajectories
 
 CODE = {"kind": "code", "symbols": "01234", "length": 2, "marks": []}
 WORLDS = {
@@ -34,7 +34,7 @@ TABLE = {
 
 def asked(call: str, seed: int = 0, malformed: float = 0.0, **blocks: Any) -> str:
     situation = {"call": call, **blocks.pop("situation", {})}
-    text = "\n".join(block(**{k: v}) for k, v in {**blocks, "situation": situation}.items())
+    text = "\n".join(json_block(**{k: v}) for k, v in {**blocks, "situation": situation}.items())
     model = Oracle(malformed=malformed)
     return asyncio.run(model.generate([Message("user", text)], Sampling(seed=seed))).text
 
@@ -48,14 +48,14 @@ def test_beta_counts() -> None:
 
 
 def test_worlds_are_weighed_by_bayes_rule() -> None:
-    after = updated(WORLDS, {"action": "A", "reward": 1.0})
+    after = update_belief(WORLDS, {"action": "A", "reward": 1.0})
     assert [w["weight"] for w in after["worlds"]] == pytest.approx([0.6, 0.4])
     fixed = {**WORLDS, "pays": "fixed"}
-    assert len(updated(fixed, {"action": "A", "reward": 0.6})["worlds"]) == 1
+    assert len(update_belief(fixed, {"action": "A", "reward": 0.6})["worlds"]) == 1
 
 
 def test_tables_count_moves_and_keep_rewards() -> None:
-    after = updated(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0})
+    after = update_belief(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0})
     assert after["transitions"]["1"]["x"] == {"1": 0.5, "2": 1.5}
     assert after["rewards"]["1"] == {"x": 1.0, "y": None}
     assert TABLE["transitions"]["1"]["x"] == {"1": 0.5, "2": 0.5}  # type: ignore[index]
@@ -74,21 +74,21 @@ def test_codes_left_are_those_that_give_the_marks(asked_: list[tuple[str, int]],
 
 
 def test_samples_are_draws_from_the_posterior() -> None:
-    belief = updated(WORLDS, {"action": "A", "reward": 1.0})
-    drawn = Counter(sampled(belief, Rng(i))["means"]["A"] for i in range(2000))
+    belief = update_belief(WORLDS, {"action": "A", "reward": 1.0})
+    drawn = Counter(sample_world(belief, Rng(i))["means"]["A"] for i in range(2000))
     assert drawn[0.6] / 2000 == pytest.approx(0.6, abs=0.04)
-    rows = [sampled({"kind": "beta", "arms": {"A": [3, 2]}}, Rng(i))["means"]["A"] for i in range(2000)]
+    rows = [sample_world({"kind": "beta", "arms": {"A": [3, 2]}}, Rng(i))["means"]["A"] for i in range(2000)]
     assert np.mean(rows) == pytest.approx(0.6, abs=0.02) and np.var(rows) == pytest.approx(0.04, abs=0.01)
-    codes = Counter(sampled(CODE, Rng(i))["code"] for i in range(2000))
+    codes = Counter(sample_world(CODE, Rng(i))["code"] for i in range(2000))
     assert len(codes) == 20 and max(codes.values()) < 160
 
 
 def test_sampled_tables() -> None:
     belief = {
-        **updated(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0}),
+        **update_belief(TABLE, {"observation": "1", "action": "x", "next": "2", "reward": 1.0}),
         "certain": [["2", "y", "1"]],
     }
-    draws = [sampled(belief, Rng(i)) for i in range(1500)]
+    draws = [sample_world(belief, Rng(i)) for i in range(1500)]
     assert {d["rewards"]["1"]["x"] for d in draws} == {1.0} and {d["rewards"]["1"]["y"] for d in draws} == {0, 1}
     assert {tuple(d["transitions"]["2"]["y"].items()) for d in draws} == {(("1", 1.0), ("2", 0.0))}
     assert np.mean([d["transitions"]["1"]["x"]["2"] for d in draws]) == pytest.approx(0.75, abs=0.02)
@@ -105,8 +105,8 @@ def test_plans_are_those_of_backward_induction(seed: int) -> None:
         },
         "rewards": {str(s): dict(zip("xy", paid[s], strict=True)) for s in range(3)},
     }
-    q = values(table, 4)
-    np.testing.assert_allclose([list(q[str(s)].values()) for s in range(3)], World(moves, paid).values(4)[0])
+    q = optimal_values(table, 4)
+    np.testing.assert_allclose([list(q[str(s)].values()) for s in range(3)], World(moves, paid).action_values(4)[0])
     at = {"state": "1", "step": 2, "horizon": 6}
     assert asked("policy", hypothesis=table, situation=at) == f"Action: {'xy'[int(q['1']['y'] > q['1']['x'])]}"
 
@@ -118,13 +118,15 @@ def test_plans_and_draws_where_rewards_depend_on_the_next_state(seed: int) -> No
     moves, paid = rng.dirichlet([1, 1], (2, 2)), rng.random((2, 2, 2))
     by_next = {s: {a: dict(zip("12", paid[int(s) - 1, i], strict=True)) for i, a in enumerate("xy")} for s in "12"}
     to = {s: {a: dict(zip("12", moves[int(s) - 1, i], strict=True)) for i, a in enumerate("xy")} for s in "12"}
-    q = values({"transitions": to, "rewards": by_next}, 3)
-    exact = World(moves, (moves * paid).sum(axis=2)).values(3)[0]
+    q = optimal_values({"transitions": to, "rewards": by_next}, 3)
+    exact = World(moves, (moves * paid).sum(axis=2)).action_values(3)[0]
     np.testing.assert_allclose([list(q[s].values()) for s in "12"], exact)
     unseen = {s: {a: {"1": None, "2": None} for a in "xy"} for s in "12"}
-    belief = updated({**TABLE, "rewards": unseen}, {"observation": "1", "action": "y", "next": "2", "reward": 0.25})
+    belief = update_belief(
+        {**TABLE, "rewards": unseen}, {"observation": "1", "action": "y", "next": "2", "reward": 0.25}
+    )
     assert belief["rewards"] == {**unseen, "1": {**unseen["1"], "y": {"1": None, "2": 0.25}}}
-    drawn = sampled(belief, Rng(seed))["rewards"]
+    drawn = sample_world(belief, Rng(seed))["rewards"]
     assert drawn["1"]["y"]["2"] == 0.25 and drawn["1"]["y"]["1"] in (0, 1)
     assert {r for a in drawn["2"].values() for r in a.values()} <= {0, 1}
 
@@ -156,15 +158,15 @@ def test_words_can_be_listed() -> None:
     """Letter Wordle with the words in the prior: found as fast as by exact posterior sampling."""
     env = sonde.make("letter_wordle")
     words = [t.hidden for t in env.tasks("train")[:30]]
-    prior = block(belief={"kind": "code", "symbols": "", "length": 5, "marks": [], "candidates": words})
+    prior = json_block(belief={"kind": "code", "symbols": "", "length": 5, "marks": [], "candidates": words})
     agent = sonde.make("agents:llm_psrl", model=Oracle(), prior=prior)
-    played = collect(env, {"agent": agent}, env.tasks("train")[:30])
+    played = collect_trajectories(env, {"agent": agent}, env.tasks("train")[:30])
     assert all(t.outcome is not None and t.outcome.success for t in played)
 
 
 @given(st.text() | st.lists(st.sampled_from(["```json\n", "\n```", "{", "}", '{"a": 1}', "[1]", "\n"])).map("".join))
 def test_blocks_that_are_no_objects_are_left_out(text: str) -> None:
-    assert set(read_blocks([Message("user", text), Message("assistant", block(b=1))])) <= {"a"}
+    assert set(read_blocks([Message("user", text), Message("assistant", json_block(b=1))])) <= {"a"}
 
 
 def test_noise_is_drawn_by_seed() -> None:

@@ -24,21 +24,23 @@ BAGS = Bags(
 
 
 def test_topics_by_hand() -> None:
-    chosen = {said: BAGS.choose(said.split()).target for said in ("filter", "foam disc", "foam", "hose crack", "clean")}
+    chosen = {
+        said: BAGS.choose_topic(said.split()).target for said in ("filter", "foam disc", "foam", "hose crack", "clean")
+    }
     assert chosen == {"filter": 0, "foam disc": 0, "foam": NOTHING, "hose crack": 1, "clean": NOTHING}
-    assert BAGS.choose(["machine"]).target == NOTHING, "what all is about names nothing"
+    assert BAGS.choose_topic(["machine"]).target == NOTHING, "what all is about names nothing"
 
 
 def test_unread_words_veto() -> None:
-    assert BAGS.choose(["lamp", "machine"]).target == 2
-    assert BAGS.choose(["lamp", "price", "shop"]).target == NOTHING
+    assert BAGS.choose_topic(["lamp", "machine"]).target == 2
+    assert BAGS.choose_topic(["lamp", "price", "shop"]).target == NOTHING
 
 
 def test_two_topics_are_many() -> None:
-    pick = BAGS.choose(["filter", "foam", "disc", "lamp", "blink"])
+    pick = BAGS.choose_topic(["filter", "foam", "disc", "lamp", "blink"])
     assert pick.target == MANY and set(pick.both) == {0, 2}
 
 
 def test_points_by_hand() -> None:
     # "clean" counts .4 and is shared: .4 * .8 * .8 / 1.6 each; "filter" is a name of one topic alone.
-    assert BAGS.points(["filter", "clean"]) == pytest.approx({0: 1.0 + 0.16, 1: 0.16})
+    assert BAGS.topic_points(["filter", "clean"]) == pytest.approx({0: 1.0 + 0.16, 1: 0.16})

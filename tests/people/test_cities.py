@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.lexicon import lines
+from sonde.envs._shared.english.lexicon import parse_lines
 from sonde.envs._shared.english.words import name_key
-from sonde.envs.guess_my_city.atlas import City, atlas
-from sonde.envs.guess_my_city.facts import facts
-from sonde.envs.guess_my_city.facts import told as told_of
-from sonde.envs.guess_my_city.guesses import cities_named, proposed
-from sonde.envs.guess_my_city.hearing import Cities, asked
-from sonde.envs.guess_my_city.known import attribute, attributes, declared
-from sonde.envs.guess_my_city.readers import COLUMNS, named
+from sonde.envs.guess_my_city.atlas import City, load_atlas
+from sonde.envs.guess_my_city.facts import declared_facts
+from sonde.envs.guess_my_city.facts import fact_replies as told_of
+from sonde.envs.guess_my_city.guesses import cities_named, read_guess
+from sonde.envs.guess_my_city.hearing import Cities, read_question
+from sonde.envs.guess_my_city.known import declared_attributes, declared_sections, lookup_attribute
+from sonde.envs.guess_my_city.readers import COLUMNS, known_by_name
 from sonde.envs.guess_my_city.resident import (
     NO,
     REFUSED,
@@ -26,22 +26,22 @@ from sonde.envs.guess_my_city.resident import (
     UNKNOWN,
     WRONG,
     YES,
-    canonical,
-    heard_as,
-    knowledge,
-    reply,
+    answer_message,
+    canonical_questions,
+    city_answers,
+    read_message,
 )
 
 
 def city(title: str) -> City:
     mask = cities_named(name_key(title))
     assert mask and not mask & (mask - 1), title
-    return atlas().cities[mask.bit_length() - 1]
+    return load_atlas().cities[mask.bit_length() - 1]
 
 
 def bits_told(said: str) -> float:
     """The entropy of the reply over all cities."""
-    counts = [mask.bit_count() for mask in knowledge("paprika").split(said).values()]
+    counts = [mask.bit_count() for mask in city_answers("paprika").split(said).values()]
     return -sum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts)
 
 
@@ -84,7 +84,7 @@ def bits_told(said: str) -> float:
     ],
 )
 def test_yes_and_no(title: str, said: str, word: str) -> None:
-    assert reply(city(title), said).startswith(word), reply(city(title), said)
+    assert answer_message(city(title), said).startswith(word), answer_message(city(title), said)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_yes_and_no(title: str, said: str, word: str) -> None:
     ],
 )
 def test_open_questions(title: str, said: str, told: str) -> None:
-    assert reply(city(title), said) == told
+    assert answer_message(city(title), said) == told
 
 
 SAME = (
@@ -149,12 +149,12 @@ SAME = (
 @pytest.mark.parametrize("ways", SAME)
 def test_wordings_of_one_question_get_the_same_answers(ways: tuple[str, ...]) -> None:
     """Point by point, for every city: who is answered does not depend on the words."""
-    first = asked(ways[0])
+    first = read_question(ways[0])
     assert first is not None
     for said in ways[1:]:
-        found = asked(said)
+        found = read_question(said)
         assert found is not None, said
-        assert (found.true, found.no) == (first.true, first.no), said
+        assert (found.yes_or_goal, found.no) == (first.yes_or_goal, first.no), said
 
 
 # --- guesses ---------------------------------------------------------------------------------------------------------
@@ -175,8 +175,8 @@ def test_wordings_of_one_question_get_the_same_answers(ways: tuple[str, ...]) ->
 )
 def test_a_guess_is_what_it_names(frame: str) -> None:
     for title in ("Lisbon, Portugal", "Jakarta, Indonesia", "Santiago de Cuba, Cuba"):
-        assert reply(city(title), frame.format(title)) == RIGHT, frame
-        assert reply(city("Oslo, Norway"), frame.format(title)) == WRONG, frame
+        assert answer_message(city(title), frame.format(title)) == RIGHT, frame
+        assert answer_message(city("Oslo, Norway"), frame.format(title)) == WRONG, frame
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,16 @@ def test_a_guess_is_what_it_names(frame: str) -> None:
     ],
 )
 def test_what_is_denied_reported_supposed_or_compared_does_not_win(said: str) -> None:
-    assert reply(city("Lisbon, Portugal"), said) != RIGHT
+    assert answer_message(city("Lisbon, Portugal"), said) != RIGHT
 
 
 def test_several_names_are_several_guesses_and_a_wrong_country_is_wrong() -> None:
     lisbon = city("Lisbon, Portugal")
-    assert reply(lisbon, "Is it Lisbon or Porto?") == SEVERAL
-    assert reply(lisbon, "Is it Lisbon, Spain?") == WRONG
-    assert proposed("Is it in Singapore?") is None
-    assert reply(lisbon, "Is your home city Ujjain, India?") == WRONG
-    assert reply(lisbon, "Is it Lisbonne?") in (UNKNOWN, RIGHT)
+    assert answer_message(lisbon, "Is it Lisbon or Porto?") == SEVERAL
+    assert answer_message(lisbon, "Is it Lisbon, Spain?") == WRONG
+    assert read_guess("Is it in Singapore?") is None
+    assert answer_message(lisbon, "Is your home city Ujjain, India?") == WRONG
+    assert answer_message(lisbon, "Is it Lisbonne?") in (UNKNOWN, RIGHT)
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
@@ -219,17 +219,17 @@ def test_fame_does_not_give_the_city_away(said: str) -> None:
 
 def test_every_attribute_is_decided_for_every_city() -> None:
     """Yes, no, or explicitly not known; and no city is both."""
-    for name in attributes():
-        found = attribute(name)
+    for name in declared_attributes():
+        found = lookup_attribute(name)
         assert found is not None
         assert not found.yes & found.no, name
-        assert not (found.yes | found.no) & ~atlas().all, name
+        assert not (found.yes | found.no) & ~load_atlas().all, name
 
 
 def test_every_phrasing_means_something_that_is_known() -> None:
     """No line of the declarations names an attribute, column, slot or fact that there is not."""
-    parts = declared()
-    for line in lines("\n".join(parts[name] for name in ("city", "country", "land"))):
+    parts = declared_sections()
+    for line in parse_lines("\n".join(parts[name] for name in ("city", "country", "land"))):
         name, slot = (line.meaning.split(" <")[0], "<" in line.meaning) if line.meaning else ("", False)
         if slot:
             assert name in COLUMNS, line
@@ -237,25 +237,27 @@ def test_every_phrasing_means_something_that_is_known() -> None:
             assert all(Cities().attribute(n) for n in re.findall(r"\w+", name)), line
     assert all(Cities().attribute(row.partition(":")[0].strip("!?")) for row in parts["things"].splitlines())
     told = {row.partition(":")[0] for row in parts["open"].splitlines()}
-    assert told - {"refuse"} == facts().keys()
-    assert all(told_of(name) for name in facts())
+    assert told - {"refuse"} == declared_facts().keys()
+    assert all(told_of(name) for name in declared_facts())
     conditions = re.findall(r"\[([^\]]+)\]", parts["told"])
     assert all(Cities().attribute(name) for text in conditions for name in re.findall(r"\w+", text))
     for kind in ("places", "seas", "coasts", "waters", "ranges", "islands", "powers", "faiths"):
-        assert named(kind), kind
+        assert known_by_name(kind), kind
 
 
 def test_yes_and_no_come_with_their_contraries() -> None:
     """A negated question gets the opposite answer."""
-    for question in canonical():
-        claim, denied = asked(question), asked(f"Is it false that {question[0].lower()}{question[1:]}")
+    for question in canonical_questions():
+        claim, denied = read_question(question), read_question(f"Is it false that {question[0].lower()}{question[1:]}")
         if claim is not None and denied is not None and question.startswith("Is it "):
-            assert (denied.true, denied.no) == (claim.no, claim.true), question
+            assert (denied.yes_or_goal, denied.no) == (claim.no, claim.yes_or_goal), question
 
 
-@given(st.text(max_size=80) | st.lists(st.sampled_from(" ".join(canonical()).split()), max_size=14).map(" ".join))
+@given(
+    st.text(max_size=80) | st.lists(st.sampled_from(" ".join(canonical_questions()).split()), max_size=14).map(" ".join)
+)
 def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
-    replies = heard_as(said).replies
+    replies = read_message(said).replies
     together = 0
     for mask in replies.values():
         assert not mask & together
@@ -280,8 +282,8 @@ def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
     ],
 )
 def test_of_one_or_the_other_a_resident_says_which(said: str, lisbon: str, geneva: str | None) -> None:
-    assert reply(city("Lisbon, Portugal"), said) == lisbon
-    assert reply(city("Geneva, Switzerland"), said) == (geneva or lisbon)
+    assert answer_message(city("Lisbon, Portugal"), said) == lisbon
+    assert answer_message(city("Geneva, Switzerland"), said) == (geneva or lisbon)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +299,6 @@ def test_which_follows_from_what_each_question_alone_hears(said: str, one: str, 
         ("Yes", "No"): "Yes, the first", ("No", "Yes"): "Yes, the second", ("No", "No"): "No, neither",
         ("Yes", "Yes"): "Yes, both", ("No", UNKNOWN): UNKNOWN, (UNKNOWN, UNKNOWN): UNKNOWN,
     }  # fmt: skip
-    for where in knowledge("paprika").cities[::25]:
-        alone = reply(where, one).split(",")[0], reply(where, other).split(",")[0]
-        assert reply(where, said).startswith(begun.get(alone, "")), (where.title, alone)
+    for where in city_answers("paprika").cities[::25]:
+        alone = answer_message(where, one).split(",")[0], answer_message(where, other).split(",")[0]
+        assert answer_message(where, said).startswith(begun.get(alone, "")), (where.title, alone)

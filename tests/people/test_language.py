@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.acts import LONGEST, heard
+from sonde.envs._shared.english.acts import LONGEST, read_act
 from sonde.envs._shared.english.clauses import Clause, Subject
 from sonde.envs._shared.english.lists import word_set
-from sonde.envs._shared.english.numbers import Interval, interval
+from sonde.envs._shared.english.numbers import Interval, parse_interval
 from sonde.envs._shared.english.times import Times
-from sonde.envs._shared.english.words import base, key, mended, name_key, tokens
+from sonde.envs._shared.english.words import base_form, mend_slips, name_key, phrase_key, tokenize
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)
@@ -37,7 +37,7 @@ TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)
     ],
 )
 def test_politeness_and_examples_are_taken_off(said: str) -> None:
-    act = heard(said)
+    act = read_act(said)
     assert (act.kind, " ".join(act.words), act.denied) == ("asks", ASKED, False)
 
 
@@ -56,7 +56,7 @@ def test_politeness_and_examples_are_taken_off(said: str) -> None:
     ],
 )
 def test_what_is_no_question_is_told_apart(said: str, kind: str) -> None:
-    assert heard(said).kind == kind
+    assert read_act(said).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_what_is_no_question_is_told_apart(said: str, kind: str) -> None:
     ],
 )
 def test_guesses_are_announced(said: str, words: str, guess: bool) -> None:
-    act = heard(said)
+    act = read_act(said)
     assert (" ".join(act.words), act.guess) == (words, guess)
 
 
 def test_what_stands_around_a_question_may_turn_it_round() -> None:
-    assert heard("Am I wrong to think that it is alive?").denied
-    assert heard("I doubt it is alive").denied
-    assert not heard("Am I right to think that it is alive?").denied
+    assert read_act("Am I wrong to think that it is alive?").denied
+    assert read_act("I doubt it is alive").denied
+    assert not read_act("Am I right to think that it is alive?").denied
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,14 @@ def test_what_stands_around_a_question_may_turn_it_round() -> None:
     ],
 )
 def test_clauses(said: str, clause: Clause) -> None:
-    assert Subject(groups={"children": "child"}).clause(said.split()) == clause
+    assert Subject(groups={"children": "child"}).parse_clause(said.split()) == clause
 
 
 def test_a_conversation_may_be_spoken_to() -> None:
-    assert Subject(you=True).clause(["do", "you", "live", "in", "europe"]) == Clause("do", ("live", "in", "europe"))
-    assert Subject().clause(["do", "you", "eat", "it"]) == Clause("done", ("eat", "it"))
+    assert Subject(you=True).parse_clause(["do", "you", "live", "in", "europe"]) == Clause(
+        "do", ("live", "in", "europe")
+    )
+    assert Subject().parse_clause(["do", "you", "eat", "it"]) == Clause("done", ("eat", "it"))
 
 
 @pytest.mark.parametrize(
@@ -118,14 +120,14 @@ def test_a_conversation_may_be_spoken_to() -> None:
     ],
 )
 def test_amounts(text: str, found: Interval | None) -> None:
-    assert interval(text.split()) == found
+    assert parse_interval(text.split()) == found
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_more_and_less_than_a_number_part_the_others(n: int, x: int) -> None:
-    more, less = interval(["over", str(n)]), interval(["under", str(n)])
+    more, less = parse_interval(["over", str(n)]), parse_interval(["under", str(n)])
     assert more is not None and less is not None
-    assert (more.holds(x, x), less.holds(x, x)) == (x > n, x < n)
+    assert (more.contains_range(x, x), less.contains_range(x, x)) == (x > n, x < n)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +146,13 @@ def test_more_and_less_than_a_number_part_the_others(n: int, x: int) -> None:
     ],
 )
 def test_times(text: str, low: float, high: float) -> None:
-    found = Times(2025).read(text.split())
+    found = Times(2025).parse_time(text.split())
     assert found is not None and (round(found.low, 3), round(found.high, 3)) == (low, high)
 
 
 @given(st.integers(1, 2100))
 def test_before_during_and_after_a_year_part_all_years(year: int) -> None:
-    read = Times(2025).read
+    read = Times(2025).parse_time
     before, during, after = (read([word, str(year)]) for word in ("before", "in", "after"))
     assert before is not None and during is not None and after is not None
     assert (before.high + 1, during, after.low - 1) == (year, Interval(year, year), year)
@@ -158,25 +160,30 @@ def test_before_during_and_after_a_year_part_all_years(year: int) -> None:
 
 def test_slips_are_mended_only_where_one_word_is_meant() -> None:
     words = {"guitar", "bear", "beer"}
-    assert mended(["is", "it", "a", "giutar"], words, lambda w: w in ("is", "it", "a")) == ["is", "it", "a", "guitar"]
-    assert mended(["beur"], words, lambda w: False) is None
-    assert mended(["guitar"], words, lambda w: False) is None
+    assert mend_slips(["is", "it", "a", "giutar"], words, lambda w: w in ("is", "it", "a")) == [
+        "is",
+        "it",
+        "a",
+        "guitar",
+    ]
+    assert mend_slips(["beur"], words, lambda w: False) is None
+    assert mend_slips(["guitar"], words, lambda w: False) is None
 
 
 @given(TEXTS)
 def test_any_text_is_heard_and_never_grows(said: str) -> None:
-    act = heard(said)
-    assert len(act.words) <= len(tokens(said)) + 8
+    act = read_act(said)
+    assert len(act.words) <= len(tokenize(said)) + 8
     assert all(w == w.lower() for w in act.words)
 
 
 @given(TEXTS)
 def test_keys_are_forms_that_stay(said: str) -> None:
-    found = key(tokens(said))
-    assert key(found.split()) in (found, key(key(found.split()).split()))
+    found = phrase_key(tokenize(said))
+    assert phrase_key(found.split()) in (found, phrase_key(phrase_key(found.split()).split()))
     assert name_key(name_key(said)) == name_key(name_key(name_key(said)))
 
 
 @given(st.sampled_from(sorted(word_set("verbs"))))
 def test_every_form_of_a_verb_leads_to_its_base(verb: str) -> None:
-    assert base(verb) == base(base(verb))
+    assert base_form(verb) == base_form(base_form(verb))

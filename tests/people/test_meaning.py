@@ -7,11 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.claims import Claim, Numbers, all_of, any_of, either, filled, negated, strong, weak
+from sonde.envs._shared.english.claims import (
+    Claim,
+    Numbers,
+    fill_unknown,
+    join_all,
+    join_any,
+    merge_readings,
+    negate_claim,
+    strengthen_claim,
+    weaken_claim,
+)
 from sonde.envs._shared.english.clauses import Subject
 from sonde.envs._shared.english.grammar import Grammar
-from sonde.envs._shared.english.lexicon import Lexicon, Line, expansions, lines
-from sonde.envs._shared.english.numbers import Interval, interval
+from sonde.envs._shared.english.lexicon import Lexicon, Line, expand_phrase, parse_lines
+from sonde.envs._shared.english.numbers import Interval, parse_interval
 from sonde.envs._shared.english.room import Room
 from sonde.envs._shared.english.times import Times
 
@@ -70,11 +80,11 @@ def naming(words: tuple[str, ...], article: bool) -> Claim | None:
 
 
 SLOTS = {
-    "amount": interval,
-    "time": Times(2025).read,
-    "old": lambda words: interval(["over", *words]),
+    "amount": parse_interval,
+    "time": Times(2025).parse_time,
+    "old": lambda words: parse_interval(["over", *words]),
 }
-LEXICON = Lexicon(lines(DECLARED), World(), SLOTS)
+LEXICON = Lexicon(parse_lines(DECLARED), World(), SLOTS)
 ROOM = Room(
     Grammar(LEXICON, Subject(), naming), lambda: {"kitchen", "guitar"}, lambda word: word not in ("kitchne", "giutar")
 )
@@ -82,42 +92,42 @@ ROOM = Room(
 
 @given(CLAIMS, CLAIMS)
 def test_three_valued_logic(a: Claim, b: Claim) -> None:
-    both, one = all_of([a, b]), any_of([a, b])
+    both, one = join_all([a, b]), join_any([a, b])
     assert not both.yes & both.no & ALL and not one.yes & one.no & ALL
-    assert negated(negated(a)) == a
+    assert negate_claim(negate_claim(a)) == a
     if a.text != b.text:
-        turned = negated(any_of([negated(a), negated(b)]))
+        turned = negate_claim(join_any([negate_claim(a), negate_claim(b)]))
         assert (turned.yes, turned.no) == (both.yes, both.no)
 
 
 @given(CLAIMS, CLAIMS)
 def test_a_fact_adds_and_never_shadows(a: Claim, b: Claim) -> None:
-    more = filled(a, b)
+    more = fill_unknown(a, b)
     assert more.yes & a.yes == a.yes and more.no & a.no == a.no
     assert more.known == a.known | b.known
-    two = either(a, b)
+    two = merge_readings(a, b)
     assert two is not None and not two.yes & two.no
 
 
 @given(CLAIMS)
 def test_grades_only_take_away(a: Claim) -> None:
-    assert (strong(a, "very").yes, strong(a, "very").no) == (0, a.no)
-    assert (weak(a, "ever").yes, weak(a, "ever").no) == (a.yes, 0)
+    assert (strengthen_claim(a, "very").yes, strengthen_claim(a, "very").no) == (0, a.no)
+    assert (weaken_claim(a, "ever").yes, weaken_claim(a, "ever").no) == (a.yes, 0)
 
 
 @given(st.dictionaries(st.integers(0, 7), st.integers(-50, 50)), st.integers(-50, 50))
 def test_numbers_are_inside_or_outside_or_unknown(rows: dict[int, int], n: int) -> None:
     column = Numbers({i: (v, v) for i, v in rows.items()})
-    found = column.within(Interval(n, 100), "n")
+    found = column.claim_within(Interval(n, 100), "n")
     assert found.yes == sum(1 << i for i, v in rows.items() if v >= n)
     assert found.no == column.known & ~found.yes
 
 
 def test_declarations() -> None:
-    assert lines("# x\na | b: is c; does d")[0] == Line("a | b", "", ["is c", "does d"])
-    assert list(expansions("is (a|b) [c] d")) == ["is a c d", "is a d", "is b c d", "is b d"]
-    assert LEXICON.expression("alive & !big").yes == 0b00001010
-    assert LEXICON.expression("glorp").known == 0
+    assert parse_lines("# x\na | b: is c; does d")[0] == Line("a | b", "", ["is c", "does d"])
+    assert list(expand_phrase("is (a|b) [c] d")) == ["is a c d", "is a d", "is b c d", "is b d"]
+    assert LEXICON.evaluate_expression("alive & !big").yes == 0b00001010
+    assert LEXICON.evaluate_expression("glorp").known == 0
 
 
 @pytest.mark.parametrize(

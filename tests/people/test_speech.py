@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.speech import speech
+from sonde.envs._shared.english.speech import read_speech
 
 SAYINGS = [
     ("Is the belt worn?", "asks", "is the belt worn"),
@@ -40,27 +40,27 @@ SAYINGS = [
 
 @pytest.mark.parametrize(("said", "mode", "words"), SAYINGS)
 def test_what_a_sentence_does(said: str, mode: str, words: str) -> None:
-    (part,) = speech(said)
+    (part,) = read_speech(said)
     assert (part.mode, " ".join(part.words)) == (mode, words)
 
 
 def test_what_is_not_so_is_set_aside_beside_what_is() -> None:
-    assert [p.mode for p in speech("The lock isn't broken. The belt is worn.")] == ["aside", "states"]
-    assert [p.mode for p in speech("It is not the lock but the belt.")] == ["aside", "states"]
-    assert [p.mode for p in speech("Never mind the lock. Please oil the belt.")] == ["aside", "does"]
+    assert [p.mode for p in read_speech("The lock isn't broken. The belt is worn.")] == ["aside", "states"]
+    assert [p.mode for p in read_speech("It is not the lock but the belt.")] == ["aside", "states"]
+    assert [p.mode for p in read_speech("Never mind the lock. Please oil the belt.")] == ["aside", "does"]
 
 
 @pytest.mark.parametrize("lead", ["", "Thanks! ", "I see. ", "Okay, so ", "Sorry to hear that. "])
 @pytest.mark.parametrize(("said", "mode", "words"), SAYINGS[:18])
 def test_what_comes_before_changes_nothing(lead: str, said: str, mode: str, words: str) -> None:
-    last = speech(lead + said)[-1]
+    last = read_speech(lead + said)[-1]
     assert (last.mode, " ".join(last.words)) == (mode, words)
 
 
 @settings(max_examples=200)
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    assert speech(text) == speech(text)
+    assert read_speech(text) == read_speech(text)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_reading_is_linear(unit: str) -> None:
     def seconds(n: int) -> float:
         text = (unit * n)[:n]
-        speech.cache_clear()
+        read_speech.cache_clear()
         start = time.process_time()
         for i in range(5):
-            speech(f"{i} {text}")
+            read_speech(f"{i} {text}")
         return time.process_time() - start
 
     seconds(200)

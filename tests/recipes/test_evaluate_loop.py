@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 from sonde.evaluation.evaluate import evaluate
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 from .loading import count_lines, load
 
@@ -22,7 +22,7 @@ def test_its_numbers_are_those_of_the_library(name: str) -> None:
     env, agent = sonde.make("mastermind", preset="paprika"), sonde.make(f"agents:{name}")
     tasks = env.tasks("test")[:6]
     rows = asyncio.run(recipe.play_all(env, agent, tasks, k=2, concurrency=5))
-    played = collect(env, {sonde.AGENT: agent}, tasks, Plan(k=2, seed=0))
+    played = collect_trajectories(env, {sonde.AGENT: agent}, tasks, Plan(k=2, seed=0))
     flat = [result for row in rows for result in row]
     assert [(r.success, r.turns) for r in flat] == [
         (float(t.outcome.success), len(t.turns)) for t in played if t.outcome

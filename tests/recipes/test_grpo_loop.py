@@ -11,14 +11,14 @@ pytest.importorskip("torch", reason="needs the extra: pip install 'sonde-rl[trai
 import torch
 
 import sonde
-from sonde.models.files.shipped import shipped
+from sonde.models.files.shipped import get_shipped_model
 from sonde.models.hf import HF
 from sonde.train.collate import collate
 from sonde.train.credit import GroupRelative, with_advantages
-from sonde.train.data import samples
+from sonde.train.data import make_samples
 from sonde.train.logprobs import token_logprobs
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.types import Batch, units
+from sonde.train.types import Batch, count_units
 
 from .loading import count_lines, load
 
@@ -30,14 +30,14 @@ def played() -> Any:
     """A model, and two groups of four episodes with it."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    base = shipped("sonde-tiny-best_arm")
+    base = get_shipped_model("sonde-tiny-best_arm")
     model = AutoModelForCausalLM.from_pretrained(base.folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
-    hf = HF.around(model, tokenizer, model=base.name, lock_step=True)
+    hf = HF.from_module(model, tokenizer, model=base.name, lock_step=True)
     env = sonde.make("best_arm", preset="small")
     trajectories = recipe.play(env, recipe.make_agent(hf, 1.0), env.tasks("train")[:2], 4, seed=5)
     sonde.run_sync(hf.close())
-    return model, tokenizer, samples(trajectories)[0]
+    return model, tokenizer, make_samples(trajectories)[0]
 
 
 def test_advantages_are_those_of_the_library(played: Any) -> None:
@@ -70,7 +70,7 @@ def test_loss_and_gradient_are_those_of_the_library(played: Any) -> None:
     credited = [with_advantages(episode, value) for episode, value in zip(episodes, advantages, strict=True)]
     tensors = collate(credited, needs=grpo.needs, pad_id=tokenizer.pad_token_id)
     batch = Batch(**{name: tensors[name] for name in Batch.__dataclass_fields__ if name in tensors})
-    loss = grpo(token_logprobs(model, tensors), batch).total / units(batch, grpo.unit)
+    loss = grpo(token_logprobs(model, tensors), batch).total / count_units(batch, grpo.unit)
     loss.backward()
     gradient = model.get_input_embeddings().weight.grad
     for total, theirs in found:

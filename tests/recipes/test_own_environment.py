@@ -45,9 +45,9 @@ def test_generic_agents_play_it() -> None:
 
 
 def sonde_play(env: sonde.Env, agent: str, tasks: object) -> list[sonde.Trajectory]:
-    from sonde.runs.rollout import Plan, collect
+    from sonde.runs.rollout import Plan, collect_trajectories
 
-    return collect(env, {sonde.AGENT: sonde.make(agent)}, tasks, Plan(k=4))  # type: ignore[arg-type]
+    return collect_trajectories(env, {sonde.AGENT: sonde.make(agent)}, tasks, Plan(k=4))  # type: ignore[arg-type]
 
 
 def test_it_runs_as_a_script(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def _play_one(number: int, error: str) -> Trajectory:
     for turn in range(0 if error else 3):
         text = f"<Think> übung {turn} </Think><Answer>{rng.randrange(10_000):04}</Answer>"
         ep = ep.step(Action(text, memory={"turn": [turn]}, completions=(_completion(text, rng),)))
-    return ep.trajectory(error=error, tags={"note": "a"})
+    return ep.to_trajectory(error=error, tags={"note": "a"})
 
 
 @pytest.fixture

@@ -13,6 +13,6 @@ LOG = "trajectories-00000.jsonl.zst"
 def write(folder: Path, trajectories: list[Trajectory], writer: int = 0) -> Path:
     with RunWriter.open(folder, {}, writer=writer) as run:
         for t in trajectories:
-            run.append(t)
+            run.append_trajectory(t)
             run.flush()
     return folder

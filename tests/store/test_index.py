@@ -19,26 +19,26 @@ from hypothesis import strategies as st
 
 from sonde.core import StoreError, Trajectory
 from sonde.runs.store import Run, RunWriter, StoreWarning, TrajectoryDataset, index
-from sonde.runs.store.codec import encode
-from sonde.runs.store.frames import frames, make_frame
-from sonde.runs.store.index import NAME, Index, log_path, logs
+from sonde.runs.store.codec import encode_trajectory
+from sonde.runs.store.frames import make_frame, read_frames
+from sonde.runs.store.index import NAME, Index, list_logs, log_path
 from sonde.runs.store.log import Log
 
 from .runs import LOG, write
 
 
 def ids(folder: Path) -> list[str]:
-    return [e.id for e in TrajectoryDataset(folder).entries()]
+    return [e.id for e in TrajectoryDataset(folder).index_entries()]
 
 
-def of(trajectories: list[Trajectory]) -> list[str]:
+def list_ids(trajectories: list[Trajectory]) -> list[str]:
     return [t.id for t in trajectories]
 
 
 def make_unreadable(log: Path) -> None:
     """Every transcript in it, so that nobody notices who does not read them."""
     data, before = bytearray(log.read_bytes()), log.stat()
-    for frame in frames(log):
+    for frame in read_frames(log):
         data[frame.start + 25] ^= 1
     log.write_bytes(data)
     os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -48,8 +48,8 @@ def test_resuming_reads_no_transcript(tmp_path: Path, play) -> None:
     given = play(5)
     make_unreadable(write(tmp_path, given) / LOG)
     with RunWriter.open(tmp_path, {}) as run:
-        assert {(k.task, k.sample) for k in run.finished} == {(t.task.id, t.sample) for t in given}
-    assert ids(tmp_path) == of(given)
+        assert {(k.task, k.sample) for k in run.finished_keys} == {(t.task.id, t.sample) for t in given}
+    assert ids(tmp_path) == list_ids(given)
     (tmp_path / NAME).unlink()  # nothing else knew
     with pytest.warns(StoreWarning):
         assert ids(tmp_path) == []
@@ -58,17 +58,17 @@ def test_resuming_reads_no_transcript(tmp_path: Path, play) -> None:
 def test_of_a_log_that_has_grown_only_the_rest_is_read(tmp_path: Path, play) -> None:
     given = play(6)
     kept = (write(tmp_path, given[:2]) / NAME).read_bytes()
-    last = list(frames(tmp_path / LOG))[-1].start
+    last = list(read_frames(tmp_path / LOG))[-1].start
     write(tmp_path, given[2:])
     (tmp_path / NAME).write_bytes(kept)  # as if the second writer had been killed
     data = bytearray((tmp_path / LOG).read_bytes())
     data[25] ^= 1
     (tmp_path / LOG).write_bytes(data)
-    assert ids(tmp_path) == of(given)
+    assert ids(tmp_path) == list_ids(given)
     data[last + 25] ^= 1  # the last frame that the index knows: it is not of this log
     (tmp_path / LOG).write_bytes(data)
     with pytest.warns(StoreWarning):
-        assert ids(tmp_path) == of(given[2:])
+        assert ids(tmp_path) == list_ids(given[2:])
 
 
 def _gone(path: Path) -> None:
@@ -102,30 +102,30 @@ def _of_another_form(path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*index.sqlite. not written:sonde.runs.store.StoreWarning")
 @pytest.mark.parametrize("spoil", [_gone, _cut, _empty, _noise, _folder, _of_another_form])
-def test_it_is_built_anew(tmp_path: Path, play, spoil: Callable[[Path], None]) -> None:
+def test_a_damaged_index_is_rebuilt(tmp_path: Path, play, spoil: Callable[[Path], None]) -> None:
     given = play(4)
     spoil(write(tmp_path, given[:3]) / NAME)
-    assert ids(tmp_path) == of(given[:3])
+    assert ids(tmp_path) == list_ids(given[:3])
     with RunWriter.open(tmp_path, {}) as run:
-        assert len(run.finished) == 3
-        run.append(given[3])
-    assert ids(tmp_path) == of(given)
+        assert len(run.finished_keys) == 3
+        run.append_trajectory(given[3])
+    assert ids(tmp_path) == list_ids(given)
 
 
 def test_one_that_memory_does_not_hold(tmp_path: Path, play, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then most of its pages are in a temporary file, and it says the same."""
     given = play(2)
     copies = [replace(t, seed=seed, id=f"{seed}-{t.sample}") for seed in range(200) for t in given]
-    found = list(TrajectoryDataset(write(tmp_path, copies)).entries())
+    found = list(TrajectoryDataset(write(tmp_path, copies)).index_entries())
     size = (tmp_path / NAME).stat().st_size
     monkeypatch.setattr(index, "CACHE_KB", 16)
     small = TrajectoryDataset(tmp_path)
     assert small._index._db.execute("PRAGMA cache_size").fetchone() == (-16,)
-    assert size > 20 * 4096 and list(small.entries()) == found
+    assert size > 20 * 4096 and list(small.index_entries()) == found
     (tmp_path / NAME).unlink()
     with RunWriter.open(tmp_path, {}) as run:
-        assert run.finished == {entry.key for entry in found}
-        run.append(replace(given[0], seed=200))
+        assert run.finished_keys == {entry.episode_key for entry in found}
+        run.append_trajectory(replace(given[0], seed=200))
     assert len(TrajectoryDataset(tmp_path)) == 401
 
 
@@ -149,9 +149,9 @@ def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, play, monkey
 
 def test_no_flipped_bit_of_it_passes_for_data(tmp_path: Path, play) -> None:
     path, rng = write(tmp_path, play(3)) / NAME, random.Random(0)
-    whole, expected = path.read_bytes(), list(TrajectoryDataset(tmp_path).entries())
+    whole, expected = path.read_bytes(), list(TrajectoryDataset(tmp_path).index_entries())
     make_unreadable(tmp_path / LOG)
-    assert list(TrajectoryDataset(tmp_path).entries()) == expected
+    assert list(TrajectoryDataset(tmp_path).index_entries()) == expected
     for _ in range(200):
         data = bytearray(whole)
         data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -163,12 +163,12 @@ def test_no_flipped_bit_of_it_passes_for_data(tmp_path: Path, play) -> None:
 def test_an_index_of_other_logs_is_not_believed(tmp_path: Path, play) -> None:
     one, other = write(tmp_path / "one", play(3)), write(tmp_path / "other", play(4, first=3))
     (other / NAME).write_bytes((one / NAME).read_bytes())
-    assert ids(other) == of(play(4, first=3))
+    assert ids(other) == list_ids(play(4, first=3))
     write(one, play(1, first=9), writer=1)
     log_path(one, 1_000_000).unlink()
-    assert ids(one) == of(play(3))
-    (one / LOG).write_bytes((one / LOG).read_bytes()[: list(frames(one / LOG))[1].end])
-    assert ids(one) == of(play(2))
+    assert ids(one) == list_ids(play(3))
+    (one / LOG).write_bytes((one / LOG).read_bytes()[: list(read_frames(one / LOG))[1].end])
+    assert ids(one) == list_ids(play(2))
 
 
 def test_any_reader_of_sqlite_reads_it(tmp_path: Path, play) -> None:
@@ -178,7 +178,7 @@ def test_any_reader_of_sqlite_reads_it(tmp_path: Path, play) -> None:
     asked = "SELECT env, sum(turns), sum(error <> '') FROM episodes GROUP BY env"
     assert db.execute(asked).fetchall() == [("mastermind", 9, 2)]
     for log, at, length, line, found in db.execute("SELECT log, at, length, line, id FROM episodes"):
-        (frame,) = [f for f in frames(log_path(tmp_path, log)) if f.start == at]
+        (frame,) = [f for f in read_frames(log_path(tmp_path, log)) if f.start == at]
         assert frame.end == at + length and found.encode() in frame.lines[line]
     db.close()
 
@@ -187,7 +187,7 @@ def test_what_a_full_disk_keeps_out_of_it_is_no_loss(tmp_path: Path, play) -> No
     given, limits = play(4), resource.getrlimit(resource.RLIMIT_FSIZE)
     run = RunWriter.open(tmp_path, {})
     for t in given:
-        run.append(t)
+        run.append_trajectory(t)
     run.flush()
     resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / LOG).stat().st_size, limits[1]))
     try:
@@ -198,7 +198,7 @@ def test_what_a_full_disk_keeps_out_of_it_is_no_loss(tmp_path: Path, play) -> No
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert len(told) == 1 and [p.name for p in tmp_path.iterdir() if NAME in p.name] == []
-    assert ids(tmp_path) == of(given)
+    assert ids(tmp_path) == list_ids(given)
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(public: Path, play, monkeypa
     if before == 0:
         os.seteuid(65534)
     try:
-        assert [encode(t) for t in Run.load(folder)] == [encode(t) for t in play(3)]
+        assert [encode_trajectory(t) for t in Run.load(folder)] == [encode_trajectory(t) for t in play(3)]
         with pytest.raises(StoreError, match=r"run: cannot be written to \(\.lock.*Permission denied"):
             RunWriter.open(folder, {})
     finally:
@@ -251,10 +251,10 @@ def test_readers_and_writers_never_disturb_each_other(tmp_path: Path, play, monk
         readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for i, t in enumerate(given):
             run = (one, two)[i % 2]
-            run.append(t)
+            run.append_trajectory(t)
             run.flush()
     assert [reader.communicate(timeout=60)[0] for reader in readers] == ["60\n"] * 2
-    assert set(ids(tmp_path)) == set(of(given)) and len(logs(tmp_path)) == 2
+    assert set(ids(tmp_path)) == set(list_ids(given)) and len(list_logs(tmp_path)) == 2
     assert [p.name for p in tmp_path.iterdir() if NAME in p.name] == [NAME]
 
 
@@ -283,7 +283,7 @@ class Told:
         record = replace(self.one, sample=sample, id=f"{self.n}", error="WorldError: x" * failed)
         self.torn.discard(writer)
         log = Log(self.log(writer))
-        log.add(encode(record))
+        log.add_line(encode_trajectory(record))
         log.close()
         self.records[writer].append((sample, failed, record.id))
 
@@ -293,10 +293,10 @@ class Told:
             return
         self.torn.add(writer)
         with self.log(writer).open("ab") as file:
-            file.write(make_frame([encode(self.one)])[:size])
+            file.write(make_frame([encode_trajectory(self.one)])[:size])
 
     def save(self) -> None:
-        Index(self.folder).save()
+        Index(self.folder).save_index()
 
     def remember(self) -> None:
         self.kept = (self.folder / NAME).read_bytes() if (self.folder / NAME).exists() else self.kept
@@ -330,5 +330,5 @@ def test_whatever_happens_to_it_the_index_says_what_the_logs_say(seats, steps: l
         for name, *args in steps:
             getattr(told, name)(*args)
             found = Index(told.folder)
-            assert [id for (id,) in found.select("id")] == told.expected()
-            assert found.superseded == told.n - len(told.expected())
+            assert [id for (id,) in found.select_columns("id")] == told.expected()
+            assert found.superseded_count == told.n - len(told.expected())

@@ -17,7 +17,7 @@ import pytest
 import sonde
 from sonde.core import Act, Action, Completion, Episode, Frozen, StoreError, Trajectory, Turn, UserError
 from sonde.runs.store import Key, Run, RunWriter, writer
-from sonde.runs.store.codec import encode
+from sonde.runs.store.codec import encode_trajectory
 
 CONFIG = {"env": {"name": "mastermind"}, "seats": [{"k": 1}], "temperature": 0.7}
 
@@ -29,7 +29,7 @@ def key(t: Trajectory) -> Key:
 def write(folder: Path, trajectories: list[Trajectory]) -> Run:
     with RunWriter.open(folder, CONFIG) as run:
         for t in trajectories:
-            run.append(t)
+            run.append_trajectory(t)
     return Run.load(folder)
 
 
@@ -48,7 +48,7 @@ def test_what_is_read_equals_what_was_written(tmp_path: Path, play, seats) -> No
     assert Episode.replay(sonde.make("mastermind"), run[4]).n_acts == 3
 
 
-def test_what_json_cannot_say_survives(tmp_path: Path, seats) -> None:
+def test_values_outside_json_survive(tmp_path: Path, seats) -> None:
     """A model may say half a surrogate pair, a log-probability may be infinite, an integer may be long."""
     completion = Completion(text="\ud800", ids=array("i", [1, 2]), logprobs=array("f", [-math.inf, -1.2]))
     act = Act("agent", Action("half \udfff \x00 </Answer>", completions=(completion,)), Frozen(agent="\ud83d"),
@@ -62,17 +62,17 @@ def test_what_json_cannot_say_survives(tmp_path: Path, seats) -> None:
 
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), {3: "x"}])
-def test_what_is_not_json_is_refused_by_name(tmp_path: Path, seats, value: object) -> None:
+def test_values_that_are_not_json_are_refused_by_name(tmp_path: Path, seats, value: object) -> None:
     bad = saying(seats, Act("agent", Action("x"), Frozen(), Frozen(), Frozen(field=value)))
     with RunWriter.open(tmp_path, CONFIG) as run, pytest.raises(StoreError, match=f"trajectory {seats.id}: not JSON"):
-        run.append(bad)
+        run.append_trajectory(bad)
     assert len(Run.load(tmp_path)) == 0
 
 
 @pytest.mark.parametrize(("field", "value"), [("seed", -1), ("seed", 2**64), ("sample", -1), ("sample", 2**63)])
 def test_keys_beyond_64_bits_are_refused(tmp_path: Path, seats, field: str, value: int) -> None:
     with RunWriter.open(tmp_path, CONFIG) as run, pytest.raises(UserError, match=rf"trajectory\.{field}: got {value}"):
-        run.append(replace(seats, **{field: value}))
+        run.append_trajectory(replace(seats, **{field: value}))
 
 
 def test_the_configuration_is_kept_with_version_and_fingerprint(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_another_configuration_is_refused_with_its_first_difference(tmp_path: Pa
     RunWriter.open(tmp_path, CONFIG).close()  # the refusal let go of the lock
 
 
-def test_what_a_kill_left_of_a_beginning_is_no_obstacle(tmp_path: Path) -> None:
+def test_files_left_by_a_killed_start_are_ignored(tmp_path: Path) -> None:
     (tmp_path / ".lock").touch()
     (tmp_path / ".config.json.tmp").write_text('{"for')
     RunWriter.open(tmp_path, CONFIG).close()
@@ -121,7 +121,7 @@ def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
         Run.load(tmp_path)
 
 
-def test_folders_that_are_no_runs_are_refused(tmp_path: Path) -> None:
+def test_folders_that_are_not_runs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(UserError, match="is not a run folder"):
         RunWriter.open(tmp_path, CONFIG)
@@ -135,17 +135,17 @@ def test_folders_that_are_no_runs_are_refused(tmp_path: Path) -> None:
 def test_finished_episodes_are_known_when_a_run_is_continued(tmp_path: Path, play) -> None:
     write(tmp_path, play(4))
     with RunWriter.open(tmp_path, CONFIG) as run:
-        assert run.finished == {key(t) for t in play(4)}
+        assert run.finished_keys == {key(t) for t in play(4)}
         with pytest.raises(UserError, match="already holds task"):
-            run.append(play(1)[0])
-        run.append(play(1, first=4)[0])
-        assert len(run.finished) == 5
+            run.append_trajectory(play(1)[0])
+        run.append_trajectory(play(1, first=4)[0])
+        assert len(run.finished_keys) == 5
         for _ in range(2):  # as the index knew it, and as it knows it after looking again
-            assert run.finished == {key(t) for t in play(5)} and key(play(1, first=5)[0]) not in run.finished
-            assert run.finished & {key(t) for t in play(9)[3:]} == {key(t) for t in play(5)[3:]}
+            assert run.finished_keys == {key(t) for t in play(5)} and key(play(1, first=5)[0]) not in run.finished_keys
+            assert run.finished_keys & {key(t) for t in play(9)[3:]} == {key(t) for t in play(5)[3:]}
             run.flush()
-            run._save()
-        assert not run.finished._since
+            run._save_index()
+        assert not run.finished_keys._since
     assert [key(t) for t in Run.load(tmp_path)] == [key(t) for t in play(5)]
 
 
@@ -155,18 +155,18 @@ def test_a_failed_episode_is_not_finished_and_is_superseded(tmp_path: Path, play
     run = write(tmp_path, [*first, *failed[1:], failed[1]])
     assert [t.error for t in run] == ["", failed[2].error, failed[1].error]
     with RunWriter.open(tmp_path, CONFIG) as again:
-        assert again.finished == {key(first[0])}
-        again.append(play(1, first=1)[0])
+        assert again.finished_keys == {key(first[0])}
+        again.append_trajectory(play(1, first=1)[0])
     run = Run.load(tmp_path)
     assert [(t.sample, t.error) for t in run] == [(0, ""), (2, failed[2].error), (1, "")]
-    assert run.trajectories.superseded == 2
+    assert run.trajectories.superseded_count == 2
 
 
 def test_one_writer_per_run(tmp_path: Path, play) -> None:
     with RunWriter.open(tmp_path, CONFIG) as run:
         with pytest.raises(StoreError, match="another writer is open"):
             RunWriter.open(tmp_path, CONFIG)
-        run.append(play(1)[0])
+        run.append_trajectory(play(1)[0])
         run.flush()
         assert len(Run.load(tmp_path)) == 1  # reading needs no lock
     run.close()
@@ -177,11 +177,11 @@ def test_shards_roll_over_and_read_as_one(tmp_path: Path, play, monkeypatch: pyt
     monkeypatch.setattr(writer, "LOG_BYTES", 1000)
     with RunWriter.open(tmp_path, CONFIG, fsync=True) as run:
         for t in play(7):
-            run.append(t)
+            run.append_trajectory(t)
             run.flush()
     names = sorted(p.name for p in tmp_path.glob("*.zst"))
     assert names[:2] == ["trajectories-00000.jsonl.zst", "trajectories-00001.jsonl.zst"]
-    assert [encode(t) for t in Run.load(tmp_path)] == [encode(t) for t in play(7)]
+    assert [encode_trajectory(t) for t in Run.load(tmp_path)] == [encode_trajectory(t) for t in play(7)]
     (tmp_path / names[0]).rename(tmp_path / "gone")
     with pytest.raises(StoreError, match=r"trajectories-00000\.jsonl\.zst is missing"):
         Run.load(tmp_path)
@@ -193,7 +193,7 @@ def test_within_an_event_loop_nothing_waits_while_the_loop_does(tmp_path: Path, 
             seen = []
             for burst in (play(2), play(3, first=2)):
                 for t in burst:
-                    run.append(t)
+                    run.append_trajectory(t)
                 seen.append(len(Run.load(tmp_path)))
                 await asyncio.sleep(0)
                 seen.append(len(Run.load(tmp_path)))
@@ -206,12 +206,12 @@ def test_canonical_exports_are_equal_whatever_the_order(tmp_path: Path, play, se
     given = [*play(6), seats]
     shuffled = [given[i] for i in (4, 6, 1, 0, 5, 3, 2)]
     one, two = write(tmp_path / "one", given), write(tmp_path / "two", [t.without_timings() for t in shuffled])
-    assert list(one.canonical()) == list(two.canonical())
-    keys = [(r["task"]["index"], r["sample"]) for r in map(json.loads, one.canonical()) if r["seed"] == 5]
+    assert list(one.canonical_lines()) == list(two.canonical_lines())
+    keys = [(r["task"]["index"], r["sample"]) for r in map(json.loads, one.canonical_lines()) if r["seed"] == 5]
     assert sorted(keys) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-    assert b'"usage":[30,' not in b"".join(one.canonical())
+    assert b'"usage":[30,' not in b"".join(one.canonical_lines())
     other = write(tmp_path / "three", [*play(5), seats])
-    assert list(other.canonical()) != list(one.canonical())
+    assert list(other.canonical_lines()) != list(one.canonical_lines())
 
 
 CHILD = textwrap.dedent("""
@@ -226,10 +226,10 @@ CHILD = textwrap.dedent("""
     ep = Episode.begin(env, task).step(Action("<Answer>1122</Answer>" + "".join(map(str, range(40_000)))))
     with RunWriter.open(sys.argv[1], {}) as run:
         print("ready", flush=True)
-        done = run.finished
+        done = run.finished_keys
         for sample in range(1_000_000):
             if (task.id, 0, sample) not in done:
-                run.append(ep.fork(sample=sample).trajectory())
+                run.append_trajectory(ep.fork(sample=sample).to_trajectory())
                 if sample % 3 == 0:
                     run.flush()
                     print(sample, flush=True)

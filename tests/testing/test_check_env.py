@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sonde.core import ContractError, Env, Rng, View
-from sonde.testing import RULES, Probe, check_env, digest, hostile, huge
+from sonde.testing import RULES, EnvProbe, check_env, digest_env, hostile_reply, huge_reply
 from sonde.testing.play import _in_order_but_for_a_letter
 from tests.cases import each
 
@@ -85,15 +85,15 @@ def test_a_sound_environment_passes() -> None:
 @each("cls, rule, says", BROKEN, ids=[f"{c.__name__}-{r}" for c, r, _ in BROKEN])
 def test_every_broken_promise_is_caught(cls: Any, rule: str, says: str) -> None:
     with pytest.raises(Exception) as caught:
-        RULES[rule](Probe(env=cls(), episodes=100))
+        RULES[rule](EnvProbe(env=cls(), episodes=100))
     assert says in str(caught.value)
 
 
 def test_slow_reading_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonde.testing.play._SLOWEST", 0.1)
-    RULES["huge_text_is_harmless"](Probe(env=Hunt(), episodes=5))
+    RULES["huge_text_is_harmless"](EnvProbe(env=Hunt(), episodes=5))
     with pytest.raises(ContractError, match="characters took"):
-        RULES["huge_text_is_harmless"](Probe(env=Slow(), episodes=5))
+        RULES["huge_text_is_harmless"](EnvProbe(env=Slow(), episodes=5))
 
 
 def test_every_rule_is_shown_to_catch_something() -> None:
@@ -109,19 +109,19 @@ def test_one_error_names_every_broken_rule() -> None:
 
 
 def test_the_digest_tells_environments_apart() -> None:
-    assert digest(Hunt()) == digest(Hunt())
-    assert digest(Hunt()) != digest(Biased())
-    assert digest(Hunt()) != digest(Hunt(), seed=1)
+    assert digest_env(Hunt()) == digest_env(Hunt())
+    assert digest_env(Hunt()) != digest_env(Biased())
+    assert digest_env(Hunt()) != digest_env(Hunt(), seed=1)
 
 
 def view_of(env: Env[Any]) -> View:
-    return Probe(env=env, episodes=1).begin(0).view()
+    return EnvProbe(env=env, episodes=1).begin_episode(0).view()
 
 
 def test_hostile_replies_vary_and_repeat_under_one_seed() -> None:
     view = view_of(Hunt())
-    replies = [hostile(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
-    assert replies == [hostile(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
+    replies = [hostile_reply(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
+    assert replies == [hostile_reply(view, rng) for rng in [Rng(0, "x")] for _ in range(2000)]
     assert len(set(replies)) > 500
     assert "" in replies
     assert any("{" in r for r in replies)
@@ -130,7 +130,7 @@ def test_hostile_replies_vary_and_repeat_under_one_seed() -> None:
 
 def test_huge_replies_are_huge() -> None:
     view = view_of(Hunt())
-    assert all(len(huge(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
+    assert all(len(huge_reply(view, Rng(i, "huge"))) >= 1 << 20 for i in range(30))
 
 
 @each(

@@ -12,7 +12,7 @@ import pytest
 import sonde
 from sonde.core import Message, Sampling, UserError
 from sonde.evaluation import regret
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.testing.records import World
 
 MODEL = sonde.make("sonde.testing.records:Records")
@@ -49,8 +49,8 @@ def test_a_simulation_repeats_what_was_seen() -> None:
 def test_a_policy_plans_in_the_world_of_the_records() -> None:
     """From 1, x leads to 2 every other time, where y pays; what was never tried stays and pays nothing."""
     world = World(STEPS[:3], ["x", "y"])
-    assert world.worth("1", "x", 1) == 0.25 and world.worth("1", "y", 1) == 0.0
-    assert world.worth("1", "x", 2) == 0.25 + (1.0 + 0.25) / 2 and world.worth("1", "y", 2) == 0.25
+    assert world.action_value("1", "x", 1) == 0.25 and world.action_value("1", "y", 1) == 0.0
+    assert world.action_value("1", "x", 2) == 0.25 + (1.0 + 0.25) / 2 and world.action_value("1", "y", 2) == 0.25
     assert replies("policy", {"experience": STEPS}, state="1", horizon=2, step=0) == {"Action: x"}
     assert replies("policy", {}, state="1", horizon=2, step=0) == {"Action: x", "Action: y", "Action: z"}
 
@@ -68,19 +68,19 @@ def test_a_note_says_all_that_a_round_showed() -> None:
     found: list[list[float]] = []
     for name in ("reflexion", "icrl"):
         agent = sonde.make(f"agents:{name}", model=MODEL)
-        played = collect(env, {"agent": agent}, env.tasks("train")[:20], Plan(k=1))
+        played = collect_trajectories(env, {"agent": agent}, env.tasks("train")[:20], Plan(k=1))
         for t in played:
             arms = [turn.info["action"] for turn in t.turns]
             paid = [turn.info["reward"] for turn in t.turns].index(1.0)
             assert set(arms[paid:]) == {arms[paid]}
-        found.append(list(regret.cumulative(regret.regret_table(env, played)).mean))
+        found.append(list(regret.cumulative_regret(regret.regret_table(env, played)).mean))
     assert found[0][0] == pytest.approx(found[1][0], abs=0.1)
 
 
 def test_policy_iteration_takes_the_small_reward_that_it_knows() -> None:
     """Nothing else has paid when the first cave does: the distant reward is not found, as PSRL finds it."""
     env = sonde.make("river_swim", sub_episodes=8)
-    (t,) = collect(env, {"agent": sonde.make("agents:icpi", model=MODEL)}, env.tasks("test")[:1])
+    (t,) = collect_trajectories(env, {"agent": sonde.make("agents:icpi", model=MODEL)}, env.tasks("test")[:1])
     rewards = [turn.info["reward"] for turn in t.turns]
     first = rewards.index(0.005)
     assert set(rewards[first + 6 :]) <= {0.0, 0.005} and rewards.count(0.005) > 20

@@ -17,7 +17,7 @@ from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.mc import MC
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.sharded import gathered
+from sonde.train.sharded import gather_tensor
 from sonde.train.trainer import SondeTrainer
 from sonde.train.types import Item, Objective
 
@@ -60,7 +60,7 @@ def run_case(
     history = trainer.train(resume).history
     held[name] = share_held(trainer)
     trained = {name: p.detach().cpu() for name, p in trainer.model.named_parameters() if p.requires_grad}
-    return history, {name: gathered(p).clone() for name, p in trained.items()}
+    return history, {name: gather_tensor(p).clone() for name, p in trained.items()}
 
 
 held: dict[str, float] = {}

@@ -16,7 +16,7 @@ from sonde.train.online.settings import OnlineSettings
 from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.sharded import gathered
+from sonde.train.sharded import gather_tensor
 
 
 def neighbour(name: str) -> Any:
@@ -45,7 +45,7 @@ def train(folder: Path, url: str, **changes: Any) -> dict[str, Any]:
     )  # fmt: skip
     history = trainer.train().history
     trained = {name: p.detach().cpu() for name, p in trainer.model.named_parameters() if p.requires_grad}
-    return {"history": history, "weights": {name: gathered(p).clone() for name, p in trained.items()}}
+    return {"history": history, "weights": {name: gather_tensor(p).clone() for name, p in trained.items()}}
 
 
 def main(folder: Path) -> None:

@@ -19,8 +19,8 @@ from sonde.agents.llm import LLM
 from sonde.core import AGENT, Action, Episode, Message, ReplayError, Trajectory, Turn
 from sonde.models import fake
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import as_sampled, samples, spoken
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import as_sampled, encode_completion, make_samples
 
 MARKS = {chr(0xF000 + i): i for i in (*fake.ROLES.values(), fake.END)}
 """The marks of the fake model's template, as characters."""
@@ -83,7 +83,7 @@ def check_same(made: Trajectory, live: Trajectory) -> None:
         assert (a.text, a.ids, a.prompt_ids, a.shared) == (b.text, b.ids, b.prompt_ids, b.shared)
         assert (a.finish, a.reasoning, a.model) == (b.finish, b.reasoning, b.model)
         assert a.logprobs == array("f")
-    for (mine,), (theirs,) in zip(*(samples([t])[:1] for t in (made, live)), strict=True):
+    for (mine,), (theirs,) in zip(*(make_samples([t])[:1] for t in (made, live)), strict=True):
         for one, other in zip(mine.rows, theirs.rows, strict=True):
             assert (one.ids, one.agent, one.turns, one.logprobs) == (other.ids, other.agent, other.turns, None)
     assert made.turns[-1].told == live.turns[-1].told and made.outcome == live.outcome and made.id == live.id
@@ -95,7 +95,7 @@ def check_same(made: Trajectory, live: Trajectory) -> None:
 def play_fake(script: Sequence[str], turns: int, **options: Any) -> tuple[Trajectory, LLM]:
     policy = LLM(model=fake.Fake(script=tuple(script)), **options)
     env = sonde.make("minesweeper", max_turns=turns)
-    (t,) = collect(env, {AGENT: policy}, [env.tasks("test")[1]], Plan())
+    (t,) = collect_trajectories(env, {AGENT: policy}, [env.tasks("test")[1]], Plan())
     return t, policy
 
 
@@ -176,13 +176,13 @@ def test_texts_of_a_live_model_get_the_ids_it_sampled(
         model=HF(model=str(folder), steer=words_only), context=context, temperature=1.0, min_p=0.0, max_new_tokens=9
     )
     env = sonde.make("customer_service", max_turns=5)
-    live = collect(env, {AGENT: policy}, env.tasks("test")[:3], Plan(k=2))
+    live = collect_trajectories(env, {AGENT: policy}, env.tasks("test")[:3], Plan(k=2))
     made = [as_sampled(plain(t, keep=True), policy, Chat(tokenizer, label=str(folder), template={})) for t in live]
     cut = {c.finish for t in live for c in calls(t)}
     assert cut == {"stop", "length"}
     for one, other in zip(made, live, strict=True):
         check_same(one, other)
-    (found, report), (_, again) = samples(live), samples(made)
+    (found, report), (_, again) = make_samples(live), make_samples(made)
     assert report == again
     turns = sum(s.turns for s in found)
     if context == "full":
@@ -198,7 +198,7 @@ def test_another_tokenizer_says_the_same_in_its_own_ids(tiny_folder: Path) -> No
     other = replace(policy, context="render")
     made = as_sampled(plain(live), other, chat(label="other"))
     assert {c.model for c in calls(made)} == {"other"}
-    assert samples([made])[1].rows == len(made.turns)
+    assert make_samples([made])[1].rows == len(made.turns)
 
 
 # --- what cannot be --------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_a_record_that_does_not_replay_is_refused() -> None:
 
 
 def test_the_end_is_the_templates_or_else_the_tokenizers() -> None:
-    assert chat().end == fake.END
+    assert chat().end_id == fake.END
 
     class Endless(FakeTokenizer):
         eos_token_id = 7  # type: ignore[assignment]
@@ -226,7 +226,7 @@ def test_the_end_is_the_templates_or_else_the_tokenizers() -> None:
         def apply_chat_template(self, rows: Any, tokenize: bool, add_generation_prompt: bool) -> str:
             return "".join(f"{m['role']}: {m['content']}\n" for m in rows) + "assistant: " * add_generation_prompt
 
-    c = spoken(Chat(Endless(), label="x", template={}), [Message("user", "hi")], "ho")
+    c = encode_completion(Chat(Endless(), label="x", template={}), [Message("user", "hi")], "ho")
     assert c.ids.tolist() == [*b"ho", 7]
     assert bytes(c.prompt_ids.tolist()) == b"user: hi\nassistant: "
 
@@ -236,7 +236,7 @@ def test_seats_of_others_keep_their_completions() -> None:
     policy = LLM(model=fake.Fake(script=("Is it plugged in?",)))
     user = sonde.make("users:llm", model=fake.Fake(script=("Yes, it is.",)))
     env = sonde.make("customer_service", max_turns=3)
-    (live,) = collect(env, {AGENT: policy, "user": user}, env.tasks("test")[:1], Plan())
+    (live,) = collect_trajectories(env, {AGENT: policy, "user": user}, env.tasks("test")[:1], Plan())
     made = as_sampled(plain(live), policy, chat())
     for a, b in zip(made.acts, live.acts, strict=True):
         assert (a.seat, a.action.text, a.told) == (b.seat, b.action.text, b.told)

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from sonde import UserError
-from sonde.train.collate import batch_of, collate, cost, divide, lines
-from sonde.train.types import Need, rows_of, units
+from sonde.train.collate import collate, count_pass_tokens, divide_passes, make_batch, pack_lines
+from sonde.train.types import Need, count_units, item_rows
 
 from .tiny import END, bare, mixed, pairs, sample, samples
 
@@ -27,8 +27,8 @@ ALL: frozenset[Need] = frozenset({"reference", "advantage", "sampled"})
 def test_every_number_is_where_its_token_is(packed: bool) -> None:
     items = mixed(3, rows=2)
     tensors = collate(items, needs=ALL, pad_id=END, packed=packed)
-    batch = batch_of(tensors)
-    for r, row in enumerate(rows_of(items)):
+    batch = make_batch(tensors)
+    for r, row in enumerate(item_rows(items)):
         n, said = len(row), [bool(a) for a in row.agent]
         assert batch.agent_RT[r, :n].tolist() == said and not batch.agent_RT[r, n:].any()
         assert batch.turn_RT[r, :n].tolist() == list(row.turns) and (batch.turn_RT[r, n:] == -1).all()
@@ -40,7 +40,7 @@ def test_every_number_is_where_its_token_is(packed: bool) -> None:
             assert got[r, :n].tolist() == pytest.approx(expected) and not got[r, n:].any()
     assert batch.owner_R.tolist() == [0, 0, 1, 1, 2, 2] and batch.n_samples == 3
     assert batch.success_S.tolist() == [True, False, True] and batch.score_S.tolist() == [1, 0, 1]
-    assert units(batch, "token") == sum(row.n_agent for row in rows_of(items))
+    assert count_units(batch, "token") == sum(row.n_agent for row in item_rows(items))
 
 
 def test_padded_and_packed_feed_the_same_tokens() -> None:
@@ -49,7 +49,7 @@ def test_padded_and_packed_feed_the_same_tokens() -> None:
     packed = collate(items, needs=frozenset(), pad_id=0, packed=True)
     mask = padded["attention_mask"].bool()
     assert "position_ids" not in padded and "attention_mask" not in packed
-    rows = rows_of(items)
+    rows = item_rows(items)
     assert packed["input_ids"].shape[1] == max(map(len, rows)) and packed["input_ids"].shape[0] < len(rows)
     flat = packed["input_ids"].flatten().tolist()
     starts = [i for i, t in enumerate(packed["position_ids"].flatten().tolist()) if t == 0]
@@ -65,15 +65,15 @@ def test_padded_and_packed_feed_the_same_tokens() -> None:
 
 
 def test_rows_fill_lines_from_the_longest() -> None:
-    assert lines(np.array([3, 9, 5, 4, 1, 9])) == [[1], [5], [2, 3], [0, 4]]
-    assert lines(np.array([2, 2])) == [[0], [1]]
-    assert cost(samples(1), packed=True) == len(rows_of(samples(1))[0])
+    assert pack_lines(np.array([3, 9, 5, 4, 1, 9])) == [[1], [5], [2, 3], [0, 4]]
+    assert pack_lines(np.array([2, 2])) == [[0], [1]]
+    assert count_pass_tokens(samples(1), packed=True) == len(item_rows(samples(1))[0])
 
 
 def test_pairs_lie_side_by_side() -> None:
     items = pairs(2)
-    batch = batch_of(collate(items, needs=frozenset(), pad_id=END))
-    assert batch.owner_R.tolist() == [0, 1, 2, 3] and units(batch, "pair") == 2
+    batch = make_batch(collate(items, needs=frozenset(), pad_id=END))
+    assert batch.owner_R.tolist() == [0, 1, 2, 3] and count_units(batch, "pair") == 2
     assert batch.success_S.tolist() == [True, False, True, False]
     assert batch.sampled_RT is None and batch.reference_RT is None and batch.advantage_RT is None
 
@@ -124,10 +124,10 @@ def test_single_precision_arrays_are_read_as_what_they_are() -> None:
 @pytest.mark.parametrize("tokens", [None, 60])
 def test_a_mini_batch_is_cut_by_length(packed: bool, tokens: int | None) -> None:
     items = [sample(i, turns=1 + i % 5) for i in range(20)]
-    passes = divide(items, most_items=6, most_tokens=tokens, packed=packed)
+    passes = divide_passes(items, most_items=6, most_tokens=tokens, packed=packed)
     assert sorted(id(i) for p in passes for i in p) == sorted(map(id, items))
     assert all(len(p) <= 6 for p in passes)
-    assert tokens is None or all(len(p) == 1 or cost(p, packed=packed) <= tokens for p in passes)
-    in_order = sum(cost(items[i : i + 6], packed=False) for i in range(0, 20, 6))
+    assert tokens is None or all(len(p) == 1 or count_pass_tokens(p, packed=packed) <= tokens for p in passes)
+    in_order = sum(count_pass_tokens(items[i : i + 6], packed=False) for i in range(0, 20, 6))
     if tokens is None:
-        assert sum(cost(p, packed=False) for p in passes) < in_order
+        assert sum(count_pass_tokens(p, packed=False) for p in passes) < in_order

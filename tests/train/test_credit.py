@@ -16,13 +16,13 @@ from sonde.train.credit import (
     Progress,
     ReturnToGo,
     TurnWise,
-    broadcast,
-    discounted,
+    broadcast_to_tokens,
+    compute_returns,
+    discount_rewards,
     gae,
     group_advantages,
-    returns,
     rounding_of_returns,
-    turnwise,
+    turnwise_advantages,
     with_advantages,
 )
 from sonde.train.rewards import RewardMix
@@ -37,13 +37,13 @@ def has_signal(scores: Any) -> bool:
 
 
 def test_returns_to_go_by_hand() -> None:
-    assert discounted([1.0, 2.0, 4.0], 0.5).tolist() == [1 + 0.5 * (2 + 0.5 * 4), 2 + 0.5 * 4, 4]
-    assert discounted([1.0, 2.0, 4.0]).tolist() == [7, 6, 4]
-    assert discounted([1.0, 2.0], 0.0).tolist() == [1, 2]
-    assert discounted([]).tolist() == []
-    assert returns([[1.0, 2.0, 4.0], [], [3.0]], 0.5).tolist() == [3.0, 0.0, 3.0]
+    assert discount_rewards([1.0, 2.0, 4.0], 0.5).tolist() == [1 + 0.5 * (2 + 0.5 * 4), 2 + 0.5 * 4, 4]
+    assert discount_rewards([1.0, 2.0, 4.0]).tolist() == [7, 6, 4]
+    assert discount_rewards([1.0, 2.0], 0.0).tolist() == [1, 2]
+    assert discount_rewards([]).tolist() == []
+    assert compute_returns([[1.0, 2.0, 4.0], [], [3.0]], 0.5).tolist() == [3.0, 0.0, 3.0]
     with pytest.raises(UserError, match=r"discount: got 1.5, allowed: 0 to 1"):
-        discounted([1.0], 1.5)
+        discount_rewards([1.0], 1.5)
 
 
 def test_gae_by_hand() -> None:
@@ -57,7 +57,9 @@ def test_gae_by_hand() -> None:
 
 def test_gae_with_lambda_one_is_return_less_value() -> None:
     rewards, values = [0.3, -1.0, 2.0, 0.5], [0.1, 0.9, -0.4, 2.0]
-    assert gae(rewards, values, discount=0.8, lam=1.0) == pytest.approx(discounted(rewards, 0.8) - np.array(values))
+    assert gae(rewards, values, discount=0.8, lam=1.0) == pytest.approx(
+        discount_rewards(rewards, 0.8) - np.array(values)
+    )
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -101,8 +103,8 @@ def seven_turns(invalid: int, mix: RewardMix) -> Any:
 def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
     """Equal returns, added up in another order, or with other rewards on one turn: exact zeros in every estimator that
     compares returns; a difference a million times as large as rounding counts."""
-    games = [seven_turns(i, RewardMix.published("starpo")) for i in range(7)]
-    sums = returns(games)
+    games = [seven_turns(i, RewardMix.from_paper("starpo")) for i in range(7)]
+    sums = compute_returns(games)
     assert len(set(sums.tolist())) > 1, "there is no rounding here to tell apart"
     assert not has_signal(sums)
     group = {"g": games}
@@ -110,7 +112,7 @@ def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
     assert not group_advantages({"g": sums}, scale=scale, eps=eps)["g"].any()
     assert [a[0] for a in ReturnToGo()(group)["g"]] == [0.0] * 7  # from the first turn on they earned the same
     better = [games[0] + 1e-9, *games[1:]]
-    assert has_signal(returns(better))
+    assert has_signal(compute_returns(better))
     found = [a[0] for a in GroupRelative(scale=scale, eps=eps)({"g": better})["g"]]
     assert found[0] > 0 > max(found[1:])
 
@@ -118,7 +120,7 @@ def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
 def test_returns_that_cancel_are_compared_by_what_they_were_made_of() -> None:
     """0.1 ten times less 1 is 1.1e-16 or 0, by the order: the size of the return says nothing of its rounding."""
     rows = [np.array([0.1] * 10 + [-1.0]), np.array([-1.0] + [0.1] * 10)]
-    sums = returns(rows)
+    sums = compute_returns(rows)
     assert sums[0] != sums[1] and max(map(abs, sums)) < 1e-15
     assert not any(a.any() for a in GroupRelative(scale="std", eps=0.0)({"g": rows})["g"])
 
@@ -128,7 +130,7 @@ def test_no_order_of_the_rewards_goes_beyond_the_bound(turns: int) -> None:
     """200 orders of random rewards of many sizes; and the bound stays below a millionth of the smallest reward."""
     rng = np.random.Generator(np.random.PCG64(turns))
     row = rng.choice([2.0, -0.05, -5.0, 0.1, 1e-3], turns)
-    found = returns([rng.permutation(row) for _ in range(200)])
+    found = compute_returns([rng.permutation(row) for _ in range(200)])
     assert np.ptp(found) <= rounding_of_returns([row]) < 1e-9
     assert not has_signal(rng.permutation([0.3, 0.1 + 0.2])) and not math.isnan(rounding_of_returns([]))
 
@@ -166,24 +168,24 @@ def lists(found: Any) -> dict[str, list[list[float]]]:
 
 def test_turnwise_counts_only_who_is_there() -> None:
     """Turn 0: 2, 0, 1, mean 1, variance (1 + 1 + 0) / 2 = 1. Turn 1: 1, 3, mean 2, variance 2. Turn 2: one alone."""
-    assert lists(turnwise(RAGGED, scale="none")) == {
+    assert lists(turnwise_advantages(RAGGED, scale="none")) == {
         "g": [[1, -1, 0], [-1, 1], [0]], "flat": [[0, 0], [0]], "one": [[0, 0]], "none": [],
     }  # fmt: skip
-    found = turnwise(RAGGED)["g"]
+    found = turnwise_advantages(RAGGED)["g"]
     half = 1 / (math.sqrt(2) + 1e-6)
     assert found[0] == pytest.approx([1 / (1 + 1e-6), -half, 0]) and found[1] == pytest.approx([-1 / (1 + 1e-6), half])
-    assert turnwise(RAGGED, eps=1.0)["g"][0][0] == 0.5
+    assert turnwise_advantages(RAGGED, eps=1.0)["g"][0][0] == 0.5
 
 
 def test_turnwise_as_published_counts_ended_games_as_zero() -> None:
     """Turn 1: 1, 3, 0, mean 4/3, squares 1/9 + 25/9 + 16/9 = 42/9, variance 21/9. Turn 2: 4, 0, 0, mean 4/3, squares
     64/9 + 16/9 + 16/9 = 96/9, variance 48/9."""
-    found = turnwise(RAGGED, as_published=True, eps=0.0)
+    found = turnwise_advantages(RAGGED, as_published=True, eps=0.0)
     assert found["g"][0] == pytest.approx([1, -1 / 3 / math.sqrt(21 / 9), 8 / 3 / math.sqrt(48 / 9)])
     assert found["g"][1] == pytest.approx([-1, 5 / 3 / math.sqrt(21 / 9)]) and found["g"][2] == pytest.approx([0])
     assert found["flat"][0] == pytest.approx([0, 2.5 / math.sqrt(12.5)])
     assert found["one"][0].tolist() == [7, 8]  # a group of one keeps its rewards there
-    plain = turnwise(RAGGED, scale="none", as_published=True)
+    plain = turnwise_advantages(RAGGED, scale="none", as_published=True)
     assert plain["g"][0] == pytest.approx([1, -1 / 3, 8 / 3]) and plain["flat"][1].tolist() == [0]
 
 
@@ -213,14 +215,14 @@ def test_progress_is_what_a_turn_earned() -> None:
 
 def test_bad_settings_per_turn_are_refused() -> None:
     with pytest.raises(UserError, match="scale: got 'max', allowed: std or none"):
-        turnwise({}, scale="max")  # type: ignore[arg-type]
+        turnwise_advantages({}, scale="max")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="eps: got -1"):
         TurnWise(eps=-1.0)
     with pytest.raises(UserError, match=r"scores: got .*nan"):
         ReturnToGo()({"g": [np.array([math.nan]), np.array([1.0])]})
     for rows in ([1.0, 2.0], [[[1.0]]], [["much"]]):  # not one number per turn of each trajectory
         with pytest.raises(UserError, match=r"scores: got .*, allowed: .*one per turn"):
-            turnwise({"g": rows})  # type: ignore[dict-item]
+            turnwise_advantages({"g": rows})  # type: ignore[dict-item]
 
 
 games = st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array), min_size=1, max_size=5)
@@ -239,7 +241,7 @@ def test_credit_keeps_the_arrangement(group: list[np.ndarray], estimator: Any) -
 
 @given(games, st.floats(-3, 3))
 def test_turnwise_sums_to_nothing_and_does_not_feel_what_all_earn(group: list[np.ndarray], price: float) -> None:
-    found, priced = (turnwise({"g": [g + c for g in group]}, scale="none")["g"] for c in (0.0, price))
+    found, priced = (turnwise_advantages({"g": [g + c for g in group]}, scale="none")["g"] for c in (0.0, price))
     for t in range(max(map(len, group))):
         assert sum(row[t] for row in found if len(row) > t) == pytest.approx(0.0, abs=1e-9)
     assert all(a == pytest.approx(b, abs=1e-9) for a, b in zip(found, priced, strict=True))
@@ -257,12 +259,15 @@ def sample() -> Sample:
 
 
 def test_credit_reaches_the_tokens_of_its_turn_and_no_others() -> None:
-    assert [a.tolist() for a in broadcast(sample(), [0.5, -1.0, 2.0])] == [[0, 0.5, 0.5, 0, -1, -1], [0, 0, 2]]
-    assert [a.tolist() for a in broadcast(sample(), -0.5)] == [[0, -0.5, -0.5, 0, -0.5, -0.5], [0, 0, -0.5]]
+    assert [a.tolist() for a in broadcast_to_tokens(sample(), [0.5, -1.0, 2.0])] == [
+        [0, 0.5, 0.5, 0, -1, -1],
+        [0, 0, 2],
+    ]
+    assert [a.tolist() for a in broadcast_to_tokens(sample(), -0.5)] == [[0, -0.5, -0.5, 0, -0.5, -0.5], [0, 0, -0.5]]
     after = with_advantages(sample(), -0.5)
     assert after.rows[0].advantages is not None and after.rows[0].advantages.tolist()[1] == -0.5
     assert after.rows[0].ids.tolist() == sample().rows[0].ids.tolist() and after.rewards == sample().rewards
     with pytest.raises(UserError, match=r"values: got \(2,\), allowed: one number per turn"):
-        broadcast(sample(), [1.0, 2.0])
+        broadcast_to_tokens(sample(), [1.0, 2.0])
     with pytest.raises(UserError, match="trajectory t are not finite"):
-        broadcast(sample(), math.inf)
+        broadcast_to_tokens(sample(), math.inf)

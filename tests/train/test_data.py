@@ -19,8 +19,8 @@ from sonde import Completion, UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Act, Message, Outcome, Trajectory
 from sonde.models import fake
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import RowReport, pair_samples, rows, samples
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import RowReport, make_rows, make_samples, pair_samples
 from sonde.train.types import Row
 
 from .trajectories import ERROR, LOSS, TIMEOUT, WIN, act, call, trajectory
@@ -29,7 +29,7 @@ TWO = [[act(call([3, 2], [9, 9], weights="a"))], [act(call([4, 2], [8], 4, weigh
 
 
 def one(t: Trajectory, **options: Any) -> tuple[Row, ...]:
-    ((sample,), _) = samples([t], **options)
+    ((sample,), _) = make_samples([t], **options)
     return sample.rows
 
 
@@ -50,7 +50,7 @@ def test_turns_that_extend_each_other_are_one_row() -> None:
 
 def test_a_prompt_that_does_not_extend_begins_a_row_and_is_counted() -> None:
     turns = [*TWO, [act(call([5, 2], [7, 7], 3))]]
-    ((sample,), report) = samples([trajectory(turns)])
+    ((sample,), report) = make_samples([trajectory(turns)])
     first, second = sample.rows
     assert first.ids.tolist() == [9, 9, 3, 2, 8, 4, 2]
     assert second.ids.tolist() == [9, 9, 3, 7, 7, 5, 2]
@@ -60,17 +60,17 @@ def test_a_prompt_that_does_not_extend_begins_a_row_and_is_counted() -> None:
 
 
 def test_what_a_limit_on_turns_ended_is_cut() -> None:
-    found, _ = samples([trajectory(TWO, outcome, task=i) for i, outcome in enumerate((WIN, LOSS, TIMEOUT))])
+    found, _ = make_samples([trajectory(TWO, outcome, task=i) for i, outcome in enumerate((WIN, LOSS, TIMEOUT))])
     assert [sample.cut for sample in found] == [False, False, True]
 
 
 def test_every_turn_a_sample() -> None:
-    found, report = samples([trajectory(TWO)], by_turn=True)
+    found, report = make_samples([trajectory(TWO)], by_turn=True)
     assert [[row.ids.tolist() for row in sample.rows] for sample in found] == [[[9, 9, 3, 2]], [[9, 9, 3, 2, 8, 4, 2]]]
     assert [list(sample.rows[0].agent) for sample in found] == [[0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1]]
     assert [sample.rows[0].versions for sample in found] == [("a",), ("b",)]
     assert (report.rows, report.forked, report.agent_tokens) == (2, 0, 4)
-    (short,), report = samples([trajectory(TWO)], by_turn=True, max_tokens=4)
+    (short,), report = make_samples([trajectory(TWO)], by_turn=True, max_tokens=4)
     assert (len(short.rows[0]), report.trajectories, report.too_long, report.rows) == (4, 1, 1, 1)
 
 
@@ -102,7 +102,7 @@ SUB_CALLS = [
 
 
 def test_sub_calls_are_chains_of_their_own() -> None:
-    ((sample,), report) = samples([trajectory(SUB_CALLS)])
+    ((sample,), report) = make_samples([trajectory(SUB_CALLS)])
     assert [row.ids.tolist() for row in sample.rows] == [[9, 3], [8, 4, 7, 5], [8, 8, 6]]
     assert [list(row.agent) for row in sample.rows] == [[0, 1], [0, 1, 0, 1], [0, 0, 1]]
     assert [row.turns.tolist() for row in sample.rows] == [[-1, 0], [-1, 0, -1, 0], [-1, -1, 1]]
@@ -110,23 +110,23 @@ def test_sub_calls_are_chains_of_their_own() -> None:
 
 
 def test_only_the_named_sub_calls_are_trained() -> None:
-    ((sample,), report) = samples([trajectory(SUB_CALLS)], names=("policy",))
+    ((sample,), report) = make_samples([trajectory(SUB_CALLS)], names=("policy",))
     assert [row.ids.tolist() for row in sample.rows] == [[8, 4, 7, 5], [8, 8, 6]]
     assert [list(row.agent) for row in sample.rows] == [[0, 0, 0, 1], [0, 0, 1]]
     assert report.agent_tokens == 2
     with pytest.raises(UserError, match=r"names: unknown name 'polcy' \(did you mean 'policy'"):
-        samples([trajectory(SUB_CALLS)], names=("polcy",))
+        make_samples([trajectory(SUB_CALLS)], names=("polcy",))
 
 
 def test_a_sample_says_what_became_of_the_game() -> None:
     opening = [act(call([1], [2]), seat="user", reward=0.5)]
     t = trajectory(TWO, Outcome("win", 7.0, claimed=True, judged=False), opening=opening, tags={"group": "g"}, seed=3)
-    ((sample,), _) = samples([t])
+    ((sample,), _) = make_samples([t])
     assert (sample.kind, sample.success) == ("loss", False)  # a judge took the win back
     assert (sample.rewards, sample.score, sample.turns) == ((0.0, 1.0), 1.0, 2)
     assert (sample.trajectory, sample.group) == ("mastermind-0-3-0", "mastermind-0-3")
     assert (sample.task, sample.env, sample.tags) == (t.task.id, "mastermind", {"group": "g"})
-    ((user,), report) = samples([t], seat="user")
+    ((user,), report) = make_samples([t], seat="user")
     assert [row.turns.tolist() for row in user.rows] == [[-1, 0]]
     assert (user.rewards, user.score) == ((0.5, 0.0), 0.5)
     assert report.without_ids == 0
@@ -139,23 +139,23 @@ def test_what_is_left_out_is_counted() -> None:
     short, failed, unfinished = trajectory(TWO), trajectory(TWO, ERROR), trajectory(TWO, None)
     mixed = trajectory([*TWO, [act()]])
     long = trajectory([*TWO, [act(call([5], [1], 7))]], LOSS)
-    found, report = samples([short, failed, unfinished, mixed, long], max_tokens=8)
+    found, report = make_samples([short, failed, unfinished, mixed, long], max_tokens=8)
     assert [s.rows[0].n_agent for s in found] == [4, 4]
     assert report == RowReport(
         trajectories=5, rows=2, errors=2, too_long=1, without_ids=1, tokens=14, agent_tokens=8
     )  # fmt: skip
-    assert samples([long], max_tokens=9)[1].too_long == 0
+    assert make_samples([long], max_tokens=9)[1].too_long == 0
     with pytest.raises(UserError, match="max_tokens: got 0"):
-        samples([], max_tokens=0)
+        make_samples([], max_tokens=0)
 
 
 def test_a_seat_that_says_nothing_is_silent() -> None:
-    assert samples([trajectory(TWO)], seat="judge") == ([], RowReport(trajectories=1, silent=1))
+    assert make_samples([trajectory(TWO)], seat="judge") == ([], RowReport(trajectories=1, silent=1))
 
 
 def test_reports_add_up() -> None:
-    both = samples([trajectory(TWO), trajectory(SUB_CALLS)])[1]
-    assert samples([trajectory(TWO)])[1] + samples([trajectory(SUB_CALLS)])[1] == both
+    both = make_samples([trajectory(TWO), trajectory(SUB_CALLS)])[1]
+    assert make_samples([trajectory(TWO)])[1] + make_samples([trajectory(SUB_CALLS)])[1] == both
     assert both.to_json()["agent_tokens"] == 8
 
 
@@ -179,7 +179,7 @@ def test_pairs_lose_both_when_one_is_left_out_and_count_each_trajectory_once() -
 )
 def test_bad_records_are_errors_that_say_why(turns: Sequence[Sequence[Act]], message: str) -> None:
     with pytest.raises(UserError, match=rf"trajectory mastermind-0-0-0.*{message}"):
-        samples([trajectory(turns)])
+        make_samples([trajectory(turns)])
 
 
 # --- any chain -------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def check_said(row: Row, n: int, said: Said) -> None:
 @given(calls=chains(), split=st.booleans())
 def test_every_sampled_token_is_trained_once_after_its_own_prompt(calls: list[Said], split: bool) -> None:
     t = trajectory([[act(c)] for c in recorded(calls)])
-    found, report = samples([t], by_turn=split)
+    found, report = make_samples([t], by_turn=split)
     made = [row for sample in found for row in sample.rows]
     assert len(found) == (len(calls) if split else 1)
     for n, said in enumerate(calls):
@@ -264,7 +264,7 @@ def play(**options: Any) -> Trajectory:
     script = options.pop("script", THOUGHT.partition("</think>")[2])
     policy = LLM(model=fake.Fake(script=(script,)), **options)
     env = sonde.make("minesweeper", max_turns=4)
-    (t,) = collect(env, {AGENT: policy}, [env.tasks("test")[0]], Plan())
+    (t,) = collect_trajectories(env, {AGENT: policy}, [env.tasks("test")[0]], Plan())
     assert len(t.turns) == 4
     return t
 
@@ -274,14 +274,14 @@ def prompts(t: Trajectory, policy: LLM) -> list[list[int]]:
     ep = sonde.Episode.begin(sonde.make("minesweeper", max_turns=4), t.task, seed=t.seed, sample=t.sample)
     found: list[list[int]] = []
     for turn in t.turns:
-        found.append(fake.render(policy.prompt(ep.view())).tolist())
+        found.append(fake.render_prompt(policy.build_prompt(ep.view())).tolist())
         ep = ep.step(turn.acts[0].action)
     return found
 
 
 def check_played(t: Trajectory, n_rows: int, **options: Any) -> None:
     seen = prompts(t, LLM(model=fake.Fake(script=("",)), **options))
-    ((sample,), report) = samples([t])
+    ((sample,), report) = make_samples([t])
     assert (report.rows, report.forked) == (n_rows, n_rows - 1)
     for n, turn in enumerate(t.turns):
         (c,) = turn.acts[0].action.completions
@@ -294,7 +294,7 @@ def check_played(t: Trajectory, n_rows: int, **options: Any) -> None:
 def test_a_whole_history_is_one_row() -> None:
     t = play()
     check_played(t, 1)
-    assert rows(t)[0].n_agent == sum(len(turn.acts[0].action.completions[0].ids) for turn in t.turns)
+    assert make_rows(t)[0].n_agent == sum(len(turn.acts[0].action.completions[0].ids) for turn in t.turns)
 
 
 def test_a_rendered_history_is_a_row_per_turn() -> None:
@@ -317,8 +317,8 @@ def test_thinking_that_is_kept_is_one_row() -> None:
 def test_a_cut_reply_that_is_played_has_its_end_token_from_the_template() -> None:
     policy = LLM(model=fake.Fake(script=("<Answer>reveal 0 0</Answer> and so on",)), max_new_tokens=28)
     env = sonde.make("minesweeper", max_turns=2)
-    (t,) = collect(env, {AGENT: policy}, [env.tasks("test")[0]], Plan())
-    (row,) = rows(t)
+    (t,) = collect_trajectories(env, {AGENT: policy}, [env.tasks("test")[0]], Plan())
+    (row,) = make_rows(t)
     ends = [i for i, token in enumerate(row.ids) if token == fake.END and row.turns[i - 1] >= 0]
     assert t.turns[0].acts[0].action.completions[0].finish == "length"
     assert len(ends) == 1 and not row.agent[ends[0]]
@@ -329,9 +329,10 @@ def test_a_foreign_message_in_the_history_is_context(monkeypatch: pytest.MonkeyP
     del monkeypatch
     t = play()
     with_system = play(system="You look for mines.")
-    assert rows(with_system)[0].n_agent == rows(t)[0].n_agent
+    assert make_rows(with_system)[0].n_agent == make_rows(t)[0].n_agent
     assert (
-        len(rows(with_system)[0]) - len(rows(t)[0]) == len(fake.render((Message("system", "You look for mines."),))) - 1
+        len(make_rows(with_system)[0]) - len(make_rows(t)[0])
+        == len(fake.render_prompt((Message("system", "You look for mines."),))) - 1
     )
 
 
@@ -339,12 +340,14 @@ def test_an_agent_of_sub_calls_that_asks_again() -> None:
     """Psrl, with a model that is often unreadable: every sampled token once, retries in the row of what they retry."""
     model = fake.Fake(pattern=("Action: {1|2|3|4}", "nonsense", "Hypothesis: 123"))
     env = sonde.make("combination_lock")
-    played = collect(env, {AGENT: sonde.make("agents:llm_psrl", model=model)}, env.tasks("test")[:2], Plan())
+    played = collect_trajectories(
+        env, {AGENT: sonde.make("agents:llm_psrl", model=model)}, env.tasks("test")[:2], Plan()
+    )
     said = [c for t in played for a in t.acts for c in a.action.completions]
-    found, report = samples(played)
+    found, report = make_samples(played)
     assert report.agent_tokens == sum(len(c.ids) for c in said)
     assert report.rows == sum(c.shared == 0 for c in said) < len(said)
-    chosen, kept = samples(played, names=("policy",))
+    chosen, kept = make_samples(played, names=("policy",))
     named = [c for c in said if c.name == "policy" and not c.unread]
     assert 0 < kept.agent_tokens == sum(len(c.ids) for c in named) < report.agent_tokens
     assert sum(len(s.rows) for s in chosen) < sum(len(s.rows) for s in found)
@@ -360,6 +363,6 @@ def test_trajectories_of_another_run_carry_over() -> None:
     """What a store gives back makes the same rows."""
     t = play()
     again = Trajectory.from_json(t.to_json())
-    for one_, other in zip(rows(t), rows(again), strict=True):
+    for one_, other in zip(make_rows(t), make_rows(again), strict=True):
         assert (one_.ids, one_.agent, one_.turns, one_.weights) == (other.ids, other.agent, other.turns, other.weights)
-    assert samples([replace(again, outcome=WIN)])[1].rows == 1
+    assert make_samples([replace(again, outcome=WIN)])[1].rows == 1

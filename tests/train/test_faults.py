@@ -15,12 +15,12 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import StoreError, UnknownName
-from sonde.models.files.saving import saving
+from sonde.models.files.saving import report_full_disk
 from sonde.runs.store import StoreWarning
 from sonde.train.model_io import save_folder
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.training_folder import damaged, last_checkpoint
+from sonde.train.training_folder import find_damage, last_checkpoint
 
 from ..full_disk import files_of_at_most
 from .tiny import mixed, tiny_model, train_offline
@@ -52,7 +52,7 @@ def test_a_truncated_checkpoint_is_told_and_the_one_before_is_taken(
     assert (again.steps, len(again.history)) == (3, 3)
     weights = again.model.relative_to(tmp_path) / "model.safetensors"
     assert (tmp_path / weights).read_bytes() == (finished / weights).read_bytes()
-    assert damaged(tmp_path / "checkpoint-3") == ""
+    assert find_damage(tmp_path / "checkpoint-3") == ""
 
 
 def test_where_no_checkpoint_reads_it_is_said(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_full_disk_ends_a_training_with_one_clear_error(tmp_path: Path) -> Non
     with files_of_at_most(20_000), pytest.raises((StoreError, OSError), match=r"cannot be written|File too large"):
         train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path))
     done = train_offline(tiny_model(), SFT(), mixed(8), settings(tmp_path), resume=True)
-    assert done.steps == 2 and damaged(tmp_path / "checkpoint-2") == ""
+    assert done.steps == 2 and find_damage(tmp_path / "checkpoint-2") == ""
 
 
 def test_a_full_disk_while_a_model_is_saved_names_the_folder(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ WORDS = ("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0", "
 def test_what_torch_raises_on_a_full_disk_is_told_by_the_disk(words: str, tmp_path: Path) -> None:
     """Not by its words: with room for a file the same error is a defect."""
     told = f"{tmp_path}: cannot be written; is the disk full"
-    with files_of_at_most(20_000), pytest.raises(StoreError, match=told), saving(tmp_path):
+    with files_of_at_most(20_000), pytest.raises(StoreError, match=told), report_full_disk(tmp_path):
         raise RuntimeError(words)
-    with pytest.raises(RuntimeError, match=re.escape(words)), saving(tmp_path):
+    with pytest.raises(RuntimeError, match=re.escape(words)), report_full_disk(tmp_path):
         raise RuntimeError(words)
     assert not any(tmp_path.iterdir())
 

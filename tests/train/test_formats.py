@@ -17,8 +17,8 @@ from sonde import UserError
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, Trajectory
 from sonde.models.fake import END, Fake
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import samples as sonde_samples
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import make_samples as sonde_samples
 from sonde.train.formats import (
     message_rows,
     preference_ids,
@@ -165,7 +165,7 @@ def test_without_datasets_the_error_says_what_to_install(monkeypatch: pytest.Mon
 def played(*script: str, n: int = 1) -> list[Trajectory]:
     env = sonde.make("minesweeper", max_turns=3)
     policy = LLM(model=Fake(script=script))
-    return collect(env, {AGENT: policy}, env.tasks("test")[:n], Plan())
+    return collect_trajectories(env, {AGENT: policy}, env.tasks("test")[:n], Plan())
 
 
 ONE, TWO = "<Answer>reveal 0 0</Answer>", "<Answer>reveal 1 1</Answer>"

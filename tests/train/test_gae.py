@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from sonde.core import UserError
 from sonde.train.credit import ESTIMATORS, GAE, gae, whiten
-from sonde.train.token_rewards import in_order
+from sonde.train.token_rewards import agent_token_order
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 import torch
 
 from sonde.models.local.heads import HeadSpec
-from sonde.train.online.advantages import Critic, appraised, divergences
+from sonde.train.online.advantages import Critic, assign_critic_credit, token_divergences
 from sonde.train.types import Sample
 
 from .test_heads import plain, random_heads
@@ -32,7 +32,7 @@ floats = st.floats(-3, 3)
 
 
 def of(credit: GAE, rewards: Any, values: Any, turns: Any, final: float = 0.0) -> tuple[list[float], list[float]]:
-    found = credit.of(np.array(rewards, float), np.array(values, float), np.array(turns), final)
+    found = credit.estimate_advantages(np.array(rewards, float), np.array(values, float), np.array(turns), final)
     return found.advantages.tolist(), found.returns.tolist()
 
 
@@ -67,10 +67,10 @@ def test_a_turn_of_one_token_is_that_token(
 
 def test_the_weight_of_the_penalty_follows_the_divergence() -> None:
     fixed, adaptive = GAE(kl=0.1), GAE(kl=0.1, kl_target=0.5, kl_horizon=1000)
-    assert fixed.weight_after(0.1, 9.0, 100) == 0.1
-    assert adaptive.weight_after(0.1, 0.55, 100) == pytest.approx(0.1 * (1 + 0.1 * 0.1))
-    assert adaptive.weight_after(0.1, 9.0, 100) == pytest.approx(0.1 * 1.02)  # the error is held at .2
-    assert adaptive.weight_after(0.1, 0.0, 100) == pytest.approx(0.1 * 0.98)
+    assert fixed.update_kl_weight(0.1, 9.0, 100) == 0.1
+    assert adaptive.update_kl_weight(0.1, 0.55, 100) == pytest.approx(0.1 * (1 + 0.1 * 0.1))
+    assert adaptive.update_kl_weight(0.1, 9.0, 100) == pytest.approx(0.1 * 1.02)  # the error is held at .2
+    assert adaptive.update_kl_weight(0.1, 0.0, 100) == pytest.approx(0.1 * 0.98)
 
 
 @pytest.mark.parametrize(
@@ -140,23 +140,23 @@ def test_a_critic_sees_the_states_before_tokens() -> None:
     model = tiny_model()
     heads = random_heads(model, HeadSpec(v=True))
     items = [*samples(3, rows=2), FORKED]
-    found = Critic(model=model, heads=heads, pad_id=END, tokens=40).values(items)
+    found = Critic(model=model, heads=heads, pad_id=END, tokens=40).estimate_values(items)
     for sample in items:
         values = found[sample.trajectory]
-        hidden = [heads.value(plain(model, r.ids)).tolist() for r in sample.rows]
+        hidden = [heads.state_value(plain(model, r.ids)).tolist() for r in sample.rows]
         before = [v for per_row in hidden for v in [0.0, *per_row[:-1]]]
-        assert values.tolist() == pytest.approx([before[i] for i in in_order(sample)], abs=1e-4)
+        assert values.tolist() == pytest.approx([before[i] for i in agent_token_order(sample)], abs=1e-4)
 
 
 def test_rows_leave_with_credit() -> None:
     credit = GAE(discount=0.5, lam=1.0, whiten=False)
-    (done,) = appraised([FORKED], {FORKED.trajectory: np.zeros(5)}, credit, 0.0, alone)
+    (done,) = assign_critic_credit([FORKED], {FORKED.trajectory: np.zeros(5)}, credit, 0.0, alone)
     first, second = done.rows
     assert list(first.returns or ()) == list(first.advantages or ()) == [0, 0, 8, 16, 0, 0, 100]
     assert list(second.returns or ()) == [0, 0, 30, 60] and list(second.values or ()) == [0, 0, 0, 0]
     cut, said = replace(FORKED, cut=True), np.array([1.0, 2, 3, 4, 5])
     for limit, last in (("bootstrap", 100 + 0.5 * 5), ("end", 100.0)):
-        (done,) = appraised([cut], {cut.trajectory: said}, replace(credit, limit=limit), 0.0, alone)
+        (done,) = assign_critic_credit([cut], {cut.trajectory: said}, replace(credit, limit=limit), 0.0, alone)
         assert (done.rows[0].returns or ())[-1] == last  # its last turn is of one token, whose state is worth 5
         assert list(done.rows[1].values or ()) == [0, 0, 3, 4]
 
@@ -171,24 +171,24 @@ def compared(sample: Sample) -> Sample:
 
 def test_leaving_the_reference_costs() -> None:
     sample = compared(played([row((0, 2))], [3.0]))
-    assert divergences(sample).tolist() == [0.5, 0.5]
+    assert token_divergences(sample).tolist() == [0.5, 0.5]
     credit = GAE(discount=1.0, lam=1.0, whiten=False, kl=1.0)
-    (done,) = appraised([sample], {sample.trajectory: np.zeros(2)}, credit, 0.2, alone)
+    (done,) = assign_critic_credit([sample], {sample.trajectory: np.zeros(2)}, credit, 0.2, alone)
     assert list(done.rows[0].returns or ()) == pytest.approx([0, 0, 2.8, 2.9])
 
 
 def test_whitening_is_over_all_that_was_played() -> None:
     items = [replace(played([row((0, n))], [r]), trajectory=str(n)) for n, r in ((1, 1.0), (2, 4.0), (3, -2.0))]
-    values = {s.trajectory: np.zeros(len(in_order(s))) for s in items}
+    values = {s.trajectory: np.zeros(len(agent_token_order(s))) for s in items}
     credit = GAE(discount=1.0, lam=1.0)
     wanted = whiten(np.array([1.0, 4, 4, -2, -2, -2])).tolist()
 
     def advantages(done: list[Sample]) -> list[float]:
         return [a for s in done for a, agent in zip(s.rows[0].advantages or (), s.rows[0].agent, strict=True) if agent]
 
-    assert advantages(appraised(items, values, credit, 0.0, alone)) == pytest.approx(wanted)
+    assert advantages(assign_critic_credit(items, values, credit, 0.0, alone)) == pytest.approx(wanted)
     others = [np.array([-2.0, -2, -2])]
-    two = appraised(items[:2], values, credit, 0.0, lambda mine: [others, mine], rank=1)
+    two = assign_critic_credit(items[:2], values, credit, 0.0, lambda mine: [others, mine], rank=1)
     assert advantages(two) == pytest.approx(wanted[:3])
-    assert appraised([], {}, credit, 0.0, lambda mine: [others, mine], rank=1) == []
+    assert assign_critic_credit([], {}, credit, 0.0, lambda mine: [others, mine], rank=1) == []
     assert torch.is_grad_enabled()

@@ -22,12 +22,12 @@ from torch import Tensor
 
 from sonde import UserError
 from sonde.models.local import heads as heads_module
-from sonde.models.local.heads import NAME, Heads, HeadSpec, perturbed, put_on, read, sizes
+from sonde.models.local.heads import NAME, Heads, HeadSpec, attach_heads, load_heads, model_sizes, perturb_logits
 from sonde.train.collate import collate
 from sonde.train.logprobs import token_logprobs, token_values
 from sonde.train.model_io import attach_adapter
 from sonde.train.settings import LoraSettings
-from sonde.train.types import rows_of
+from sonde.train.types import item_rows
 
 from .tiny import END, mixed, tiny_model
 
@@ -36,7 +36,7 @@ ALL = HeadSpec(v=True, q=2, target=True)
 
 def random_heads(model: Any, spec: HeadSpec = ALL, seed: int = 1) -> Heads:
     """Heads whose last layers are no longer zero."""
-    heads = put_on(model, spec, seed)
+    heads = attach_heads(model, spec, seed)
     with torch.no_grad():
         for p in heads.parameters():
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel())) * 0.3)
@@ -59,12 +59,12 @@ def test_a_head_says_of_a_token_what_the_state_before_it_is_worth(packed: bool) 
         without = collate(items, needs=frozenset(), pad_id=END, packed=packed)
         torch.testing.assert_close(logprob_RT, token_logprobs(model, without), atol=1e-6, rtol=0)
     assert set(head) == {"v", "q1", "q1_logp", "q1_target", "q2", "q2_logp", "q2_target"}
-    for r, row in enumerate(rows_of(items)):
+    for r, row in enumerate(item_rows(items)):
         hidden_TH, said = plain(model, row.ids), [t for t, a in enumerate(row.agent) if a]
         before = torch.tensor(said) - 1
         q1 = heads.q[0](hidden_TH)
         wanted = {
-            "v": heads.value(hidden_TH)[before], "q1": q1[before, torch.tensor(list(row.ids))[said]],
+            "v": heads.state_value(hidden_TH)[before], "q1": q1[before, torch.tensor(list(row.ids))[said]],
             "q1_logp": q1.log_softmax(-1)[before, torch.tensor(list(row.ids))[said]],
             "q2_target": heads.target[1](hidden_TH)[before, torch.tensor(list(row.ids))[said]],
         }  # fmt: skip
@@ -77,7 +77,7 @@ def test_values_begin_at_zero_and_differ_by_seed_only_within() -> None:
     a, b = (Heads(ALL, hidden=8, vocab=5, seed=seed) for seed in (1, 2))
     hidden = torch.randn(3, 8, generator=torch.Generator().manual_seed(0))
     for heads in (a, b):
-        assert not heads.value(hidden).any() and not heads.least(hidden).any()
+        assert not heads.state_value(hidden).any() and not heads.least_q(hidden).any()
     assert not torch.equal(a.q[0][0].weight, b.q[0][0].weight)
     again = Heads(ALL, hidden=8, vocab=5, seed=1)
     assert all(torch.equal(x, y) for x, y in zip(a.parameters(), again.parameters(), strict=True))
@@ -123,20 +123,20 @@ def test_slow_copies_follow() -> None:
             p.fill_(1.0)
         for p in heads.target.parameters():
             p.fill_(-3.0)
-    heads.follow()
+    heads.update_targets()
     assert {float(x) for p in heads.target.parameters() for x in p.flatten()} == {-2.0}  # -3 + .25 * 4
     assert not any(p.requires_grad for p in heads.target.parameters())
     heads.spec = HeadSpec(q=2, target=True, polyak=1.0)
-    heads.follow()
+    heads.update_targets()
     assert all(torch.equal(a, b) for a, b in zip(heads.q.parameters(), heads.target.parameters(), strict=True))
 
 
 def test_least_is_the_smaller_of_the_slow_copies() -> None:
     heads = random_heads(tiny_model())
     hidden = torch.randn(4, 32, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(heads.least(hidden), torch.minimum(heads.target[0](hidden), heads.target[1](hidden)))
+    assert torch.equal(heads.least_q(hidden), torch.minimum(heads.target[0](hidden), heads.target[1](hidden)))
     single = random_heads(tiny_model(), HeadSpec(q=1))
-    assert torch.equal(single.least(hidden), single.q[0](hidden))
+    assert torch.equal(single.least_q(hidden), single.q[0](hidden))
 
 
 # --- the model that they are on ---------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_a_model_is_saved_without_them_and_they_beside_it(adapter: bool, tmp_pat
     assert any(NAME in name for name, _ in model.named_parameters())
     assert not model.load_state_dict(model.state_dict(), strict=False).missing_keys
     heads.save(tmp_path)
-    again = read(tmp_path, tiny_model())
+    again = load_heads(tmp_path, tiny_model())
     assert again.spec == heads.spec
     for a, b in zip(heads.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
@@ -180,30 +180,30 @@ def test_equal_heads_are_equal_files(tmp_path: Path) -> None:
 def test_heads_of_older_files_are_read(tmp_path: Path) -> None:
     model = tiny_model()
     heads = random_heads(model)
-    hidden, vocab = sizes(model)
+    hidden, vocab = model_sizes(model)
     facts = {"spec": json.dumps(asdict(heads.spec)), "hidden": str(hidden), "vocab": str(vocab)}
     save_file({name: p.detach() for name, p in heads.named_parameters()}, tmp_path / "heads.safetensors", facts)
-    again = read(tmp_path, model)
+    again = load_heads(tmp_path, model)
     assert again.spec == heads.spec
     assert all(torch.equal(a, b) for a, b in zip(heads.parameters(), again.parameters(), strict=True))
     save_file({"x": torch.zeros(1)}, tmp_path / "heads.safetensors", {"sonde": "[]"})
     with pytest.raises(UserError, match="was not written by sonde"):
-        read(tmp_path, model)
+        load_heads(tmp_path, model)
 
 
 def test_heads_that_do_not_fit_are_named(tmp_path: Path) -> None:
     model = tiny_model()
     random_heads(model).save(tmp_path)
     with pytest.raises(UserError, match=r"has hidden states of 32 and 59 tokens, allowed: \(64, 59\), as this model"):
-        read(tmp_path, tiny_model(hidden_size=64))
+        load_heads(tmp_path, tiny_model(hidden_size=64))
     with pytest.raises(UserError, match="is missing; allowed: the folder of a model trained with heads"):
-        read(tmp_path / "nowhere", model)
+        load_heads(tmp_path / "nowhere", model)
     with pytest.raises(UserError, match=r"holds \[.*allowed: \['q"):
-        put_on(model, HeadSpec(q=1), 0).load(tmp_path)
+        attach_heads(model, HeadSpec(q=1), 0).load(tmp_path)
     (tmp_path / "heads.safetensors").write_bytes(b"damaged")
     with pytest.raises(UserError, match="damaged"):
-        read(tmp_path, model)
-    assert sizes(model) == (32, 59)
+        load_heads(tmp_path, model)
+    assert model_sizes(model) == (32, 59)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +223,11 @@ def test_bad_specifications_are_refused(wrong: dict[str, Any], message: str) -> 
 def test_perturbed_by_hand() -> None:
     # pi = .5, .25, .25; Q = 0, log 2, log 4; beta 2: .5 * 1, .25 * 4, .25 * 16 = .5, 1, 4 of 5.5
     logits, q = torch.tensor([[0.5, 0.25, 0.25]]).log() + 7, torch.tensor([[1.0, 2.0, 4.0]]).log()
-    found = perturbed(logits, q, None, beta=2.0).softmax(-1)[0]
+    found = perturb_logits(logits, q, None, beta=2.0).softmax(-1)[0]
     assert found.tolist() == pytest.approx([0.5 / 5.5, 1 / 5.5, 4 / 5.5], abs=1e-6)
-    kept = perturbed(logits, q, torch.zeros(1), beta=2.0, top_k=1).softmax(-1)[0]
+    kept = perturb_logits(logits, q, torch.zeros(1), beta=2.0, top_k=1).softmax(-1)[0]
     assert kept.tolist() == [1.0, 0.0, 0.0]
-    assert torch.equal(perturbed(logits, q, None, beta=0.0), logits.log_softmax(-1))
+    assert torch.equal(perturb_logits(logits, q, None, beta=0.0), logits.log_softmax(-1))
 
 
 numbers = st.floats(-5, 5)
@@ -239,7 +239,7 @@ def test_taking_the_state_value_away_changes_no_probability(
 ) -> None:
     """So the paper's equation 5 and its code, which leaves V out, say the same."""
     logits, q = (torch.tensor([column]) for column in zip(*pairs, strict=True))
-    a = perturbed(logits, q, torch.tensor([v]), beta=beta)
-    b = perturbed(logits, q, None, beta=beta)
+    a = perturb_logits(logits, q, torch.tensor([v]), beta=beta)
+    b = perturb_logits(logits, q, None, beta=beta)
     torch.testing.assert_close(a - b, torch.full_like(a, -beta * v), atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(a.softmax(-1), b.softmax(-1), atol=1e-5, rtol=1e-4)

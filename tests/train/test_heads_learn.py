@@ -13,10 +13,10 @@ pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect
-from sonde.train.learn import learn, prepare
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.learn import learn, prepare_data
 from sonde.train.model_io import load_model
-from sonde.train.selection import ShareRule, score
+from sonde.train.selection import ShareRule, episode_return
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Learning, Training
 
@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def shown() -> list[Trajectory]:
-    return collect(ENV, {AGENT: Shown()}, ENV.tasks("train"), Plan(k=16))
+    return collect_trajectories(ENV, {AGENT: Shown()}, ENV.tasks("train"), Plan(k=16))
 
 
 def trained(model: str, shown: Sequence[Trajectory], folder: Path, objective: str, **options: Any) -> str:
@@ -51,15 +51,15 @@ def returns(model: str, start: int, **values: Any) -> float:
     """The mean return from `here` (0) or `there` (1), sampled at temperature 1."""
     backend = {"name": "models:hf", "model": model, **values}
     agent = build({"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "context": LOOK})
-    played = collect(ENV, {AGENT: agent}, [ENV.tasks("train")[start]], Plan(k=32))
-    return sum(map(score, played)) / len(played)
+    played = collect_trajectories(ENV, {AGENT: agent}, [ENV.tasks("train")[start]], Plan(k=32))
+    return sum(map(episode_return, played)) / len(played)
 
 
 VALUES = {"discount": 0.9, "per": "turn", "bc": 1.0, "cql": 0.01}
 
 
 def test_the_best_that_is_shown_is_not_the_best_there_is(shown: list[Trajectory]) -> None:
-    earned = {task: {score(t) for t in shown if t.task.index == task} for task in (0, 1)}
+    earned = {task: {episode_return(t) for t in shown if t.task.index == task} for task in (0, 1)}
     assert earned == {0: {0.0, 0.3}, 1: {1.0}}
 
 
@@ -93,11 +93,11 @@ def test_values_stand_beside_the_policy_that_they_are_added_to(
 
 def test_whose_episodes_are_learned_from(model: str, shown: list[Trajectory]) -> None:
     chat = Chat(load_model(model)[1], label=model, template={})
-    everything = prepare("ilql", shown, chat, Learning(context=LOOK))
+    everything = prepare_data("ilql", shown, chat, Learning(context=LOOK))
     assert len(everything.items) == len(shown) == 32
-    best = prepare("sft", shown, chat, Learning(context=LOOK, share=ShareRule(top=0.25)))
+    best = prepare_data("sft", shown, chat, Learning(context=LOOK, share=ShareRule(top=0.25)))
     assert {item.score for item in best.items} == {1.0} and len(best.items) == 8  # type: ignore[union-attr]
-    won = prepare("sft", shown, chat, Learning(context=LOOK, share=ShareRule(success=True)))
+    won = prepare_data("sft", shown, chat, Learning(context=LOOK, share=ShareRule(success=True)))
     assert len(won.items) == 16
     with pytest.raises(UserError, match="learning: by_turn: got True, allowed: false for mc"):
-        prepare("mc", shown, chat, Learning(by_turn=True))
+        prepare_data("mc", shown, chat, Learning(by_turn=True))

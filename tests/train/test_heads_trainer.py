@@ -16,14 +16,14 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
-from sonde.models.local.heads import NAME, put_on, read
-from sonde.train.collate import batch_of, collate
+from sonde.models.local.heads import NAME, attach_heads, load_heads
+from sonde.train.collate import collate, make_batch
 from sonde.train.logprobs import token_values
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.mc import MC
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer, TrainResult
-from sonde.train.types import Item, Objective, units
+from sonde.train.types import Item, Objective, count_units
 
 from .tiny import END, mixed, tiny_model, tiny_tokenizer, train_offline
 
@@ -76,17 +76,17 @@ def test_how_a_step_is_cut_changes_nothing(objective: Objective, tmp_path: Path)
 def test_a_step_is_that_of_a_loop_written_by_hand(tmp_path: Path) -> None:
     trainer, result = trained(tmp_path, FAST, batch_size=8, epochs=3, schedule="constant", clip=0.0)
     model = tiny_model()
-    heads = put_on(model, FAST.heads, 0)
+    heads = attach_heads(model, FAST.heads, 0)
     given = SondeTrainer(tiny_model(), FAST, items(), settings(tmp_path / "other"))  # the same seed: the same heads
     assert given.heads is not None
     for mine, theirs in zip(heads.parameters(), given.heads.parameters(), strict=True):
         mine.data.copy_(theirs)
     tensors = collate(items(), needs=FAST.needs, pad_id=END)
-    batch = batch_of(tensors)
+    batch = make_batch(tensors)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2, weight_decay=0.0)
     for entry in result.history:
         logprob_RT, head = token_values(model, heads, tensors)
-        loss = FAST(logprob_RT, replace(batch, head=head)).total / units(batch, "token")
+        loss = FAST(logprob_RT, replace(batch, head=head)).total / count_units(batch, "token")
         assert entry["loss"] == pytest.approx(loss.item(), abs=5e-4)
         optimizer.zero_grad()
         loss.backward()
@@ -155,7 +155,7 @@ def test_what_is_saved_is_a_model_and_its_heads(tmp_path: Path) -> None:
     with torch.no_grad():
         assert trainer.heads is not None
         logprob, head = token_values(trainer.model, trainer.heads, tensors)
-        again, of_again = token_values(loaded, read(result.model, loaded), tensors)
+        again, of_again = token_values(loaded, load_heads(result.model, loaded), tensors)
     torch.testing.assert_close(again, logprob, atol=1e-5, rtol=0)
     for name, values in head.items():
         torch.testing.assert_close(of_again[name], values, atol=1e-4, rtol=0)

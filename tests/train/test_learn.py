@@ -15,13 +15,13 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
-from sonde.train.collect import Game, Picks, gather, trajectories
+from sonde.train.collect import Game, Picks, collect_episodes, load_trajectories
 from sonde.train.curriculum import UCB, Curriculum
-from sonde.train.learn import DATA, learn, learn_online, prepare
+from sonde.train.learn import DATA, learn, learn_online, prepare_data
 from sonde.train.model_io import load_model
-from sonde.train.paprika import Paprika, run
+from sonde.train.paprika import Paprika, run_pipeline
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Learning, Training
@@ -54,7 +54,7 @@ def policy(model: str) -> Any:
 
 
 def played(model: str, k: int = 24) -> list[Trajectory]:
-    return collect(ENV, {AGENT: policy(model)}, ENV.tasks("train"), Plan(k=k))
+    return collect_trajectories(ENV, {AGENT: policy(model)}, ENV.tasks("train"), Plan(k=k))
 
 
 def training(folder: Path, objective: str, learning: Learning | None = None, **changes: Any) -> Training:
@@ -87,10 +87,10 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
 
 @pytest.mark.thorough
 def test_a_program_is_learned_from_by_encoding_what_it_said(model: str, tmp_path: Path) -> None:
-    lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
+    lessons = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
     rules = Learning(sft=SFTRule(distinct=False))
     done = learn(model, training(tmp_path / "t", "sft", rules, epochs=30.0), lessons)
-    after = collect(ENV, {AGENT: policy(str(done.model))}, ENV.tasks("test"), Plan(k=8))
+    after = collect_trajectories(ENV, {AGENT: policy(str(done.model))}, ENV.tasks("test"), Plan(k=8))
     assert sum(t.outcome.success for t in after if t.outcome) >= 0.9 * len(after)
 
 
@@ -98,10 +98,10 @@ def test_tokens_of_another_tokenizer_are_refused(model: str) -> None:
     other = Chat(tiny_tokenizer(WORDS + " more words in front of the others".upper()), label="other", template={})
     shuffled = Chat(tiny_tokenizer(" ".join(reversed(WORDS.split()))), label="shuffled", template={})
     episodes = played(model)
-    assert prepare("sft", episodes, other).items  # the same ids mean the same words
+    assert prepare_data("sft", episodes, other).items  # the same ids mean the same words
     with pytest.raises(UserError, match="whose tokenizer is not that of 'shuffled'"):
-        prepare("sft", episodes, shuffled)
-    assert prepare("sft", episodes, shuffled, Learning(encode=True)).items
+        prepare_data("sft", episodes, shuffled)
+    assert prepare_data("sft", episodes, shuffled, Learning(encode=True)).items
 
 
 def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str) -> None:
@@ -109,11 +109,11 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
     backend = {"name": "models:hf", "model": model}
     agent = {"name": "agents:llm", "model": backend, "temperature": 1.0, "min_p": 0.0, "max_new_tokens": 4}
     stops = {"stop": list(WORDS.split() if isinstance(WORDS, str) else WORDS)[:4]}
-    episodes = collect(ENV, {AGENT: build({**agent, **stops})}, ENV.tasks("train"), Plan(k=8))
+    episodes = collect_trajectories(ENV, {AGENT: build({**agent, **stops})}, ENV.tasks("train"), Plan(k=8))
     chat = Chat(load_model(model)[1], label=model, template={})
     calls = [c for t in episodes for act in t.acts for c in act.action.completions]
-    assert any(chat.decode(c.ids) != c.text for c in calls)
-    found = prepare("kto", episodes, chat)
+    assert any(chat.decode_ids(c.ids) != c.text for c in calls)
+    found = prepare_data("kto", episodes, chat)
     assert found.rows.agent_tokens == sum(
         len(c.ids) for t in episodes if t.outcome and t.outcome.kind not in ("error", "format")
         for act in t.acts for c in act.action.completions
@@ -123,12 +123,12 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
     with pytest.raises(UserError, match="train sft: no training items in the episodes: tasks "):
-        prepare("sft", lost, Chat(load_model(model)[1], label=model, template={}))
+        prepare_data("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
 def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="objective: unknown name 'grpo'"):
-        prepare("grpo", [], Chat(load_model(model)[1], label=model, template={}))
+        prepare_data("grpo", [], Chat(load_model(model)[1], label=model, template={}))
     with pytest.raises(UserError, match="cannot be loaded"):
         load_model(str(tmp_path))
 
@@ -151,13 +151,13 @@ def picks(n: int) -> Picks:
 def test_a_curriculum_picks_tasks_and_goes_on_where_it_stopped(model: str, tmp_path: Path) -> None:
     games = [Game(ENV, ENV.tasks("train"), "asking")]
     count: list[Trajectory] = []
-    gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(4), on_done=count.append)
+    collect_episodes(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(4), on_done=count.append)
     assert len(count) == 8
-    gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(8), on_done=count.append)
+    collect_episodes(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "a", picks=picks(8), on_done=count.append)
     assert len(count) == 16
-    straight = gather(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "b", picks=picks(8))
-    again = trajectories([Run.load(tmp_path / "a" / "asking")])
-    assert [t.id for t in again] == [t.id for t in trajectories(straight)]
+    straight = collect_episodes(games, {AGENT: policy(model)}, Plan(k=2), tmp_path / "b", picks=picks(8))
+    again = load_trajectories([Run.load(tmp_path / "a" / "asking")])
+    assert [t.id for t in again] == [t.id for t in load_trajectories(straight)]
     assert {t.seed for t in again} == {0, 1}  # six tasks: the seventh pick is a second world
 
 
@@ -174,21 +174,21 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
         seen.append(title)
         return nullcontext()
 
-    outcome = run(pipeline(model), tmp_path / "p", watch=watch)
+    outcome = run_pipeline(pipeline(model), tmp_path / "p", watch=watch)
     assert [stage.name for stage in outcome.stages] == ["base", "round-1-sft", "round-1-rpo"]
     lines = json.loads((tmp_path / "p" / "round-1" / "selection.json").read_text())["total"]
     assert lines["trajectories"] == 144 and lines["sft"] > 0 and 0 < lines["pairs"] <= 6
     assert outcome.stages[1].evaluations[0].metrics["success"] is not None
     assert outcome.gains[0].n_tasks == 6
     first = len(seen)
-    again = run(pipeline(model), tmp_path / "p", watch=watch)
+    again = run_pipeline(pipeline(model), tmp_path / "p", watch=watch)
     assert seen[first:] == ["round 1: Asking-plain"]  # asks the folder, and plays nothing
     assert again.to_json() == outcome.to_json()
 
 
 @pytest.mark.thorough
 def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> None:
-    outcome = run(
+    outcome = run_pipeline(
         pipeline(model, rounds=2, stages=("sft",), curriculum="ucb", by="difficulty", n_tasks=4, k=64), tmp_path
     )
     assert [stage.name for stage in outcome.stages] == ["base", "round-1-sft", "round-2-sft"]
@@ -200,24 +200,24 @@ def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> No
 
 @pytest.mark.thorough
 def test_pairs_are_compared_with_the_model_that_the_round_began_with(model: str, tmp_path: Path) -> None:
-    outcome = run(pipeline(model), tmp_path / "round")
+    outcome = run_pipeline(pipeline(model), tmp_path / "round")
     first = json.loads((tmp_path / "round" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])
     data = json.loads((tmp_path / "round" / "round-1" / "rpo" / DATA).read_text())
     assert data["reference"] == model != data["model"] == outcome.stages[1].model
     assert abs(first["log_ratio_chosen"]) > 1e-3  # the fine-tuned model has moved away from it
-    run(pipeline(model, reference="stage"), tmp_path / "stage")
+    run_pipeline(pipeline(model, reference="stage"), tmp_path / "stage")
     first = json.loads((tmp_path / "stage" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])
     assert abs(first["log_ratio_chosen"]) < 1e-4
 
 
 def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
-    run(pipeline(model, stages=("sft",)), tmp_path / "p")
+    run_pipeline(pipeline(model, stages=("sft",)), tmp_path / "p")
     with pytest.raises(UserError, match=r"another configuration: paprika\.k: got 12"):
-        run(pipeline(model, stages=("sft",), k=12), tmp_path / "p")
+        run_pipeline(pipeline(model, stages=("sft",), k=12), tmp_path / "p")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
     with pytest.raises(UserError, match="contains files of something else"):
-        run(pipeline(model), tmp_path / "other")
+        run_pipeline(pipeline(model), tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
 )
 def test_a_mistake_ends_it_before_anything_is_played(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
-        run(pipeline("no-such-model", **changes), tmp_path / "p")
+        run_pipeline(pipeline("no-such-model", **changes), tmp_path / "p")
     assert not (tmp_path / "p").exists()
 
 

@@ -17,11 +17,11 @@ pytest.importorskip("transformers")
 import torch
 
 from sonde import UserError
-from sonde.train.collate import collate, silent
-from sonde.train.logprobs import chosen, said_logprobs, token_logprobs
+from sonde.train.collate import collate, empty_pass
+from sonde.train.logprobs import agent_logprobs, gather_logprobs, token_logprobs
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.types import Row, rows_of
+from sonde.train.types import Row, item_rows
 
 from .tiny import END, mixed, sample, samples, tiny_model, train_offline
 
@@ -40,7 +40,7 @@ def test_equal_to_one_plain_pass_per_row(packed: bool, attention: str) -> None:
     items, model = mixed(4, rows=2), tiny_model()
     model.set_attn_implementation(attention)
     found_RT = token_logprobs(model, collate(items, needs=frozenset(), pad_id=END, packed=packed))
-    for r, row in enumerate(rows_of(items)):
+    for r, row in enumerate(item_rows(items)):
         assert found_RT[r, : len(row)].tolist() == pytest.approx(plain(model, row), abs=1e-5)
         assert not found_RT[r, len(row) :].any()
 
@@ -95,7 +95,7 @@ def test_rows_in_several_lines_stay_apart_under_flash_attention(flash_model: Any
     tensors = collate(items, needs=frozenset(), pad_id=END, packed=packed)
     assert len(tensors["input_ids"]) > 1
     found_RT, own = token_logprobs(flash_model, tensors), tiny_model()
-    for r, row in enumerate(rows_of(items)):
+    for r, row in enumerate(item_rows(items)):
         assert found_RT[r, : len(row)].tolist() == pytest.approx(plain(own, row), abs=1e-5)
 
 
@@ -119,7 +119,7 @@ def test_gradients_do_not_depend_on_the_layout() -> None:
 
 def test_a_pass_without_agent_tokens_reaches_every_weight() -> None:
     model = tiny_model()
-    (0.0 * said_logprobs(model, silent(END)).sum()).backward()
+    (0.0 * agent_logprobs(model, empty_pass(END)).sum()).backward()
     assert all(p.grad is not None and not p.grad.any() for p in model.parameters())
     items = [replace(s, rows=tuple(replace(r, agent=bytes(len(r))) for r in s.rows)) for s in samples(2)]
     assert not token_logprobs(model, collate(items, needs=frozenset(), pad_id=END)).any()
@@ -129,7 +129,7 @@ def test_lower_precision_is_widened_block_by_block() -> None:
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(17, 50, generator=generator).bfloat16().requires_grad_()
     target = torch.randint(50, (17,), generator=generator)
-    found = chosen(logits, target, block=200)
+    found = gather_logprobs(logits, target, block=200)
     expected = torch.log_softmax(logits.detach().float(), -1).gather(-1, target[:, None])[:, 0]
     torch.testing.assert_close(found, expected)
     found.sum().backward()

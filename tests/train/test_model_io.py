@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-from sonde.train.model_io import base_dtype, convert_folder, in_dtype, load_model, merge_adapter
+from sonde.train.model_io import base_dtype, convert_folder, convert_model, load_model, merge_adapter
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
@@ -95,8 +95,8 @@ def test_a_model_that_was_not_loaded_here_is_saved_as_it_was_given(tmp_path: Pat
 
 def test_the_same_format_is_no_copy() -> None:
     model = tiny_model()
-    assert in_dtype(model, torch.float32) is model
-    other = in_dtype(model, torch.bfloat16)
+    assert convert_model(model, torch.float32) is model
+    other = convert_model(model, torch.bfloat16)
     assert other.lm_head.weight is other.model.embed_tokens.weight and model.dtype == torch.float32
 
 

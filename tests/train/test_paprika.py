@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError
-from sonde.models.files.weights import fingerprint
+from sonde.models.files.weights import folder_fingerprint
 from sonde.runs.store import Run
 from sonde.train.learn import DATA
-from sonde.train.paprika import Paprika, run
+from sonde.train.paprika import Paprika, run_pipeline
 
 from ..models.server import Request, Server, says
 from ..models.tiny import write
@@ -61,9 +61,9 @@ def model(tmp_path: Path) -> str:
 def test_users_judges_and_an_endpoint_play_what_is_learned_from(model: str, tmp_path: Path) -> None:
     async def main() -> Any:
         async with Server((guesses,)) as first, Server((guesses,)) as second:
-            outcome = await asyncio.to_thread(run, pipeline(model, first.url), tmp_path / "p")
+            outcome = await asyncio.to_thread(run_pipeline, pipeline(model, first.url), tmp_path / "p")
             assert first.requests[0].body["temperature"] == 1.5
-            moved = await asyncio.to_thread(run, pipeline(model, second.url), tmp_path / "p")
+            moved = await asyncio.to_thread(run_pipeline, pipeline(model, second.url), tmp_path / "p")
             assert moved.to_json() == outcome.to_json() and not second.requests, "where it is served makes no other run"
             return outcome
 
@@ -84,14 +84,14 @@ def test_users_judges_and_an_endpoint_play_what_is_learned_from(model: str, tmp_
         (t,) = Run.load(evaluation)
         assert spoke(t, AGENT) == {stage.model} and spoke(t, "user") == {"fake"}
         assert {c.weights for act in t.acts if act.seat == AGENT for c in act.action.completions} == {
-            fingerprint(Path(stage.model))
+            folder_fingerprint(Path(stage.model))
         }
 
 
 def test_a_pipeline_belongs_to_the_model_that_it_began_with(model: str, tmp_path: Path) -> None:
     changes: dict[str, Any] = {"envs": (MAZE,), "seats": {}, "player": {"name": "models:fake", "pattern": ["up"]}}
     with pytest.raises(UserError, match="no training items"):
-        run(pipeline(model, "", **changes), tmp_path / "p")
+        run_pipeline(pipeline(model, "", **changes), tmp_path / "p")
     write(Path(model), kind="llama", max_position_embeddings=4096)
     with pytest.raises(UserError, match=r"another configuration: paprika\.weights"):
-        run(pipeline(model, "", **changes), tmp_path / "p")
+        run_pipeline(pipeline(model, "", **changes), tmp_path / "p")

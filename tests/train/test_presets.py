@@ -15,12 +15,12 @@ import sonde
 from sonde import UserError
 from sonde.core import AGENT, Episode
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.credit import GroupRelative, TurnWise
-from sonde.train.learn import DATA, learn_online, prepare
+from sonde.train.learn import DATA, learn_online, prepare_data
 from sonde.train.model_io import load_model
-from sonde.train.objectives import objective
+from sonde.train.objectives import make_objective
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.paprika import TINY, Paprika
 from sonde.train.presets import PRESETS, describe_preset, list_overrides, preset
@@ -49,10 +49,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_every_preset_is_complete(name: str) -> None:
     """Its objective can be made, a run of it can start and be resumed, and nothing of it is overridden."""
     known = PRESETS[name]
-    assert objective(known.objective, **known.options).name == known.objective
+    assert make_objective(known.objective, **known.options).name == known.objective
     assert known.preset == name and known.source and list_overrides(known) == [] and describe_preset(known) == name
     assert known.settings.save_steps is not None
-    if known.plays:
+    if known.is_online:
         assert known.settings.max_steps is not None
         assert known.settings.batch_size % known.online.k == 0
         assert known.settings.save_steps % known.online.updates_per_rollout == 0
@@ -72,7 +72,7 @@ def test_starpo(name: str, lr: float) -> None:
     """ΔBelief-RL, section 4.1, appendix F with tables 5 and 6, and its code."""
     known = preset(name)
     settings, online = known.settings, known.online
-    made = objective(known.objective, **known.options)
+    made = make_objective(known.objective, **known.options)
     assert made == GRPO(clip_low=0.2, clip_high=0.28, dual_clip=3.0, aggregation="seq-mean-token-mean", kl=0.0)
     assert settings.lr == lr and settings.lora == LoraSettings(r=64, alpha=64.0, targets="all-linear")
     assert (settings.betas, settings.weight_decay, settings.schedule) == ((0.9, 0.95), 0.01, "constant")
@@ -90,7 +90,7 @@ def test_starpo_rewards_by_hand() -> None:
         ep = ep.step(text)
         while ep.to_act not in (None, AGENT):
             ep = ep.step(user.act_now(ep.view(str(ep.to_act))))  # type: ignore[attr-defined]
-    named = named_rewards(ep.trajectory())
+    named = named_rewards(ep.to_trajectory())
     earned = preset("starpo").online.rewards(named)
     by_hand = -0.05 * 3 - 5 * sum(named["invalid"]) - sum(named["repeated"])
     assert sum(named["invalid"]) + sum(named["repeated"]) >= 1 and float(earned.sum()) == pytest.approx(by_hand)
@@ -98,13 +98,13 @@ def test_starpo_rewards_by_hand() -> None:
 
 def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> None:
     """Appendix E: all of the shortest wins, and every question an item of its own."""
-    lessons = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=2))
+    lessons = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=2))
     chat, known = Chat(load_model(model)[1], label=model, template={}), preset("delta_belief_sft")
     assert known.learning == Learning(sft=SFTRule(distinct=False, within=0), by_turn=True)
-    data = prepare("sft", lessons, chat, known.learning, known.settings.max_tokens)
+    data = prepare_data("sft", lessons, chat, known.learning, known.settings.max_tokens)
     assert len(data.items) == sum(len(t.turns) for t in lessons) == 24
     assert all(len(item.rows) == 1 and len(set(item.rows[0].turns) - {-1}) == 1 for item in data.items)  # type: ignore[union-attr]
-    whole = prepare("sft", lessons, chat, replace(known.learning, by_turn=False))
+    whole = prepare_data("sft", lessons, chat, replace(known.learning, by_turn=False))
     assert len(whole.items) == 12 and whole.rows.agent_tokens == data.rows.agent_tokens
 
 
@@ -113,7 +113,7 @@ def test_delta_belief(name: str) -> None:
     """All that differs from StarPO: equation 3 with lambda .1 (its numbers: `test_rewards.py`), equation 4, the mean
     over tokens, and the rate, 3e-5 for both sizes."""
     known, other = preset(name), preset("starpo")
-    made = objective(known.objective, **known.options)
+    made = make_objective(known.objective, **known.options)
     assert made == GRPO(clip_low=0.2, clip_high=0.28, dual_clip=3.0, aggregation="token-mean", kl=0.0)
     assert known.settings == replace(other.settings, lr=3e-5)
     rewards = RewardMix({"invalid": -5.0, "repeated": -1.0, "belief": 0.1}, {"success": 2.0, "extra_turns": -0.05})
@@ -147,16 +147,16 @@ def test_a_preset_is_applied_whole_and_changes_are_told(model: str, tmp_path: Pa
 
 
 def test_another_objective_has_its_own_options() -> None:
-    other = preset("paprika_rpo").of("dpo")
+    other = preset("paprika_rpo").for_objective("dpo")
     assert other.options == {} and other.settings == preset("paprika_rpo").settings
     assert list_overrides(other) == ["objective dpo (rpo)"]
-    assert other.of("dpo") is other
+    assert other.for_objective("dpo") is other
     assert list_overrides(Training(objective="sft", settings=TrainSettings())) == []
 
 
 def test_the_pipeline_applies_presets_whole() -> None:
     config = Paprika(model="m", envs=({"name": "maze"},), presets=TINY, changes={"rpo": {"lr": 1e-4}}, seed=3)
-    rpo = config.training("rpo")
+    rpo = config.stage_training("rpo")
     assert rpo.options == {"beta": 0.1, "alpha": 1.0} and rpo.learning.seed == rpo.settings.seed == 3
-    assert list_overrides(config.training("sft")) == [] and list_overrides(rpo) == ["settings.lr 0.0001 (2e-05)"]
+    assert list_overrides(config.stage_training("sft")) == [] and list_overrides(rpo) == ["settings.lr 0.0001 (2e-05)"]
     assert config.to_json()["settings"]["rpo"]["options"] == {"beta": 0.1, "alpha": 1.0}

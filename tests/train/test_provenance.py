@@ -22,19 +22,19 @@ import torch
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, run_sync
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
-from sonde.runs.rollout import Plan, collect, play
+from sonde.runs.rollout import Plan, collect_trajectories, play_episode
 from sonde.train.collect import Game
-from sonde.train.learn import DATA, learn, learn_online, prepare
-from sonde.train.logprobs import Compared
+from sonde.train.learn import DATA, learn, learn_online, prepare_data
+from sonde.train.logprobs import ReferenceModel
 from sonde.train.model_io import load_model
 from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.sft import SFT
-from sonde.train.provenance import items_digest, model_digest
+from sonde.train.provenance import hash_items, hash_model
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
 from sonde.train.trainer import SondeTrainer
 from sonde.train.training import Learning, Training
-from sonde.train.training_folder import locked
+from sonde.train.training_folder import lock_folder
 
 from .asking import WORDS, Asking
 from .tiny import pairs, samples, tiny_model, tiny_tokenizer, train_offline
@@ -72,7 +72,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def said(*policies: Wordy) -> list[Trajectory]:
     """Samples of one task, one of each policy."""
     task = ENV.tasks("train")[0]
-    return [run_sync(play(ENV, {AGENT: policy}, task, sample=i)) for i, policy in enumerate(policies)]
+    return [run_sync(play_episode(ENV, {AGENT: policy}, task, sample=i)) for i, policy in enumerate(policies)]
 
 
 def settings(folder: Path, **changes: Any) -> TrainSettings:
@@ -132,16 +132,16 @@ def test_online_training_is_tied_to_its_model_and_its_tasks(model: str, tmp_path
 
 
 def test_any_weight_and_any_reward_tells() -> None:
-    before = model_digest(tiny_model())
+    before = hash_model(tiny_model())
     for name, _ in tiny_model().named_parameters():
         net = tiny_model()
         with torch.no_grad():
             net.get_parameter(name).add_(1e-3)
-        assert model_digest(net) != before == model_digest(tiny_model()), name
-    assert model_digest(tiny_model().to(torch.bfloat16)) != before
+        assert hash_model(net) != before == hash_model(tiny_model()), name
+    assert hash_model(tiny_model().to(torch.bfloat16)) != before
     items = samples(3)
-    assert items_digest(items) == items_digest(samples(3)) != items_digest(items[::-1])
-    assert items_digest([replace(items[0], score=0.5), *items[1:]]) != items_digest(items)
+    assert hash_items(items) == hash_items(samples(3)) != hash_items(items[::-1])
+    assert hash_items([replace(items[0], score=0.5), *items[1:]]) != hash_items(items)
 
 
 # --- the folder ------------------------------------------------------------------------------------------------------
@@ -186,8 +186,8 @@ def test_the_trainer_alone_keeps_to_its_folder_too(tmp_path: Path) -> None:
 def held_elsewhere(folder: Path) -> Iterator[None]:
     """The folder, held by another process."""
     script = (
-        "import sys; from pathlib import Path; from sonde.train.training_folder import locked\n"
-        "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from sonde.train.training_folder import lock_folder\n"
+        "with lock_folder(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(
         [sys.executable, "-c", script, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -216,7 +216,7 @@ def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: P
         with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
             train_offline(tiny_model(), SFT(), samples(4), settings(tmp_path))
         assert time.process_time() - begun < 5
-    with locked(tmp_path):  # held by this process, so for its own training
+    with lock_folder(tmp_path):  # held by this process, so for its own training
         assert learn(model, of("sft", settings(tmp_path)), said(*LESSONS)).steps == 2
 
 
@@ -232,7 +232,7 @@ def test_another_reference_is_computed_once_where_training_is_and_kept(tmp_path:
 
     def trained(weights: str, resume: bool) -> list[dict[str, float]]:
         given = settings(tmp_path, reference="given", save_steps=None, lr=1e-3)
-        other = Compared(weights=weights, load=load)
+        other = ReferenceModel(weights=weights, load=load)
         return SondeTrainer(tiny_model(), DPO(), pairs(4), given, compared=other).train(resume).history
 
     first = trained("one", False)
@@ -250,21 +250,21 @@ def test_another_reference_is_computed_once_where_training_is_and_kept(tmp_path:
 def test_what_is_too_long_is_left_out_before_the_choice(model: str) -> None:
     chat = Chat(load_model(model)[1], label=model, template={})
     short, long = Wordy(words=1), Wordy(words=200)
-    found = prepare("sft", said(long, short), chat, max_tokens=100)
+    found = prepare_data("sft", said(long, short), chat, max_tokens=100)
     assert found.counts["too_long"] == 1 and len(found.items) == 1 and found.rows.too_long == 0
     with_losses = said(long, short, *(replace(long, wins=False) for _ in range(8)), Wordy(words=1, wins=False))
     for seed in range(5):
-        found = prepare("rpo", with_losses, chat, Learning(seed=seed), max_tokens=100)
+        found = prepare_data("rpo", with_losses, chat, Learning(seed=seed), max_tokens=100)
         assert len(found.items) == 1, "the only short loss is chosen, whatever the seed draws among the long ones"
         assert found.counts["too_long"] == 9 and found.counts["trajectories"] == 11
     rule = Learning(pairs=PairRule(max_tokens=5))
     with pytest.raises(UserError, match="no training items"):
-        prepare("rpo", with_losses, chat, rule, max_tokens=100)
+        prepare_data("rpo", with_losses, chat, rule, max_tokens=100)
 
 
 def test_counts_are_of_everything_that_was_played(model: str) -> None:
     chat = Chat(load_model(model)[1], label=model, template={})
-    played = collect(ENV, {AGENT: Wordy(words=1)}, ENV.tasks("train"), Plan(k=2))
+    played = collect_trajectories(ENV, {AGENT: Wordy(words=1)}, ENV.tasks("train"), Plan(k=2))
     failed = replace(played[0], outcome=None, error="WorldError: gone")
-    found = prepare("sft", [*played[1:], failed], chat)
+    found = prepare_data("sft", [*played[1:], failed], chat)
     assert (found.counts["trajectories"], found.counts["failed"], found.counts["tasks"]) == (12, 1, 6)

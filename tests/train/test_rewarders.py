@@ -25,12 +25,12 @@ from sonde.runs.store import Run
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.episode_log import recredited
-from sonde.train.online.groups import Chosen, credited, play_groups
+from sonde.train.online.episode_log import recredit_episodes
+from sonde.train.online.groups import PlannedTask, assign_credit, play_groups
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.online.trainer import OnlineTrainer
-from sonde.train.online.weight_snapshots import Versions
-from sonde.train.rewarders import BeliefGain, ExactGain, Measured
+from sonde.train.online.weight_snapshots import WeightSnapshots
+from sonde.train.rewarders import BeliefGain, ExactGain, Measurements
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
@@ -45,7 +45,7 @@ def played(*texts: str, sample: int = 0, env: Asking = ENV) -> Trajectory:
     ep = Episode.begin(env, env.task("red"), seed=1, sample=sample)
     for text in texts:
         ep = ep.step(text)
-    return ep.trajectory()
+    return ep.to_trajectory()
 
 
 # --- by hand ---------------------------------------------------------------------------------------------------------
@@ -56,13 +56,13 @@ def test_exact_gains_by_hand() -> None:
     nothing. Shaped like any gain."""
     games = [played("ask", "red"), played("hm", "ask", "red"), played("blue"), played("hm", "hm", "hm", "hm")]
     rewarder = ExactGain()
-    found = rewarder.rewards({"g": games}, rewarder.measure(ENV, games, None))
+    found = rewarder.compute_rewards({"g": games}, rewarder.measure_episodes(ENV, games, None))
     bits = [[1.0, 0.0], [0.0, 1.0, 0.0], [0.0], [0.0] * 4]
     for t, by_hand in zip(games, bits, strict=True):
         assert found[t.id]["exact_gain"].tolist() == found[t.id]["truth_gain"].tolist() == by_hand
-    assert rewarder.measure(ENV, games[:1], None).found[games[0].id]["truth_gain"].tolist() == [1.0, 0.0]
+    assert rewarder.measure_episodes(ENV, games[:1], None).found[games[0].id]["truth_gain"].tolist() == [1.0, 0.0]
     half = replace(rewarder, shaping=("min_max",), clip=(0.0, 0.5))
-    shaped = half.rewards({"g": games[:1]}, half.measure(ENV, games, None))
+    shaped = half.compute_rewards({"g": games[:1]}, half.measure_episodes(ENV, games, None))
     assert shaped[games[0].id]["exact_gain"].tolist() == [0.5, 0]
 
 
@@ -71,16 +71,16 @@ def test_belief_gains_by_hand() -> None:
     won, lost = played("hm", "ask", "red"), played("hm", "hm", "hm", "hm", sample=1)
     told = {won.id: beliefs(-3.0, -1.0, -2.0, -0.1), lost.id: beliefs(-3.0, -2.5, -2.5, -4.0)}
     raw = BeliefGain(shaping=())
-    found = raw.rewards({"g": [won, lost]}, Measured(told))
+    found = raw.compute_rewards({"g": [won, lost]}, Measurements(told))
     assert found[won.id]["belief"].tolist() == [2.0, -1.0, 0.0]
     assert found[lost.id]["belief"].tolist() == [0.5, 0.0, -1.5, 0.0]
-    relu = BeliefGain().rewards({"g": [won, lost]}, Measured(told))
+    relu = BeliefGain().compute_rewards({"g": [won, lost]}, Measurements(told))
     assert relu[won.id]["belief"].tolist() == [2.0, 0.0, 0.0]
-    centred = BeliefGain(shaping=("group_centring",)).rewards({"g": [won, lost]}, Measured(told))
+    centred = BeliefGain(shaping=("group_centring",)).compute_rewards({"g": [won, lost]}, Measurements(told))
     assert centred[won.id]["belief"].tolist() == [0.75, -0.5, 0.0]
     assert centred[lost.id]["belief"].tolist() == [-0.75, 0.5, 0.0, 0.0]
     with pytest.raises(UserError, match="got 2 beliefs, allowed: one before each of 4 turns"):
-        raw.rewards({"g": [lost]}, Measured({lost.id: beliefs(-3.0, -2.5)}))
+        raw.compute_rewards({"g": [lost]}, Measurements({lost.id: beliefs(-3.0, -2.5)}))
 
 
 def test_gains_among_candidates_by_hand() -> None:
@@ -88,27 +88,29 @@ def test_gains_among_candidates_by_hand() -> None:
     believed, the share of red goes 1/2, 1/2, 2/3, 1/2. Raw gains are those of red alone."""
     game = played("hm", "hm", "hm", "hm")
     logs = [(-4.0, -4.0), (-3.0, -3.0), (-3.0 + math.log(4), -3.0 + math.log(2)), (-2.0, -2.0)]
-    told = Measured({game.id: tuple(Elicited(red, {"red": red, "blue": blue}) for red, blue in logs)})
+    told = Measurements({game.id: tuple(Elicited(red, {"red": red, "blue": blue}) for red, blue in logs)})
     rises = math.log((2 / 3) / (1 / 2))
-    among = BeliefGain(among="all", shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
+    among = BeliefGain(among="all", shaping=()).compute_rewards({"g": [game]}, told)[game.id]["belief"]
     assert among.tolist() == pytest.approx([0.0, rises, -rises, 0.0])
-    raw = BeliefGain(shaping=()).rewards({"g": [game]}, told)[game.id]["belief"]
+    raw = BeliefGain(shaping=()).compute_rewards({"g": [game]}, told)[game.id]["belief"]
     assert raw.tolist() == pytest.approx([1.0, math.log(4), 1.0 - math.log(4), 0.0])
     with pytest.raises(UserError, match="among: got 'all', but the beliefs were stored without candidates"):
-        BeliefGain(among="all").rewards({"g": [game]}, Measured({game.id: beliefs(-3.0, -2.5, -2.5, -4.0)}))
+        BeliefGain(among="all").compute_rewards({"g": [game]}, Measurements({game.id: beliefs(-3.0, -2.5, -2.5, -4.0)}))
 
 
 def test_what_makes_every_candidate_likelier_is_no_gain_among_them() -> None:
     """The truth and the other one get the same, times any factor at any turn: nothing is gained among them."""
     game, seat = played("hm", "ask", "blue"), player()
-    raw = BeliefGain(among=("red", "blue"), shaping=()).measure(ENV, [game], seat).found[game.id]
+    raw = BeliefGain(among=("red", "blue"), shaping=()).measure_episodes(ENV, [game], seat).found[game.id]
     drift = [0.0, 3.0, -1.0, 5.0]
     moved = tuple(
         Elicited(b.target + d, {name: p + d for name, p in (b.candidates or {}).items()})
         for b, d in zip(raw, drift, strict=False)
     )
     one, other = (
-        BeliefGain(among="all", shaping=()).rewards({"g": [game]}, Measured({game.id: found}))[game.id]["belief"]
+        BeliefGain(among="all", shaping=()).compute_rewards({"g": [game]}, Measurements({game.id: found}))[game.id][
+            "belief"
+        ]
         for found in (raw, moved)
     )
     assert one == pytest.approx(other, abs=1e-9) and np.abs(one).max() > 1e-4
@@ -120,20 +122,20 @@ def beliefs(*logs: float) -> tuple[Elicited, ...]:
 
 def player(**options: Any) -> LLM:
     tokenizer = tiny_tokenizer(WORDS)
-    return LLM(model=HF.around(tiny_model(vocab=len(tokenizer)), tokenizer, model="tiny"), **options)
+    return LLM(model=HF.from_module(tiny_model(vocab=len(tokenizer)), tokenizer, model="tiny"), **options)
 
 
 def test_belief_is_what_the_model_gives_the_truth_in_the_game_as_it_sees_it() -> None:
     game = played("hm", "ask", "blue")
     for seat, history in ((player(), ("start", "hm", "again", "ask", "red")), (player(context="render"), ("red",))):
         rewarder = BeliefGain(shaping=())
-        found = rewarder.measure(ENV, [game], seat)
+        found = rewarder.measure_episodes(ENV, [game], seat)
         roles = ("user", "assistant") * 3
         told = tuple(Message(role, text) for role, text in zip(roles, history, strict=False))  # type: ignore[arg-type]
         probe = Probe((*told, Message("assistant", f"{ASKED} red")), span=(14, 17))
         ((by_hand,),) = run_sync(seat.model.score([probe]))
         assert found.found[game.id][2].target == pytest.approx(by_hand, abs=1e-5)
-        gains = rewarder.rewards({"g": [game]}, found)[game.id]["belief"]
+        gains = rewarder.compute_rewards({"g": [game]}, found)[game.id]["belief"]
         logs = [belief.target for belief in found.found[game.id]]
         assert gains == pytest.approx(np.diff(logs)) and np.abs(gains).max() > 0.01
         assert found.setting["template"] == "statement" and found.setting["shown"]["context"] == seat.context
@@ -174,9 +176,9 @@ def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Pat
     with pytest.raises(UserError, match="has no filter that lists them"):
         trainer(tmp_path, env=Unlisted(), rewarders=(BeliefGain(among="all"),))
     with pytest.raises(UserError, match="belief: player: got none"):
-        BeliefGain().measure(ENV, [], None)
+        BeliefGain().measure_episodes(ENV, [], None)
     with pytest.raises(UserError, match="online: rewards: unknown name 'belief'"):
-        OnlineSettings(rewards=RewardMix.published("delta_belief"))
+        OnlineSettings(rewards=RewardMix.from_paper("delta_belief"))
     with pytest.raises(UserError, match=r"rewarders: got .'exact_gain', 'truth_gain'.*, allowed: each name once"):
         OnlineSettings(rewarders=(ExactGain(), ExactGain()))
 
@@ -245,13 +247,13 @@ def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarde
     t.__class__ = Watched
     t.train()
     folder = tmp_path / "episodes" / "asking"
-    again = {s.trajectory: s for group in recredited(folder, t.online) for s in group.samples}
+    again = {s.trajectory: s for group in recredit_episodes(folder, t.online) for s in group.samples}
     before = {s.trajectory: s for group in t.seen for s in group.samples}
     assert again.keys() == before.keys() and len(again) > 8
     for key, sample in before.items():
         assert [row.advantages for row in again[key].rows] == [row.advantages for row in sample.rows]
     other = replace(t.online, credit=ReturnToGo(), rewarders=(replace(rewarder, shaping=()),))
-    differing = {s.trajectory: s for group in recredited(folder, other) for s in group.samples}
+    differing = {s.trajectory: s for group in recredit_episodes(folder, other) for s in group.samples}
     assert any(per_turn(differing[key]) != per_turn(sample) for key, sample in before.items())
 
 
@@ -259,22 +261,22 @@ def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarde
 def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     trainer(tmp_path, rewarders=(BeliefGain(),), save_episodes=True).train()
     folder = tmp_path / "episodes" / "asking"
-    notes, run = believed.read(folder), list(Run.load(folder))
+    notes, run = believed.load_beliefs(folder), list(Run.load(folder))
     assert {t.id for t in run} == set(notes.beliefs) and notes.setting["aggregate"] == "sum"
     assert notes.setting["model"]["weights"] == "step-1"
     for t in run:
         assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
     with pytest.raises(UserError, match="asking has no beliefs for 1 of 1 episodes"):
-        BeliefGain().again(folder, ENV, [played("ask")])
+        BeliefGain().load_measurements(folder, ENV, [played("ask")])
 
 
 def test_the_log_counts_what_stands_on_every_turn_once() -> None:
     """What games earned is 2 for a win, -.1 for each turn and -5 for an invalid one, though a win stands on each."""
     mix = RewardMix({"invalid": -5.0}, every={"success": 2.0, "turns": -0.1})
-    chosen = [Chosen(Game(ENV, ENV.tasks("train"), "asking"), ENV.task("red"), 1, "asking")]
+    chosen = [PlannedTask(Game(ENV, ENV.tasks("train"), "asking"), ENV.task("red"), 1, "asking")]
     (group,) = play_groups(chosen, player(temperature=1.0, min_p=0.0), {}, 8)
-    (found,) = credited(chosen, [group], OnlineSettings(k=8, rewards=mix))
+    (found,) = assign_credit(chosen, [group], OnlineSettings(k=8, rewards=mix))
     wins = sum(t.outcome is not None and t.outcome.success for t in group)
     turns, wrong = (
         sum(len(t.turns) for t in group),
@@ -305,8 +307,8 @@ def test_beliefs_of_the_start_stay_and_those_of_now_move(tmp_path: Path, lora: L
 
 def logs(t: OnlineTrainer, games: Sequence[Trajectory]) -> list[float]:
     (rewarder,) = t.online.rewarders
-    with t._under(rewarder.asks) as seat:  # pyright: ignore[reportPrivateUsage]
-        found = rewarder.measure(ENV, games, seat).found
+    with t._agent_under(rewarder.asked_weights) as seat:  # pyright: ignore[reportPrivateUsage]
+        found = rewarder.measure_episodes(ENV, games, seat).found
     return [belief.target for game in games for belief in found[game.id]]
 
 
@@ -317,24 +319,24 @@ def distance(a: Sequence[float], b: Sequence[float]) -> float:
 def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
     module = torch.nn.Linear(2, 1, bias=False)
     module.weight.data = torch.tensor([[1.0, 2.0]])
-    versions = Versions(module, ("start", "average"))
+    versions = WeightSnapshots(module, ("start", "average"))
     module.weight.data += 1.0
-    versions.follow()
-    with versions.under("start"):
+    versions.update_average()
+    with versions.use_weights("start"):
         assert module.weight.tolist() == [[1.0, 2.0]]
-    with versions.under("average"):
+    with versions.use_weights("average"):
         assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
     assert module.weight.tolist() == [[2.0, 3.0]]
-    with pytest.raises(RuntimeError), versions.under("start"):
+    with pytest.raises(RuntimeError), versions.use_weights("start"):
         raise RuntimeError
     assert module.weight.tolist() == [[2.0, 3.0]]
-    versions.save(tmp_path)
-    other = Versions(module, ("average",))
-    other.load(tmp_path)
-    with other.under("average"):
+    versions.save_average(tmp_path)
+    other = WeightSnapshots(module, ("average",))
+    other.load_average(tmp_path)
+    with other.use_weights("average"):
         assert module.weight.tolist() == [pytest.approx([1.05, 2.05])]
     with pytest.raises(UserError, match="the moving average of weights cannot be recomputed"):
-        other.load(tmp_path / "nowhere")
+        other.load_average(tmp_path / "nowhere")
 
 
 @pytest.mark.thorough
@@ -349,4 +351,4 @@ def test_a_resumed_run_has_the_average_that_it_had(tmp_path: Path) -> None:
     again = resumed.train(resume=tmp_path / "parts" / "checkpoint-2").history
     assert [entry["belief"] for entry in again] == [entry["belief"] for entry in straight]
     assert [entry["grad_norm"] for entry in again] == [entry["grad_norm"] for entry in straight]
-    assert resumed.tied["rewarders"]["belief"]["of"] == "average"
+    assert resumed.resume_identity["rewarders"]["belief"]["of"] == "average"

@@ -16,7 +16,7 @@ def play(name: str, hidden: Any, *texts: str, **options: Any) -> Trajectory:
     ep = Episode.begin(env, env.task(hidden), seed=0)
     for text in texts:
         ep = ep.step(Action(text))
-    return ep.trajectory()
+    return ep.to_trajectory()
 
 
 def test_named_rewards_of_a_game_won_in_two_turns() -> None:
@@ -47,12 +47,12 @@ def asked() -> Trajectory:
     for text in ("Is it alive?", "Is it alive?", "Is it big? Is it red?", "Is it an animal?", f"Is it {topic}?"):
         ep = ep.step(text)
         ep = ep.step(user.act_now(ep.view("user"))) if ep.to_act == "user" else ep
-    return ep.trajectory()
+    return ep.to_trajectory()
 
 
 def test_questions_called_invalid_and_repeated_are_charged_as_published() -> None:
     """2 - 5 - 1 - 5 * 0.05, each where it is due."""
-    per_turn = RewardMix.published("starpo")(named_rewards(asked()))
+    per_turn = RewardMix.from_paper("starpo")(named_rewards(asked()))
     assert per_turn == pytest.approx([-0.05, -1.05, -5.05, -0.05, 1.95])
 
 
@@ -61,12 +61,12 @@ def test_equation_3_by_hand_and_as_a_mix() -> None:
     named = named_rewards(asked())
     by_hand = [1.75 + 0.3, 1.75 - 1.0, 1.75 - 5.0 + 0.04, 1.75, 1.75]
     shaped = np.maximum([3.0, -1.0, 0.4, 0.0, 0.0], 0.0)
-    assert RewardMix.published("delta_belief")({**named, "belief": shaped}) == pytest.approx(by_hand)
+    assert RewardMix.from_paper("delta_belief")({**named, "belief": shaped}) == pytest.approx(by_hand)
 
 
 def test_a_game_of_one_turn_costs_nothing() -> None:
     named = named_rewards(play("wordle", "toast", "<Answer>toast</Answer>"))
-    assert RewardMix.published("delta_belief")({**named, "belief": [0.0]}).tolist() == [2.0]
+    assert RewardMix.from_paper("delta_belief")({**named, "belief": [0.0]}).tolist() == [2.0]
 
 
 def test_a_mix_of_rewards_is_weighted_turn_by_turn() -> None:
@@ -89,4 +89,4 @@ def test_bad_mixes_are_refused() -> None:
     with pytest.raises(UserError, match=r"lengths: got \[1, 2\]"):
         RewardMix({"success": 1.0, "turns": 1.0})({"success": [1], "turns": [1, 1]})
     with pytest.raises(UserError, match="known: delta_belief, env, starpo, success"):
-        RewardMix.published("ppo")
+        RewardMix.from_paper("ppo")

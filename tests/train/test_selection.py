@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde import UserError
 from sonde.core import AGENT, Act, Action, Frozen, Outcome, Trajectory
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.data import pair_samples
 from sonde.train.selection import (
     HEADINGS,
@@ -23,13 +23,13 @@ from sonde.train.selection import (
     PairRule,
     SFTRule,
     ShareRule,
-    best_share,
-    cost,
+    compute_statistics,
+    env_limits,
+    episode_cost,
     first_reveal,
-    limits,
-    pairs,
-    sft_set,
-    statistics,
+    select_pairs,
+    select_share,
+    select_successes,
     top_share,
 )
 
@@ -53,51 +53,51 @@ GAMES = group((7, WIN), (4, WIN), (12, TIMEOUT), (4, WIN), (9, WIN), (5, UNDONE)
 
 
 def test_one_success_of_each_number_of_turns_best_first() -> None:
-    found = sft_set(GAMES)
+    found = select_successes(GAMES)
     assert ids(found.trajectories) == [1, 0, 4]
     assert found.counts == Counts(tasks=1, trajectories=8, solved=1)
 
 
 def test_within_some_turns_of_the_best() -> None:
-    assert ids(sft_set(GAMES, SFTRule(within=3)).trajectories) == [1, 0]
-    assert ids(sft_set(GAMES, SFTRule(within=0)).trajectories) == [1]
+    assert ids(select_successes(GAMES, SFTRule(within=3)).trajectories) == [1, 0]
+    assert ids(select_successes(GAMES, SFTRule(within=0)).trajectories) == [1]
 
 
 def test_all_of_the_shortest() -> None:
     """Delta-Belief-RL, appendix E.1: the wins in fewest turns, ties included."""
-    assert ids(sft_set(GAMES, SFTRule(distinct=False, within=0)).trajectories) == [1, 3]
-    assert ids(sft_set(GAMES, SFTRule(distinct=False)).trajectories) == [1, 3, 0, 6, 4]
+    assert ids(select_successes(GAMES, SFTRule(distinct=False, within=0)).trajectories) == [1, 3]
+    assert ids(select_successes(GAMES, SFTRule(distinct=False)).trajectories) == [1, 3, 0, 6, 4]
 
 
 def test_order_of_arrival_does_not_matter() -> None:
-    assert ids(sft_set(GAMES[::-1]).trajectories) == [1, 0, 4]
+    assert ids(select_successes(GAMES[::-1]).trajectories) == [1, 0, 4]
 
 
 def test_tasks_are_apart_and_so_are_their_worlds() -> None:
     games = [*group((4, WIN)), *group((4, WIN), task=1), *group((4, WIN), seed=1), *group((2, LOSS), task=2)]
-    found = sft_set(games)
+    found = select_successes(games)
     assert [t.id for t in found.trajectories] == ["mastermind-0-0-0", "mastermind-1-0-0", "mastermind-0-1-0"]
     assert (found.counts.tasks, found.counts.solved) == (4, 3)
 
 
 def test_long_ones_are_left_out_before_the_best_is_sought() -> None:
     games = [with_tokens(t, n) for t, n in zip(group((3, WIN), (5, WIN), (6, ERROR)), (101, 100, 1), strict=True)]
-    found = sft_set(games, SFTRule(within=0, max_tokens=100))
+    found = select_successes(games, SFTRule(within=0, max_tokens=100))
     assert ids(found.trajectories) == [1]
     assert found.counts == Counts(tasks=1, trajectories=3, failed=1, too_long=1, solved=1)
     with pytest.raises(UserError, match=r"trajectory mastermind-0-0-0: max_tokens needs token ids.*as_sampled"):
-        sft_set(GAMES, SFTRule(max_tokens=100))
+        select_successes(GAMES, SFTRule(max_tokens=100))
 
 
 def test_the_best_share_of_all() -> None:
     games = [earned(0, -3.0), earned(1, -1.0, WIN), earned(2, -2.0), earned(3, -1.0), earned(4, -9.0, ERROR)]
-    assert ids(best_share(games, ShareRule()).trajectories) == [0, 1, 2, 3]
-    assert ids(best_share(games, ShareRule(top=0.5)).trajectories) == [1, 3]
-    assert ids(best_share(games, ShareRule(top=0.6)).trajectories) == [1, 2, 3]  # 2.4, rounded up
-    assert ids(best_share(games, ShareRule(top=0.01)).trajectories) == [1]  # of equal ones the first
-    assert ids(best_share(games, ShareRule(success=True)).trajectories) == [1]
-    assert best_share(games, ShareRule(top=0.5)).counts.failed == 1
-    assert best_share([], ShareRule()).trajectories == ()
+    assert ids(select_share(games, ShareRule()).trajectories) == [0, 1, 2, 3]
+    assert ids(select_share(games, ShareRule(top=0.5)).trajectories) == [1, 3]
+    assert ids(select_share(games, ShareRule(top=0.6)).trajectories) == [1, 2, 3]  # 2.4, rounded up
+    assert ids(select_share(games, ShareRule(top=0.01)).trajectories) == [1]  # of equal ones the first
+    assert ids(select_share(games, ShareRule(success=True)).trajectories) == [1]
+    assert select_share(games, ShareRule(top=0.5)).counts.failed == 1
+    assert select_share([], ShareRule()).trajectories == ()
 
 
 def test_of_equal_returns_every_task_has_its_share() -> None:
@@ -118,8 +118,8 @@ def test_bad_shares_are_refused(wrong: dict[str, float]) -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert sft_set([]).counts == pairs([]).counts == Counts()
-    assert sft_set(group((3, LOSS))).trajectories == pairs(group((3, LOSS))).pairs == ()
+    assert select_successes([]).counts == select_pairs([]).counts == Counts()
+    assert select_successes(group((3, LOSS))).trajectories == select_pairs(group((3, LOSS))).pairs == ()
 
 
 # --- preferences -----------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_nothing_in_nothing_out() -> None:
 
 def rejected(games: Sequence[Trajectory], rule: PairRule | None = None, n: int = 200) -> set[int]:
     """The samples that are rejected under some seed; the chosen one is always the same."""
-    drawn = [pairs(games, rule, seed).pairs for seed in range(n)]
+    drawn = [select_pairs(games, rule, seed).pairs for seed in range(n)]
     assert len({ids([p.chosen for p in row])[0] for row in drawn}) == 1
     return {i for row in drawn for i in ids([p.rejected for p in row])}
 
@@ -135,7 +135,7 @@ def rejected(games: Sequence[Trajectory], rule: PairRule | None = None, n: int =
 def test_the_best_over_what_is_clearly_lower() -> None:
     """Best: sample 1, 4 turns. Lower: a loss, a timeout, a win that was taken back, and wins in 4 + 3 turns or more."""
     games = group((7, WIN), (4, WIN), (12, TIMEOUT), (4, WIN), (6, WIN), (5, UNDONE), (9, WIN), (3, FORMAT), (8, LOSS))
-    assert {p.chosen.sample for p in pairs(games).pairs} == {1}
+    assert {p.chosen.sample for p in select_pairs(games).pairs} == {1}
     assert rejected(games) == {0, 2, 5, 6, 8}
     assert rejected(games, PairRule(slower=5)) == {2, 5, 6, 8}
     assert rejected(games, PairRule(negatives=("loss", "format"))) == {0, 5, 6, 7, 8}
@@ -150,42 +150,42 @@ def test_the_turns_that_are_many_depend_on_the_environment() -> None:
 
 def test_the_draw_is_even_and_depends_on_seed_task_and_world() -> None:
     games = group((2, WIN), (9, LOSS), (9, LOSS), (9, LOSS), (9, LOSS))
-    counts = Counter(pairs(games, seed=s).pairs[0].rejected.sample for s in range(1000))
+    counts = Counter(select_pairs(games, seed=s).pairs[0].rejected.sample for s in range(1000))
     assert set(counts) == {1, 2, 3, 4}
     assert sum((n - 250) ** 2 / 250 for n in counts.values()) < 16.3  # chi-squared, 3 degrees of freedom, p = .001
-    assert ids([p.rejected for p in pairs(games, seed=5).pairs]) == ids(
-        [p.rejected for p in pairs(games, seed=5).pairs]
+    assert ids([p.rejected for p in select_pairs(games, seed=5).pairs]) == ids(
+        [p.rejected for p in select_pairs(games, seed=5).pairs]
     )
     many = [t for task in range(30) for t in group((2, WIN), *[(9, LOSS)] * 4, task=task % 10, seed=task // 10)]
-    found = pairs(many, seed=3)
+    found = select_pairs(many, seed=3)
     assert len(found.pairs) == found.counts.tasks == 30
     assert len({(p.chosen.task.index, p.rejected.sample) for p in found.pairs}) > 15
-    assert [p.rejected.id for p in pairs(many[::-1], seed=3).pairs[::-1]] == [p.rejected.id for p in found.pairs]
+    assert [p.rejected.id for p in select_pairs(many[::-1], seed=3).pairs[::-1]] == [p.rejected.id for p in found.pairs]
 
 
 def test_a_draw_never_changes() -> None:
     """A change here makes every recorded run select differently."""
     games = group((2, WIN), *[(9, LOSS)] * 20)
-    assert [pairs(games, seed=s).pairs[0].rejected.sample for s in range(4)] == [19, 2, 12, 4]
+    assert [select_pairs(games, seed=s).pairs[0].rejected.sample for s in range(4)] == [19, 2, 12, 4]
 
 
 def test_more_pairs_per_task_share_the_chosen_and_are_distinct() -> None:
     games = group((2, WIN), (9, LOSS), (9, LOSS), (9, TIMEOUT))
-    found = pairs(games, PairRule(per_task=2)).pairs
+    found = select_pairs(games, PairRule(per_task=2)).pairs
     assert [p.chosen.sample for p in found] == [0, 0]
     assert len({p.rejected.sample for p in found}) == 2
-    assert sorted(ids([p.rejected for p in pairs(games, PairRule(per_task=9)).pairs])) == [1, 2, 3]
+    assert sorted(ids([p.rejected for p in select_pairs(games, PairRule(per_task=9)).pairs])) == [1, 2, 3]
 
 
 def test_never_against_itself() -> None:
-    found = pairs([*group((2, WIN), (3, WIN)), *group((2, WIN), (2, LOSS), task=1)])
+    found = select_pairs([*group((2, WIN), (3, WIN)), *group((2, WIN), (2, LOSS), task=1)])
     assert [(p.chosen.task.index, p.rejected.sample) for p in found.pairs] == [(1, 1)]
     assert found.one_sided == 1
 
 
 def test_as_published_pairs_with_itself_and_drops_what_a_judge_calls_invalid() -> None:
     paper = PairRule(as_published=True)
-    (alone,) = pairs(group((2, WIN), (20, WIN)), paper).pairs
+    (alone,) = select_pairs(group((2, WIN), (20, WIN)), paper).pairs
     assert alone.chosen is alone.rejected
     accused = Outcome("loss", claimed=True, judged=False)
     assert rejected(group((2, WIN), (21, WIN), (22, WIN), (3, UNDONE), (4, accused), (9, TIMEOUT)), paper) == {2, 5}
@@ -195,18 +195,18 @@ def test_as_published_pairs_with_itself_and_drops_what_a_judge_calls_invalid() -
 
 def test_as_published_best_arm_counts_pulls_that_paid() -> None:
     games = [pulled([1, 0, 0], 0), pulled([1, 1, 1], 1), pulled([1, 1, 0], 2), pulled([1, 1, 0], 3)]
-    assert [cost(t) for t in games] == [4, 4, 4, 4]
-    assert [cost(t, as_published=True) for t in games] == [-1, -3, -2, -2]
-    assert ids(sft_set(games).trajectories) == [0]
-    assert ids(sft_set(games, SFTRule(as_published=True)).trajectories) == [1, 2, 0]
-    assert ids(sft_set(games, SFTRule(as_published=True, within=1)).trajectories) == [1, 2]
+    assert [episode_cost(t) for t in games] == [4, 4, 4, 4]
+    assert [episode_cost(t, as_published=True) for t in games] == [-1, -3, -2, -2]
+    assert ids(select_successes(games).trajectories) == [0]
+    assert ids(select_successes(games, SFTRule(as_published=True)).trajectories) == [1, 2, 0]
+    assert ids(select_successes(games, SFTRule(as_published=True, within=1)).trajectories) == [1, 2]
 
 
 def test_pulls_that_paid_in_a_real_game() -> None:
     env = sonde.make("best_arm")
-    (t,) = collect(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:1], Plan())
-    assert cost(t) == 21
-    assert cost(t, as_published=True) == -sum(turn.info["reward"] for turn in t.turns[:20]) < 0
+    (t,) = collect_trajectories(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:1], Plan())
+    assert episode_cost(t) == 21
+    assert episode_cost(t, as_published=True) == -sum(turn.info["reward"] for turn in t.turns[:20]) < 0
 
 
 def pulled(paid: Sequence[int], sample: int) -> Trajectory:
@@ -230,7 +230,7 @@ def test_minesweeper_pairs_begin_with_the_same_reveal() -> None:
         reveal(9, WIN, 3, (2, 2)),
         reveal(9, TIMEOUT, 4, None, "invalid"),
     ]
-    (pair,) = pairs(games).pairs  # the best of all has no equal beginning; of those that have one, the best
+    (pair,) = select_pairs(games).pairs  # the best of all has no equal beginning; of those that have one, the best
     assert (pair.chosen.sample, pair.rejected.sample) == (2, 1)
     assert rejected(games, PairRule(same_first_move=())) == {1, 3, 4}
     assert rejected(games, PairRule(as_published=True)) == {4}
@@ -238,7 +238,7 @@ def test_minesweeper_pairs_begin_with_the_same_reveal() -> None:
 
 def test_the_first_reveal_of_a_real_game() -> None:
     env = sonde.make("minesweeper")
-    games = collect(env, {"agent": sonde.make("agents:minesweeper")}, env.tasks("test")[:4], Plan(k=3))
+    games = collect_trajectories(env, {"agent": sonde.make("agents:minesweeper")}, env.tasks("test")[:4], Plan(k=3))
     assert all(first_reveal(t) == t.turns[0].info["cell"] for t in games)
     assert {len(first_reveal(t)) for t in games} == {2}  # type: ignore[arg-type]
     stored = [Trajectory.from_json(t.to_json()) for t in games]
@@ -254,11 +254,11 @@ SETS = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9), OUTCOMES), max_s
 @given(games=SETS, seed=st.integers(0, 9), published=st.booleans())
 def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]], seed: int, published: bool) -> None:
     found = [played(n, end, task=task, sample=i) for i, (task, n, end) in enumerate(games)]
-    chosen = sft_set(found)
+    chosen = select_successes(found)
     assert len({(t.group, len(t.turns)) for t in chosen.trajectories}) == len(chosen.trajectories)
     won = [t for t in found if t.outcome and t.outcome.success]
     assert {(t.group, len(t.turns)) for t in chosen.trajectories} == {(t.group, len(t.turns)) for t in won}
-    drawn = pairs(found, PairRule(as_published=published), seed)
+    drawn = select_pairs(found, PairRule(as_published=published), seed)
     assert len({p.chosen.group for p in drawn.pairs}) == len(drawn.pairs) == drawn.counts.solved - drawn.one_sided
     for best, lower in drawn.pairs:
         assert best.group == lower.group and best in won
@@ -290,8 +290,8 @@ def test_bad_settings_are_errors(rule: Any, options: dict[str, Any], message: st
 def test_the_table_names_environments_that_exist() -> None:
     assert set(PAPRIKA) <= set(sonde.core.names("envs"))
     assert {env for env, row in PAPRIKA.items() if row.samples != 20} == {"mastermind"}
-    assert limits("mastermind") == Limits(3, 100)
-    assert limits("nowhere") == Limits(4, 20)
+    assert env_limits("mastermind") == Limits(3, 100)
+    assert env_limits("nowhere") == Limits(4, 20)
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_statistics_by_hand() -> None:
         *group((12, TIMEOUT), (12, TIMEOUT), task=1),
         *group((3, WIN), (3, WIN), env="wordle"),
     ]
-    table = statistics(games)
+    table = compute_statistics(games)
     one, two = table.lines
     assert one.to_json() == {
         "name": "mastermind", "tasks": 2, "trajectories": 6, "failed": 1, "success": 2 / 5, "best_of_k": 1 / 2,
@@ -313,7 +313,7 @@ def test_statistics_by_hand() -> None:
     assert (table.total.tasks, table.total.sft, table.total.pairs) == (3, 3, 1)
     assert (table.total.success, table.total.turns) == (4 / 7, 6.0)
     assert table.to_json()["total"]["trajectories"] == 8
-    headings, *lines = table.rows()
+    headings, *lines = table.format_rows()
     assert headings == tuple(HEADINGS.values())
     assert lines[0] == ("mastermind", "2", "6", "1", "40.0%", "50.0%", "2", "1", "7.2", "20.0")
     assert lines[1][-1] == "n/a" and lines[-1][0] == "total"
@@ -321,12 +321,12 @@ def test_statistics_by_hand() -> None:
 
 def test_statistics_follow_the_rules_and_group_by_any_tag() -> None:
     games = [*group((2, WIN), (9, LOSS), tags={"difficulty": "easy"}), *group((2, WIN), (4, WIN), task=1)]
-    table = statistics(games, SFTRule(within=0), PairRule(as_published=True), by="difficulty")
+    table = compute_statistics(games, SFTRule(within=0), PairRule(as_published=True), by="difficulty")
     assert [(line.name, line.sft, line.pairs) for line in table.lines] == [("easy", 1, 1), ("", 1, 1)]
-    assert statistics([]).total.success is None
+    assert compute_statistics([]).total.success is None
 
 
 def test_selected_pairs_become_samples() -> None:
     games = [with_tokens(t, 5) for t in group((2, WIN), (9, LOSS))]
-    ((chosen, other),), report = pair_samples(pairs(games).pairs)
+    ((chosen, other),), report = pair_samples(select_pairs(games).pairs)
     assert (chosen.success, other.success, report.rows) == (True, False, 2)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import UserError
-from sonde.train.rewarders import SHAPINGS, shaped
+from sonde.train.rewarders import SHAPINGS, shape_gains
 
 NAN = math.nan
 GAINS = {"g": [np.array([2.0, -3.0, NAN]), np.array([-1.0, 1.0]), np.array([0.5])], "h": [np.array([NAN])]}
 
 
 def after(*names: str, **options: Any) -> list[list[float]]:
-    return [row.tolist() for row in shaped(GAINS, names, **options)["g"]]
+    return [row.tolist() for row in shape_gains(GAINS, names, **options)["g"]]
 
 
 def test_games_one_by_one() -> None:
@@ -42,7 +42,7 @@ def test_games_of_a_group_turn_by_turn() -> None:
 
 def test_shapings_have_names() -> None:
     with pytest.raises(UserError, match=r"shaping: unknown name 'rellu' .did you mean 'relu'"):
-        shaped(GAINS, ("rellu",))
+        shape_gains(GAINS, ("rellu",))
 
 
 rows = st.lists(st.floats(-30, 30) | st.just(NAN), min_size=0, max_size=5).map(np.array)
@@ -52,7 +52,7 @@ groups = st.lists(rows, min_size=1, max_size=5)
 @given(groups, st.lists(st.sampled_from(SHAPINGS), max_size=3))
 def test_gains_stay_finite_and_in_place(group: list[np.ndarray], names: list[str]) -> None:
     before = [row.copy() for row in group]
-    (found,) = shaped({"g": group}, names).values()
+    (found,) = shape_gains({"g": group}, names).values()
     assert [len(row) for row in found] == [len(row) for row in group]
     for row, given_row in zip(found, group, strict=True):
         assert np.isfinite(row).all() and not row[np.isnan(given_row)].any()
@@ -61,10 +61,10 @@ def test_gains_stay_finite_and_in_place(group: list[np.ndarray], names: list[str
 
 @given(groups)
 def test_what_is_centred_sums_to_nothing(group: list[np.ndarray]) -> None:
-    (found,) = shaped({"g": group}, ("group_centring",)).values()
+    (found,) = shape_gains({"g": group}, ("group_centring",)).values()
     for t in range(max(map(len, group))):
         assert sum(row[t] for row in found if len(row) > t) == pytest.approx(0.0, abs=1e-9)
-    (found,) = shaped({"g": group}, ("episode_centring",)).values()
+    (found,) = shape_gains({"g": group}, ("episode_centring",)).values()
     assert [row.sum() for row in found] == pytest.approx([0.0] * len(found), abs=1e-9)
-    (found,) = shaped({"g": group}, ("group_min_max",)).values()
+    (found,) = shape_gains({"g": group}, ("group_min_max",)).values()
     assert all(((row >= 0.0) & (row <= 1.0)).all() for row in found)

@@ -14,11 +14,11 @@ import torch
 
 from sonde import UserError
 from sonde.train.checks import check_items
-from sonde.train.collate import batch_of, collate
-from sonde.train.objectives._values import in_lines, to_go
+from sonde.train.collate import collate, make_batch
+from sonde.train.objectives._values import lay_out_samples, returns_to_go
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import TrainSettings
-from sonde.train.token_rewards import in_order, spread_out, token_rewards
+from sonde.train.token_rewards import agent_token_order, scatter_to_rows, token_rewards
 from sonde.train.types import Batch, Row, Sample
 
 from .tiny import END, sample, tiny_model
@@ -39,9 +39,9 @@ FORKED = played([row((0, 2), (2, 1)), row((1, 2))], [1.0, 10.0, 100.0])
 
 
 def test_tokens_in_the_order_in_which_they_were_said() -> None:
-    assert in_order(FORKED).tolist() == [2, 3, 9, 10, 6]
+    assert agent_token_order(FORKED).tolist() == [2, 3, 9, 10, 6]
     assert token_rewards(FORKED).tolist() == [0, 1, 0, 10, 100]
-    first, second = spread_out(FORKED, token_rewards(FORKED))
+    first, second = scatter_to_rows(FORKED, token_rewards(FORKED))
     assert list(first) == [0, 0, 0, 1, 0, 0, 100] and list(second) == [0, 0, 0, 10]
 
 
@@ -62,7 +62,7 @@ class Rewarded(SFT):
 
 
 def batch(*items: Sample, packed: bool = False) -> Batch:
-    return batch_of(collate(items, needs=frozenset({"reward"}), pad_id=END, packed=packed))
+    return make_batch(collate(items, needs=frozenset({"reward"}), pad_id=END, packed=packed))
 
 
 def test_a_batch_knows_places_and_rewards() -> None:
@@ -76,13 +76,13 @@ def test_a_batch_knows_places_and_rewards() -> None:
 
 
 def test_returns_run_through_all_rows() -> None:
-    line = in_lines(batch(FORKED), discount=0.5, per="token", limit="end")
+    line = lay_out_samples(batch(FORKED), discount=0.5, per="token", limit="end")
     assert line.reward.tolist() == [[0, 1, 0, 10, 100]]
-    assert to_go(line).tolist() == [[0.5 * (1 + 15), 1 + 15, 30, 60, 100]]
-    per_turn = in_lines(batch(FORKED), discount=0.5, per="turn", limit="end")
-    assert to_go(per_turn).tolist() == [[31, 31, 60, 60, 100]]
-    scaled = in_lines(batch(FORKED), discount=0.5, per="turn", limit="end", scale=0.25)
-    assert to_go(scaled).tolist() == [[7.75, 7.75, 15, 15, 25]]
+    assert returns_to_go(line).tolist() == [[0.5 * (1 + 15), 1 + 15, 30, 60, 100]]
+    per_turn = lay_out_samples(batch(FORKED), discount=0.5, per="turn", limit="end")
+    assert returns_to_go(per_turn).tolist() == [[31, 31, 60, 60, 100]]
+    scaled = lay_out_samples(batch(FORKED), discount=0.5, per="turn", limit="end", scale=0.25)
+    assert returns_to_go(scaled).tolist() == [[7.75, 7.75, 15, 15, 25]]
 
 
 def test_what_follows_the_last_token() -> None:
@@ -92,12 +92,12 @@ def test_what_follows_the_last_token() -> None:
     assert seen.nth_RT is not None
     v = torch.where(seen.agent_RT, 10.0 + seen.nth_RT + 100 * seen.owner_R[:, None], 0.0).requires_grad_()
     seen = replace(seen, head={"v": v})
-    line = in_lines(seen, discount=0.5, per="token", limit="bootstrap")
+    line = lay_out_samples(seen, discount=0.5, per="token", limit="bootstrap")
     assert line.final.tolist() == [0, 111] and not line.final.requires_grad  # its last turn began with its second token
-    assert in_lines(seen, discount=0.5, per="token", limit="end").final.tolist() == [0, 0]
-    assert to_go(line).tolist() == [[0.5, 1, 0], [1 + 0.25 * 57.5, 0.5 * 57.5, 2 + 0.5 * 111]]
+    assert lay_out_samples(seen, discount=0.5, per="token", limit="end").final.tolist() == [0, 0]
+    assert returns_to_go(line).tolist() == [[0.5, 1, 0], [1 + 0.25 * 57.5, 0.5 * 57.5, 2 + 0.5 * 111]]
     with pytest.raises(UserError, match="no head predicts v, and this objective needs it"):
-        in_lines(replace(seen, head={}), discount=0.5, per="token", limit="bootstrap")
+        lay_out_samples(replace(seen, head={}), discount=0.5, per="token", limit="bootstrap")
 
 
 def test_what_stands_beside_is_not_looked_at() -> None:
@@ -105,13 +105,13 @@ def test_what_stands_beside_is_not_looked_at() -> None:
     assert seen.reward_RT is not None
     noisy = torch.where(seen.agent_RT, seen.reward_RT, torch.nan)
     head = torch.where(seen.agent_RT, 2.0, torch.inf)
-    line = in_lines(replace(seen, reward_RT=noisy, head={"v": head}), discount=0.9, per="token", limit="end")
+    line = lay_out_samples(replace(seen, reward_RT=noisy, head={"v": head}), discount=0.9, per="token", limit="end")
     assert torch.equal(line.values["v"], torch.where(line.agent, 2.0, 0.0))
-    assert torch.equal(line.reward, in_lines(seen, discount=0.9, per="token", limit="end").reward)
+    assert torch.equal(line.reward, lay_out_samples(seen, discount=0.9, per="token", limit="end").reward)
 
 
 def test_a_token_that_begins_a_row_is_in_no_line() -> None:
     first = row((0, 2))
     begun = replace(first, agent=b"\1" + first.agent[1:], turns=array("i", [0, *first.turns[1:]]))
-    assert in_order(played([begun], [1.0])).tolist() == [2, 3]
+    assert agent_token_order(played([begun], [1.0])).tolist() == [2, 3]
     assert token_rewards(played([begun], [1.0])).tolist() == [0, 1]

@@ -21,15 +21,15 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
-from sonde.train.collate import batch_of, collate
-from sonde.train.logprobs import Referee, token_logprobs
+from sonde.train.collate import collate, make_batch
+from sonde.train.logprobs import LogprobScorer, token_logprobs
 from sonde.train.model_io import attach_adapter, merge_adapter
 from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer, TrainResult
-from sonde.train.types import Item, Objective, rows_of, units
+from sonde.train.types import Item, Objective, count_units, item_rows
 
 from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer, train_offline
 
@@ -92,15 +92,15 @@ def test_a_step_is_that_of_a_loop_written_by_hand(objective: Objective, items: S
     )  # fmt: skip
     model = tiny_model()
     if "reference" in objective.needs:
-        items = Referee(model=tiny_model(), pad_id=END)(items)
+        items = LogprobScorer(model=tiny_model(), pad_id=END)(items)
     tensors = collate(items, needs=objective.needs, pad_id=END)
-    batch = batch_of(tensors)
+    batch = make_batch(tensors)
     decayed = [p for n, p in model.named_parameters() if "norm" not in n]
     rest = [p for n, p in model.named_parameters() if "norm" in n]
     groups = [{"params": decayed, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=1e-2, betas=(0.8, 0.9))
     for entry in result.history:
-        loss = objective(token_logprobs(model, tensors), batch).total / units(batch, objective.unit)
+        loss = objective(token_logprobs(model, tensors), batch).total / count_units(batch, objective.unit)
         assert entry["loss"] == pytest.approx(loss.item(), abs=2e-5)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
@@ -115,9 +115,9 @@ def test_the_last_mini_batch_may_be_small_and_every_item_is_seen_once(tmp_path: 
     seen: list[int] = []
 
     class Watch(SondeTrainer):
-        def passes(self, items: Sequence[Item]) -> Any:
+        def make_passes(self, items: Sequence[Item]) -> Any:
             seen.extend(int(item.trajectory.partition("-")[2]) for item in items)  # type: ignore[union-attr]
-            return super().passes(items)
+            return super().make_passes(items)
 
     result = Watch(tiny_model(), SFT(), items, settings(tmp_path, epochs=2)).train()
     assert result.steps == 4 and len(result.history) == 4
@@ -243,9 +243,9 @@ def replace_references(pair: Any) -> Any:
 def test_a_fresh_adapter_that_is_off_is_the_start(tmp_path: Path) -> None:
     model = attach_adapter(tiny_model(), LoraSettings(r=4), seed=0)
     items = pairs(3)
-    on, off = (Referee(model=model, pad_id=END, off=off)(items) for off in (False, True))
-    base = Referee(model=tiny_model(), pad_id=END)(items)
-    for a, b, c in zip(*map(rows_of, (on, off, base)), strict=True):
+    on, off = (LogprobScorer(model=model, pad_id=END, off=off)(items) for off in (False, True))
+    base = LogprobScorer(model=tiny_model(), pad_id=END)(items)
+    for a, b, c in zip(*map(item_rows, (on, off, base)), strict=True):
         assert a.reference is not None and b.reference is not None and c.reference is not None
         said = [i for i, agent in enumerate(a.agent) if agent]
         assert [a.reference[i] for i in said] == [b.reference[i] for i in said] == [c.reference[i] for i in said]
@@ -255,7 +255,7 @@ def test_a_fresh_adapter_that_is_off_is_the_start(tmp_path: Path) -> None:
     ]
     assert histories[0] == histories[1]
     with pytest.raises(UserError, match="has no adapter"):
-        Referee(model=tiny_model(), pad_id=END, off=True)(items)
+        LogprobScorer(model=tiny_model(), pad_id=END, off=True)(items)
 
 
 def test_rows_that_pairs_share_are_computed_once() -> None:
@@ -270,7 +270,7 @@ def test_rows_that_pairs_share_are_computed_once() -> None:
     model.forward = counted
     best, others = sample(0), samples(4)[1:]
     items = [type(pairs(1)[0])(best, other) for other in others]
-    done = rows_of(Referee(model=model, pad_id=END)(items))
+    done = item_rows(LogprobScorer(model=model, pad_id=END)(items))
     assert calls == 4 and done[0].reference is done[2].reference is done[4].reference
 
 

@@ -1,7 +1,8 @@
 """A tiny random Llama with a tokenizer of one id per word, and samples of made-up tokens: what tests of training need.
 
 `tiny_tokenizer(words)` knows these words and nothing else; `tiny_model(seed=0)` has its vocabulary. Both together are a
-chat model: `HF.around(tiny_model(), tiny_tokenizer(), model="tiny")`, or `write(folder)` and `HF(model=str(folder))`.
+chat model: `HF.from_module(tiny_model(), tiny_tokenizer(), model="tiny")`, or `write(folder)` and
+`HF(model=str(folder))`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def wins(row: Row) -> bool:
     import sonde
 
     game = sonde.make("customer_service")
-    seated = sonde.Seated(game)
+    seated = sonde.SeatedPolicies(game)
     seated.reset(game.task({"product": row.product, "cause": row.cause}))
     seated.step(row.message)
     outcome = seated.episode.outcome

@@ -77,9 +77,9 @@ def sorts_twenty_questions() -> Mapping[str, Sequence[str]]:
 
 
 def measured_twenty_questions(sort: str, question: str) -> Row:
-    from sonde.envs.twenty_questions.user import truth
+    from sonde.envs.twenty_questions.user import true_reply
 
-    replies = [truth(topic, question) for topic in sorts_twenty_questions()[sort]]
+    replies = [true_reply(topic, question) for topic in sorts_twenty_questions()[sort]]
     yes, no = replies.count("Yes."), replies.count("No.")
     return Row(sort, question, yes, no, len(replies) - yes - no)
 

@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sonde.envs.murder_mystery.cases import TASKS, Act, Case, Frame, Record, case
-from sonde.envs.murder_mystery.reading import read
-from sonde.envs.murder_mystery.replies import reply, sentence
-from sonde.envs.murder_mystery.telling import clues
+from sonde.envs.murder_mystery.cases import TASKS, Case, CaseAct, Frame, Record, numbered_case
+from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.replies import act_message, answer_message
+from sonde.envs.murder_mystery.telling import all_clues
 
 _OWN = {
     "where": "alibi",
@@ -58,7 +58,7 @@ def _filling(frame: Frame, turn: int, person: int | None = None) -> _Filling:
     record: Record = _one([r for r in told if r.kind != "bystander"], turn)
     outside: Record | None = _one([r for r in told if r.kind == "bystander"] or [None], turn)
     words = {
-        "P": who.name, "p": who.given, "r": f"the {who.role}", "Q": other.name, "q": other.given,
+        "P": who.name, "p": who.given_name, "r": f"the {who.role}", "Q": other.name, "q": other.given,
         "qr": f"the {other.role}", "V": frame.victim, "v": frame.victim.split()[0], "S": places[0].name,
         "L": place.name, "R": record.name, "RL": places[record.place].name, "from": _clock(frame.minutes[1]),
         "to": _clock(frame.minutes[2]), "T": re.sub("^an? ", "", thing.name),
@@ -70,22 +70,24 @@ def _filling(frame: Frame, turn: int, person: int | None = None) -> _Filling:
     return _Filling(words, ids)
 
 
-def _acts(sort: str, ids: dict[str, str]) -> Iterator[Act]:
+def _acts(sort: str, ids: dict[str, str]) -> Iterator[CaseAct]:
     for kind in sort.split(","):
         if kind in _OWN:
-            yield Act("ask", ids["P"], _OWN[kind])
+            yield CaseAct("ask", ids["P"], _OWN[kind])
         elif kind == "about":
-            yield Act("ask", ids["P"], ids["Q"])
+            yield CaseAct("ask", ids["P"], ids["Q"])
         elif kind in ("record", "bystander"):
-            yield Act("check", ids["R" if kind == "record" else "B"])
+            yield CaseAct("check", ids["R" if kind == "record" else "B"])
         else:
-            yield Act("examine", {"scene": "l0", "place": ids["L"], "thing": ids["T"], "person": ids["P"]}[kind[5:]])
+            yield CaseAct(
+                "examine", {"scene": "l0", "place": ids["L"], "thing": ids["T"], "person": ids["P"]}[kind[5:]]
+            )
 
 
 @cache
 def _found_out(known: Case) -> frozenset[str]:
     """The replies to everything that can be done."""
-    return frozenset(clue.text for clue in clues(known))
+    return frozenset(clue.text for clue in all_clues(known))
 
 
 def _heard(known: Case, sort: str, message: str, turn: int) -> bool | None:
@@ -93,8 +95,8 @@ def _heard(known: Case, sort: str, message: str, turn: int) -> bool | None:
     filling = _filling(known.frame, turn)
     if "B" not in filling.words and "{B" in message:
         return None
-    told = reply(known, message.format_map(filling.words), _ACCUSED)
-    if told in {reply(known, sentence(known.frame, act), _ACCUSED) for act in _acts(sort, filling.ids)}:
+    told = answer_message(known, message.format_map(filling.words), _ACCUSED)
+    if told in {answer_message(known, act_message(known.frame, act), _ACCUSED) for act in _acts(sort, filling.ids)}:
         return True
     return False if told in _found_out(known) or told == _ACCUSED else None
 
@@ -102,7 +104,7 @@ def _heard(known: Case, sort: str, message: str, turn: int) -> bool | None:
 def _named(known: Case, message: str, turn: int) -> bool | None:
     """Whether the message accuses whom it names; None if nobody."""
     number = (known.truth.culprit + turn % 2) % len(known.frame.people)
-    found = read(known.frame, message.format_map(_filling(known.frame, turn, number).words | _BLANK))
+    found = read_message(known.frame, message.format_map(_filling(known.frame, turn, number).words | _BLANK))
     return found.person == number if found.kind == "accuse" else None
 
 
@@ -113,7 +115,7 @@ def measured(sort: str, message: str) -> tuple[int, int, int]:
     """In how many test cases the message gets what it asks for, something else, and neither."""
     found: list[bool | None] = []
     for index in range(TASKS["test"]):
-        known = case("test", index)
+        known = numbered_case("test", index)
         turn = index + len(message)
         if sort in ("accuses", "none"):
             found.append(_named(known, message, turn))

@@ -45,16 +45,16 @@ def _asked(row: Row, cells: Sequence[tuple[str, tuple[int, ...]]]) -> Row:
 
 def answer(product: str, values: tuple[int, ...], question: str) -> str:
     """What a customer answers of the product; empty where it is nothing but that they do not know."""
-    from sonde.envs.customer_service.answering import told
-    from sonde.envs.customer_service.products import products
-    from sonde.envs.customer_service.reading import everyday, read
+    from sonde.envs.customer_service.answering import answer_finding
+    from sonde.envs.customer_service.products import load_products
+    from sonde.envs.customer_service.reading import answer_everyday, read_message
 
-    query = read(product, question)
+    query = read_message(product, question)
     if query.kind == "finding":
-        return told(products()[product], query, values[query.target])
+        return answer_finding(load_products()[product], query, values[query.target])
     if query.kind in ("fix", "cause"):
-        return products()[product].causes[query.target].failed
-    return everyday(product, question)
+        return load_products()[product].causes[query.target].failed
+    return answer_everyday(product, question)
 
 
 if __name__ == "__main__":

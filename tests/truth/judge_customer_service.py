@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.envs.customer_service.products import products
-from sonde.envs.customer_service.reading import read
+from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import read_message
 
 
 def answerable(item: Mapping[str, Any]) -> bool:
@@ -31,14 +31,14 @@ def alike(item: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _fix(product: str, expect: Mapping[str, Any]) -> str | None:
-    named = (cause.fix for cause in products()[product].causes if cause.id == expect.get("cause"))
+    named = (cause.fix for cause in load_products()[product].causes if cause.id == expect.get("cause"))
     return expect.get("fix") or next(named, None)
 
 
 def verdict(item: Mapping[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
-    product, expect = products()[item["product"]], item["expect"]
-    query = read(item["product"], item["message"])
+    product, expect = load_products()[item["product"]], item["expect"]
+    query = read_message(item["product"], item["message"])
     if query.kind in ("several", "talk", "unclear", "unknown"):
         return "silent"
     if query.kind == "finding":

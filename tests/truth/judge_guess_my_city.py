@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.envs._shared.english.words import name_key
-from sonde.envs.guess_my_city.atlas import City, atlas
+from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.envs.guess_my_city.guesses import cities_named
 from sonde.envs.guess_my_city.resident import (
     BOTH,
@@ -38,7 +38,7 @@ from sonde.envs.guess_my_city.resident import (
     UNKNOWN,
     WRONG,
     YES,
-    heard_as,
+    read_message,
 )
 
 CLOSE = (
@@ -91,7 +91,7 @@ NOTHING = ("unknown", "invalid", "refuse")
 def city(item: dict[str, Any]) -> City:
     mask = cities_named(f"{name_key(item['city'])} {name_key(item['country'])}")
     assert mask and not mask & (mask - 1), item
-    return atlas().cities[mask.bit_length() - 1]
+    return load_atlas().cities[mask.bit_length() - 1]
 
 
 def answerable(item: dict[str, Any]) -> bool:
@@ -111,8 +111,8 @@ def _truth(expect: dict[str, Any]) -> object:
 
 
 def verdict(item: dict[str, Any]) -> str:
-    asked = heard_as(item["question"])
-    reply = asked.reply(city(item))
+    asked = read_message(item["question"])
+    reply = asked.reply_to(city(item))
     if reply in (UNKNOWN, SEVERAL):
         return "silent"
     expected = item["expect"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs.murder_mystery.cases import Act, case
-from sonde.envs.murder_mystery.reading import read
-from sonde.envs.murder_mystery.telling import observe
+from sonde.envs.murder_mystery.cases import CaseAct, numbered_case
+from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.telling import observe_act
 
 
 def answerable(item: dict[str, Any]) -> bool:
@@ -25,18 +25,18 @@ def alike(item: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _meant(which: Any, expect: dict[str, Any]) -> object:
-    return observe(case(*which), Act(*expect["act"])).text if "act" in expect else expect.get("accuse")
+    return observe_act(numbered_case(*which), CaseAct(*expect["act"])).text if "act" in expect else expect.get("accuse")
 
 
 def verdict(item: dict[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
-    world = case(*item["case"])
-    found, expected = read(world.frame, item["message"]), item["expect"]
+    world = numbered_case(*item["case"])
+    found, expected = read_message(world.frame, item["message"]), item["expect"]
     if found.kind == "accuse":
         return "right" if expected.get("accuse") == f"p{found.person}" else "wrong"
     if found.act is None:
         return "silent"
     if "act" not in expected:
         return "wrong"
-    wanted = Act(*expected["act"])
-    return "right" if observe(world, found.act).text == observe(world, wanted).text else "wrong"
+    wanted = CaseAct(*expected["act"])
+    return "right" if observe_act(world, found.act).text == observe_act(world, wanted).text else "wrong"

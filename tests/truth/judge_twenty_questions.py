@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.envs._shared.english.words import name_key
-from sonde.envs.twenty_questions.answering import verdict_on
-from sonde.envs.twenty_questions.knowledge import knowledge
+from sonde.envs.twenty_questions.answering import answer_message
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
 
 
 def topic_of(item: Mapping[str, Any]) -> int | None:
     """The topic of the knowledge base that the item means."""
-    knows = knowledge()
+    knows = topic_knowledge()
     own = knows.index.get(item["topic"])
     if own is not None:
         return own
-    found = knows.lookup.get(name_key(item["topic"], common=True), 0)
+    found = knows.topics_by_name.get(name_key(item["topic"], common=True), 0)
     return (found & -found).bit_length() - 1 if found else None
 
 
@@ -41,7 +41,7 @@ def verdict(item: Mapping[str, Any]) -> str:
     topic = topic_of(item)
     if topic is None:
         return "silent"
-    reply = verdict_on(topic, item["question"])
+    reply = answer_message(topic, item["question"])
     if reply in ("unknown", "invalid"):
         return "silent"
     return "right" if reply == item["answer"] else "wrong"

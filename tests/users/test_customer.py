@@ -8,11 +8,11 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.envs.customer_service.products import products
+from sonde.envs.customer_service.products import load_products
 
 ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"
-PRODUCT = products()[NAME]
+PRODUCT = load_products()[NAME]
 QUERIES = (
     *(found.questions[-1] for found in PRODUCT.findings),
     *(cause.suggestion for cause in PRODUCT.causes),
@@ -31,7 +31,7 @@ def asked(query: str, cause: str, seed: int = 0) -> View:
 def heard(query: str, cause: str, seed: int) -> str:
     view = asked(query, cause, seed)
     text = USER.act_now(view).text
-    assert USER.probs(view) == {text: 1.0}
+    assert USER.reply_probs(view) == {text: 1.0}
     return text
 
 
@@ -52,7 +52,7 @@ def test_the_posterior_is_the_product_of_likelihoods() -> None:
     for seed in range(5):
         ep = Episode.begin(ENV, ENV.task({"product": NAME, "cause": "bundle", "seed": seed}))
         weights = [c.weight for c in PRODUCT.causes]
-        for query in (*QUERIES[:3], PRODUCT.causes[PRODUCT.cause("feet")].suggestion):
+        for query in (*QUERIES[:3], PRODUCT.causes[PRODUCT.cause_index("feet")].suggestion):
             view = ep.step(query).view("user")
             text = USER.act_now(view).text
             ep = ep.step(query).step(text)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import AGENT, Episode, Trajectory, UserError, advance, default_policies, run_sync
+from sonde.core import AGENT, Episode, Trajectory, UserError, advance_to_agent, default_policies, run_sync
 from sonde.evaluation.evaluate import evaluate
-from sonde.evaluation.information_gain import information
-from sonde.runs.rollout import Plan, collect
+from sonde.evaluation.information_gain import compute_information
+from sonde.runs.rollout import Plan, collect_trajectories
 
 KNOWN, UNKNOWN = "Is it alive?", "Does it remind people of Tuesdays?"
 LISBON = {"city": "Lisbon", "country": "Portugal"}
@@ -32,7 +32,7 @@ def played(user: Any, hidden: Any, *messages: str, env: str = "twenty_questions"
     made = sonde.make(env, **({"preset": "lmrl"} if env == "twenty_questions" else {}), **config)
     ep = Episode.begin(made, made.task(hidden))
     for said in messages:
-        ep = run_sync(advance(ep.step(said), {"user": user}))
+        ep = run_sync(advance_to_agent(ep.step(said), {"user": user}))
     return ep
 
 
@@ -73,7 +73,7 @@ def test_the_model_is_told_its_role_and_the_question_and_nothing_else() -> None:
 def test_a_question_about_a_secret_is_asked_once() -> None:
     env, user = sonde.make("twenty_questions"), hybrid("Yes")
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=(UNKNOWN, KNOWN, UNKNOWN)))
-    done = collect(env, {AGENT: agent, "user": user}, env.tasks("test")[:2], Plan(k=4))
+    done = collect_trajectories(env, {AGENT: agent, "user": user}, env.tasks("test")[:2], Plan(k=4))
     assert len(done) == 8 and calls(user) == 2
     assert {turn.info["reply"] for t in done for turn in t.turns if turn.text == UNKNOWN} == {"Yes."}
 
@@ -86,7 +86,9 @@ def test_what_it_says_depends_on_the_secret_and_the_question_alone() -> None:
         env = sonde.make("twenty_questions")
         agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=(*before, UNKNOWN)))
         user = sonde.make("users:hybrid", model=pattern, temperature=1.0)
-        done = collect(env, {AGENT: agent, "user": user}, env.tasks("test")[:12], Plan(k=1, concurrency=concurrency))
+        done = collect_trajectories(
+            env, {AGENT: agent, "user": user}, env.tasks("test")[:12], Plan(k=1, concurrency=concurrency)
+        )
         return [t.turns[len(before)].info["reply"] for t in sorted(done, key=lambda t: t.task.index)]
 
     first = replies(1)
@@ -161,7 +163,7 @@ def test_the_customer_and_the_narrator_are_helped_too() -> None:
     for name, said in (("customer_service", "Sing me a song about rivers."), ("murder_mystery", "Sing me a song.")):
         env = sonde.make(name)
         ep = Episode.begin(env, env.tasks("test")[0]).step(said)
-        ep = run_sync(advance(ep, {"user": hybrid("La la la.")}))
+        ep = run_sync(advance_to_agent(ep, {"user": hybrid("La la la.")}))
         assert (by(ep), ep.turns[0].info["reply"]) == (["model"], "La la la.")
 
 
@@ -203,7 +205,7 @@ def test_beliefs_are_those_of_the_rules_and_never_lose_the_truth(said: list[str]
 
 def trajectory(user: Any, *messages: str) -> Trajectory:
     ep = played(user, "guitar", *messages, max_turns=len(messages))
-    return ep.trajectory(policies={**default_policies(ep.env), "user": user})
+    return ep.to_trajectory(policies={**default_policies(ep.env), "user": user})
 
 
 def test_shares_and_beliefs_are_on_the_record() -> None:
@@ -214,7 +216,10 @@ def test_shares_and_beliefs_are_on_the_record() -> None:
     share = found.metrics["by_model"]
     assert share is not None and share.mean == shares.count("model") / 4 > 0
     assert f"the user's model {shares.count('model')};" in found.notes[0]
-    assert information(sonde.build(again.env), again).gains == information(sonde.build(again.env), done).gains
+    assert (
+        compute_information(sonde.build(again.env), again).gains
+        == compute_information(sonde.build(again.env), done).gains
+    )
     assert found.metrics["bits"] is not None
     assert evaluate([trajectory(sonde.make("users:answerer"), KNOWN)]).metrics["by_model"] is None
 

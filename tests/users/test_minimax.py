@@ -11,7 +11,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.chess.position import START
-from sonde.envs.chess.search import best_moves, evaluate
+from sonde.envs.chess.search import best_moves, evaluate_position
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def plain(here: chess.Board, depth: int, ply: int) -> int:
     from sonde.envs.chess import search as chess_search
 
     if depth == 0:
-        over = chess_search._over(here, ply)
-        return chess_search._settled(here, 10**9) if over is None else over
+        over = chess_search._terminal_score(here, ply)
+        return chess_search._quiescence(here, 10**9) if over is None else over
     values = [-plain(pushed(here, move), depth - 1, ply + 1) for move in here.legal_moves]
     if not values:
         return ply - chess_search.MATE if here.is_check() else 0
@@ -85,10 +85,10 @@ def walked(rng: random.Random, n: int) -> list[str]:
 
 
 def test_the_evaluation_is_the_same_for_both_sides() -> None:
-    assert evaluate(chess.Board()) == 0
+    assert evaluate_position(chess.Board()) == 0
     for fen in walked(random.Random(5), 30):
         here = chess.Board(fen)
-        assert evaluate(here) == evaluate(here.mirror()), fen
+        assert evaluate_position(here) == evaluate_position(here.mirror()), fen
 
 
 def test_it_draws_among_equal_moves_by_its_seed_and_blunders_as_often_as_told() -> None:

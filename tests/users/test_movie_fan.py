@@ -7,7 +7,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
-from sonde.envs.movie_recommendation.user import MovieFan, sentence
+from sonde.envs.movie_recommendation.user import MovieFan, answer_sentence
 
 ENV = sonde.make("movie_recommendation")
 
@@ -20,19 +20,19 @@ def test_is_found_by_name_as_the_default_of_its_seat() -> None:
 
 @pytest.mark.parametrize("truth", ["more", "less", "equal"])
 def test_every_verdict_is_read_back(truth: str) -> None:
-    assert read_verdict(sentence("compare M1 M20", truth, 5)) == truth
+    assert read_verdict(answer_sentence("compare M1 M20", truth, 5)) == truth
 
 
 @pytest.mark.parametrize(("truth", "most"), [(1, 5), (5, 5), (3, 10), (10, 10), (2, 2)])
 def test_every_rating_is_read_back(truth: int, most: int) -> None:
-    assert read_stars(sentence("rate M11", truth, most), most) == truth
+    assert read_stars(answer_sentence("rate M11", truth, most), most) == truth
 
 
 def test_tells_the_truth_about_every_question() -> None:
     task = ENV.tasks("train")[7]
     start = Episode.begin(ENV, task)
     weights = [round(10 * w) for w in task.hidden["weights"].values()]
-    profiles = ENV.movies(task.public["movies"]).seen.profiles
+    profiles = ENV.movie_set(task.public["movies"]).seen.profiles
     liked = [sum(w * s for w, s in zip(weights, p, strict=True)) for p in profiles]
     for question in start.view().legal or ():
         ep = start.step(ENV.say(question))

@@ -10,13 +10,13 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError
 from sonde.envs._shared.dialogue import GOAL
-from sonde.envs.murder_mystery.cases import Case, case
-from sonde.envs.murder_mystery.replies import reply, sentence
-from sonde.envs.murder_mystery.telling import observe
+from sonde.envs.murder_mystery.cases import Case, numbered_case
+from sonde.envs.murder_mystery.replies import act_message, answer_message
+from sonde.envs.murder_mystery.telling import observe_act
 from sonde.envs.murder_mystery.user import Narrator
 
 ENV = sonde.make("murder_mystery")
-KNOWN = case("train", 4)
+KNOWN = numbered_case("train", 4)
 NAMES = [p.name for p in KNOWN.frame.people]
 
 
@@ -28,9 +28,9 @@ def test_is_found_by_name_as_the_default_of_its_seat() -> None:
 def test_says_what_the_act_shows() -> None:
     start = Episode.begin(ENV, ENV.tasks("train")[4])
     for act in list(KNOWN.frame.acts)[::3]:
-        ep = start.step(sentence(KNOWN.frame, act))
-        assert Narrator().act_now(ep.view("user")).text == observe(KNOWN, act).text
-        assert Narrator().probs(ep.view("user")) == {observe(KNOWN, act).text: 1.0}
+        ep = start.step(act_message(KNOWN.frame, act))
+        assert Narrator().act_now(ep.view("user")).text == observe_act(KNOWN, act).text
+        assert Narrator().reply_probs(ep.view("user")) == {observe_act(KNOWN, act).text: 1.0}
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_says_what_the_act_shows() -> None:
     ],
 )
 def test_answers_that_reveal_nothing(said: str, words: str) -> None:
-    text = reply(KNOWN, said, GOAL)
+    text = answer_message(KNOWN, said, GOAL)
     assert re.search(words, text), text
-    other = Case(KNOWN.frame, KNOWN.frame.model.draw(random.Random(8)))
-    assert reply(other, said, GOAL) == text
+    other = Case(KNOWN.frame, KNOWN.frame.model.draw_truth(random.Random(8)))
+    assert answer_message(other, said, GOAL) == text
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
     counts: dict[str, list[int]] = {}
     culprits = [0] * len(NAMES)
     for _ in range(6000):
-        truth = KNOWN.frame.model.draw(rng)
+        truth = KNOWN.frame.model.draw_truth(rng)
         culprits[truth.culprit] += 1
-        row = counts.setdefault(reply(Case(KNOWN.frame, truth), said, GOAL, left), [0] * len(NAMES))
+        row = counts.setdefault(answer_message(Case(KNOWN.frame, truth), said, GOAL, left), [0] * len(NAMES))
         row[truth.culprit] += 1
     for text, row in counts.items():
         expected = user.likelihood(view, text, NAMES)

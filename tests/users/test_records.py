@@ -34,7 +34,7 @@ def test_a_policy_on_record_contradicts_no_fact_of_the_task(env: sonde.Env[Any],
     split or case that is not the one it played."""
     policies = default_policies(env)
     task = env.tasks(split)[-1]
-    record = Episode.begin(env, task).trajectory(policies=policies).to_json()
+    record = Episode.begin(env, task).to_trajectory(policies=policies).to_json()
     known = dict(facts(record["task"]))
     for seat, policy in record["policies"].items():
         shared = (policy.keys() & known.keys()) - {"name", "fingerprint"}

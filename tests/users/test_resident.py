@@ -9,10 +9,10 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError, View
-from sonde.envs._shared.checks import mentions
+from sonde.envs._shared.checks import mentions_name
 from sonde.envs.guess_my_city.env import GuessMyCity
-from sonde.envs.guess_my_city.resident import canonical, knowledge
-from sonde.envs.guess_my_city.user import Resident, replied
+from sonde.envs.guess_my_city.resident import canonical_questions, city_answers
+from sonde.envs.guess_my_city.user import Resident, reply_about_city
 
 ENV = GuessMyCity()
 
@@ -28,20 +28,20 @@ def test_is_found_by_name_as_the_default_of_its_seat() -> None:
 
 @pytest.mark.parametrize("said", ["Is it in Asia?", "Is it Tokyo?", "What is your city famous for?", "blah"])
 def test_likelihood_is_what_it_does(said: str) -> None:
-    titles = knowledge("lmrl").names
+    titles = city_answers("lmrl").names
     for title in titles[::9]:
         told = Resident().act_now(view(title, said)).text
         likely = Resident().likelihood(view(title, said), told, titles)
-        assert [p == 1.0 for p in likely] == [replied(t, said) == told for t in titles]
-        assert Resident().probs(view(title, said)) == {told: 1.0}
+        assert [p == 1.0 for p in likely] == [reply_about_city(t, said) == told for t in titles]
+        assert Resident().reply_probs(view(title, said)) == {told: 1.0}
 
 
 def test_does_what_the_filter_splits_by() -> None:
-    known = knowledge("lmrl")
-    for said in canonical()[::5]:
+    known = city_answers("lmrl")
+    for said in canonical_questions()[::5]:
         for told, mask in known.split(said).items():
             members = [t for i, t in enumerate(known.names) if mask >> i & 1]
-            assert all(replied(t, said) == told for t in members)
+            assert all(reply_about_city(t, said) == told for t in members)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_does_what_the_filter_splits_by() -> None:
 )
 def test_cannot_be_talked_into_anything(said: str) -> None:
     for title in ("Paris, France", "Rome, Italy"):
-        city = knowledge("paprika").by_title[title]
-        told = replied(title, said)
-        assert told.startswith("I ") and not mentions(told, city.secrets)
+        city = city_answers("paprika").by_title[title]
+        told = reply_about_city(title, said)
+        assert told.startswith("I ") and not mentions_name(told, city.secret_names)
 
 
 def test_needs_to_be_told_its_city() -> None:

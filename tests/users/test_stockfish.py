@@ -17,8 +17,8 @@ from sonde.core import AGENT, Episode, Rng, UserError, View
 from sonde.core.registry import build
 from sonde.envs.chess import stockfish
 from sonde.envs.chess.position import START
-from sonde.envs.chess.stockfish import Line, find_binary, weakened
-from sonde.runs.rollout import Plan, collect
+from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_weakened
+from sonde.runs.rollout import Plan, collect_trajectories
 
 try:
     INSTALLED = find_binary("") != ""
@@ -174,18 +174,18 @@ def test_a_level_draws_by_distance_and_lot() -> None:
     """By hand, level 0: weakness 120, spread min(16 - 5, 35) = 11. The best has 16 + 11 u / 128, the second, 11 behind,
     5 + (120 * 11 + 11 u') / 128 = 15.3125 + 11 u' / 128: it is played if u' - u >= 8, for 112 * 113 / 2 of the 120^2
     pairs of lots."""
-    lines = [Line("g1f3", 16), Line("f1c4", 5)]
-    drawn = Counter(weakened(lines, 0, Rng(seed, "level")).move for seed in range(4000))
+    lines = [ScoredMove("g1f3", 16), ScoredMove("f1c4", 5)]
+    drawn = Counter(pick_weakened(lines, 0, Rng(seed, "level")).move for seed in range(4000))
     expected = 112 * 113 / 2 / 120**2
     assert abs(drawn["f1c4"] / 4000 - expected) < 4 * (expected * (1 - expected) / 4000) ** 0.5
 
 
 def test_a_move_that_loses_much_is_not_drawn() -> None:
-    lines = [Line("e2e4", 40), Line("d2d4", 30), Line("g2g4", -29_997)]
+    lines = [ScoredMove("e2e4", 40), ScoredMove("d2d4", 30), ScoredMove("g2g4", -29_997)]
     for level in (0, 10, 19):
-        assert {weakened(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
-    strict = Counter(weakened(lines, 19, Rng(seed, "x")).move for seed in range(300))
-    loose = Counter(weakened(lines, 0, Rng(seed, "x")).move for seed in range(300))
+        assert {pick_weakened(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
+    strict = Counter(pick_weakened(lines, 19, Rng(seed, "x")).move for seed in range(300))
+    loose = Counter(pick_weakened(lines, 0, Rng(seed, "x")).move for seed in range(300))
     assert strict["d2d4"] < loose["d2d4"]
 
 
@@ -198,7 +198,7 @@ def test_games_against_the_engine_repeat() -> None:
     played: list[list[str]] = []
     for _ in range(2):
         seats = {AGENT: sonde.make("agents:chess", depth=1), "opponent": sonde.make("users:stockfish", level=2)}
-        (game,) = collect(env, seats, env.tasks("test")[:1], Plan(k=1, seed=0))
+        (game,) = collect_trajectories(env, seats, env.tasks("test")[:1], Plan(k=1, seed=0))
         assert game.error == ""
         played.append([act.action.text for act in game.acts])
         closed(seats["opponent"])

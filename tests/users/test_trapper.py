@@ -15,7 +15,7 @@ from sonde.core import Action, Episode, ProgramPolicy, UserError, View
 from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
 from sonde.envs.twenty_questions_answerer.solver import TwentyQuestionsAnswererSolver
-from sonde.envs.twenty_questions_answerer.user import Trapper, parted
+from sonde.envs.twenty_questions_answerer.user import Trapper, partition_kinds
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("ant", "bee", "cod", "doe")
@@ -38,8 +38,8 @@ def share(said: Counter[str], *terms: str) -> float:
 
 
 def test_kinds_are_parted_by_what_remains() -> None:
-    assert parted(KINDS, 0b0011) == (["fish", "deer"], ["thing", "insect", "land animal"], [])
-    assert parted(KINDS, 0b0110) == (["deer"], ["thing"], ["insect", "fish", "land animal"])
+    assert partition_kinds(KINDS, 0b0011) == (["fish", "deer"], ["thing", "insect", "land animal"], [])
+    assert partition_kinds(KINDS, 0b0110) == (["deer"], ["thing"], ["insect", "fish", "land animal"])
 
 
 def test_frequencies_are_the_probabilities_given() -> None:

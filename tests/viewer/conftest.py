@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.run import config_from, prepare_run
 from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
@@ -33,8 +33,8 @@ Play = Callable[..., Path]
 def play(folder: Path, agent: dict[str, Any] | str, env: dict[str, Any] = CODES, **settings: Any) -> Path:
     """A run of three tasks with two samples each, in a folder of its own."""
     named = {"name": f"agents:{agent}"} if isinstance(agent, str) else agent
-    run = prepare(config_from({"env": env, "seats": {"agent": named}, "n_tasks": 3, "k": 2, **settings}))
-    execute(run, folder / run.folder_name)
+    run = prepare_run(config_from({"env": env, "seats": {"agent": named}, "n_tasks": 3, "k": 2, **settings}))
+    execute_run(run, folder / run.folder_name)
     return folder / run.folder_name
 
 
@@ -69,13 +69,13 @@ def named(library: Library, label: str) -> str:
 
 def page(library: Library, *parts: str, **query: str) -> Any:
     """The page at an address, as a value."""
-    return pages.page(library, parts, query)
+    return pages.find_page(library, parts, query)
 
 
 def html(library: Library, *parts: str, **query: str) -> str:
     """The same as HTML."""
     found = page(library, *parts, **query)
-    return pages.render(found, Links(max(0, len(parts) - 1), query=query), live="/".join(parts))
+    return pages.render_page(found, Links(max(0, len(parts) - 1), query=query), live="/".join(parts))
 
 
 def ids(library: Library, run: str) -> list[str]:

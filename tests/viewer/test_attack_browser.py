@@ -19,12 +19,12 @@ import pytest
 from sonde.core import Act, Turn
 from sonde.evaluation import results
 from sonde.evaluation.leaderboard import Board
-from sonde.evaluation.run_evaluation import EVALUATION, execute
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import EVALUATION, execute_run
+from sonde.runs.run import config_from, prepare_run
 from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer import write_report
-from sonde.viewer.leaderboard import export as export_board
-from sonde.viewer.site.export import Extent, export
+from sonde.viewer.leaderboard import export_leaderboard as export_board
+from sonde.viewer.site.export import Extent, export_site
 from sonde.viewer.site.server import POLICY
 
 from .conftest import CODES, Tab
@@ -90,15 +90,15 @@ def runs(attack: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     agent = {"name": "agents:llm", "system": attack, "model": {"name": "models:fake", "script": says}}
     for label in ("a", "b"):
         config = {"env": CODES, "seats": {"agent": agent}, "n_tasks": 2, "k": 2, "label": f"{label} {attack}"}
-        run = prepare(config_from(config))
-        execute(run, folder / label)
-        with RunWriter.open(folder / label, run.resolved) as writer:
+        run = prepare_run(config_from(config))
+        execute_run(run, folder / label)
+        with RunWriter.open(folder / label, run.resolved_config) as writer:
             for sample, t in enumerate(list(Run.load(folder / label)), 5):
-                writer.append(_attacked(t, attack, sample))
-        with Annotator.open(folder / label, "judged", producer=attack, version=attack) as notes:
+                writer.append_trajectory(_attacked(t, attack, sample))
+        with Annotator.open_annotations(folder / label, "judged", producer=attack, version=attack) as notes:
             for t in Run.load(folder / label):
-                notes.add(t.id, attack, turn=0)
-                notes.add(t.id, {attack: [attack]})
+                notes.add_note(t.id, attack, turn=0)
+                notes.add_note(t.id, {attack: [attack]})
         path = folder / label / EVALUATION
         path.write_text(
             json.dumps({**json.loads(path.read_text("utf-8")), "notes": [attack], "source": attack}), "utf-8"
@@ -188,7 +188,7 @@ def test_the_policy_allows_nothing_from_elsewhere(chromium: Any, runs: Path) -> 
 
 
 def test_pages_as_files(tab: Tab, runs: Path, listener: Listener, tmp_path: Path) -> None:
-    first = export([runs], tmp_path / "site", Extent(episodes=4))
+    first = export_site([runs], tmp_path / "site", Extent(episodes=4))
     for path in sorted(first.parent.rglob("*.html")):
         look(tab, path.as_uri(), listener)
 
@@ -197,9 +197,9 @@ def test_reports_and_leaderboards(tab: Tab, attack: str, runs: Path, listener: L
     write_report([runs / "a", runs / "b"], tmp_path / "report.html", training=[runs / "training"])
     look(tab, (tmp_path / "report.html").as_uri(), listener)
     env = {"name": "word_guess", "preset": "mtp"}
-    run = prepare(
+    run = prepare_run(
         config_from({"env": env, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 2, "k": 1, "label": attack})
     )
-    made = results.result("mtp", attack, [(run, execute(run, tmp_path / "run"), 1.0)], attack)
+    made = results.make_result("mtp", attack, [(run, execute_run(run, tmp_path / "run"), 1.0)], attack)
     board = Board([replace(made, machine=attack, training=attack)], [(replace(made, agent="old"), [attack])])
     look(tab, export_board(board, tmp_path / "board").as_uri(), listener)

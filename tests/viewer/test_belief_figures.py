@@ -13,12 +13,12 @@ import pytest
 
 import sonde
 from sonde.beliefs import records as believed
-from sonde.beliefs.calibration import split
+from sonde.beliefs.calibration import split_by_outcome
 from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited
-from sonde.evaluation.run_evaluation import execute
-from sonde.runs.run import config_from, prepare
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.runs.run import config_from, prepare_run
 from sonde.runs.store import Run
-from sonde.runs.store.folder import describe
+from sonde.runs.store.folder import describe_run
 from sonde.viewer import write_report
 from sonde.viewer.figures.beliefs import belief_change
 
@@ -28,8 +28,8 @@ FAKE = sonde.make("models:fake", script=("<Answer>coral</Answer>",))
 
 def played(folder: Path, agent: str = "best_arm") -> Path:
     env = {"name": "best_arm", "preset": "small", "max_turns": 4}
-    run = prepare(config_from({"env": env, "seats": {"agent": {"name": f"agents:{agent}"}}, "n_tasks": 6, "k": 2}))
-    execute(run, folder / agent)
+    run = prepare_run(config_from({"env": env, "seats": {"agent": {"name": f"agents:{agent}"}}, "n_tasks": 6, "k": 2}))
+    execute_run(run, folder / agent)
     return folder / agent
 
 
@@ -37,7 +37,7 @@ def elicited(folder: Path, **how: Any) -> None:
     run = Run.load(folder)
 
     async def work() -> None:
-        found = believed.believed(folder, sonde.build(run[0].env), run, FAKE, Elicitation(**how), shown={})
+        found = believed.elicit_run(folder, sonde.build(run[0].env), run, FAKE, Elicitation(**how), shown={})
         async for _ in found:
             pass
 
@@ -67,7 +67,9 @@ def test_beliefs_of_all_candidates_are_shown_against_the_posterior(tmp_path: Pat
     ):
         assert f"<figcaption><b>{title}" in text
     run = Run.load(folder)
-    found = split(believed.courses(sonde.build(run[0].env), run, believed.read(folder).beliefs))["all"]
+    found = split_by_outcome(
+        believed.belief_courses(sonde.build(run[0].env), run, believed.load_beliefs(folder).beliefs)
+    )["all"]
     assert found.reliability is not None
     assert f"<td>{found.reliability.ece.mean:.2f} [{found.reliability.ece.low:.2f}" in text
     assert page(folder, tmp_path / "random") == text  # the same for the same runs
@@ -81,7 +83,7 @@ def test_a_turn_of_an_episode_shows_the_change_of_belief(tmp_path: Path) -> None
     shown = re.findall(r"<dd>(-[\d.]+) → (-[\d.]+)</dd>", text)
     kept = {
         (f"{before.target:.2f}", f"{after.target:.2f}")
-        for row in believed.read(folder).beliefs.values()
+        for row in believed.load_beliefs(folder).beliefs.values()
         for before, after in pairwise(row)
     }
     assert len(shown) == 6 * 4 and set(shown) <= kept
@@ -103,7 +105,7 @@ def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatc
     elicited(folder)
     saved = json.loads((folder / "config.json").read_text())
     config = {**saved["config"], "version": "0"}
-    (folder / "config.json").write_text(json.dumps(describe(config)))
+    (folder / "config.json").write_text(json.dumps(describe_run(config)))
     assert HEADING not in page(folder)
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, ProgramPolicy, advance_now, default_policies
+from sonde.core import AGENT, Episode, ProgramPolicy, advance_to_agent_now, default_policies
 from sonde.viewer.boards import FAMILIES, draw_board
 from sonde.viewer.boards.pen import Pen
 
 
 def begun(env: Any, index: int = 0, seed: int = 0) -> Episode:
-    return advance_now(Episode.begin(env, env.tasks("test")[index], seed=seed), default_policies(env))
+    return advance_to_agent_now(Episode.begin(env, env.tasks("test")[index], seed=seed), default_policies(env))
 
 
 def said(ep: Episode, *lines: str) -> Episode:
     others = default_policies(ep.env)
     for line in lines:
-        ep = advance_now(ep.step(ep.env.say(line)), others)
+        ep = advance_to_agent_now(ep.step(ep.env.say(line)), others)
     return ep
 
 
@@ -62,7 +62,7 @@ def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
         assert set(answers_on(draw_board(ep, live=True))) <= set(env.actions(ep.state) or ())
         if ep.to_act != AGENT:
             break
-        ep = advance_now(ep.step(policy.act_now(ep.view())), others)
+        ep = advance_to_agent_now(ep.step(policy.act_now(ep.view())), others)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

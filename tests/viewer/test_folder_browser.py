@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.viewer.site.export import Extent, export
+from sonde.viewer.site.export import Extent, export_site
 
 from .conftest import Tab
 
@@ -19,11 +19,13 @@ pytestmark = pytest.mark.thorough
 @pytest.fixture(scope="module")
 def folder(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first page of an exported site."""
-    return export([runs], tmp_path_factory.mktemp("exported") / "site", Extent(episodes=4))
+    return export_site([runs], tmp_path_factory.mktemp("exported") / "site", Extent(episodes=4))
 
 
 def test_exported_pages_are_opened_from_a_folder(tab: Tab, runs: Path, tmp_path: Path) -> None:
-    first = export([next(p for p in runs.iterdir() if "--entropy--" in p.name)], tmp_path / "site", Extent(episodes=2))
+    first = export_site(
+        [next(p for p in runs.iterdir() if "--entropy--" in p.name)], tmp_path / "site", Extent(episodes=2)
+    )
     page = tab.page
     page.goto(first.as_uri())
     page.locator("tbody th a").first.click()

@@ -13,16 +13,16 @@ import pytest
 from sonde.core import UserError
 from sonde.evaluation import results
 from sonde.evaluation.leaderboard import Board
-from sonde.evaluation.results import Result
-from sonde.evaluation.run_evaluation import execute as played
-from sonde.runs.run import config_from, prepare
-from sonde.viewer.leaderboard import export, page
+from sonde.evaluation.results import SuiteResult
+from sonde.evaluation.run_evaluation import execute_run as played
+from sonde.runs.run import config_from, prepare_run
+from sonde.viewer.leaderboard import export_leaderboard, make_leaderboard
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "<script>document.title='taken'</script>"
 
 
-def submitted(folder: Path, agent: str, label: str, envs: tuple[str, ...]) -> Result:
+def submitted(folder: Path, agent: str, label: str, envs: tuple[str, ...]) -> SuiteResult:
     """Three tasks of environments of the suite mtp, played."""
     done: list[Any] = []
     for env in envs:
@@ -31,9 +31,9 @@ def submitted(folder: Path, agent: str, label: str, envs: tuple[str, ...]) -> Re
             "seats": {"agent": {"name": f"agents:{agent}"}},
             "label": label,
         }
-        run = prepare(config_from({**config, "n_tasks": 3, "k": 1}))
+        run = prepare_run(config_from({**config, "n_tasks": 3, "k": 1}))
         done.append((run, played(run, folder / run.folder_name), 1.0))
-    return results.result("mtp", f"sonde eval {label}", done, None)
+    return results.make_result("mtp", f"sonde eval {label}", done, None)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
 
 
 def test_the_page_says_what_each_agent_came_to(board: Board) -> None:
-    found = page(board)
+    found = make_leaderboard(board)
     (table,) = found.suites
     assert table.name == "mtp" and table.environments[-1] == "word_guess" and len(table.environments) == 5
     lines = {line.result.agent: line for line in table.lines}
@@ -61,16 +61,18 @@ def test_the_page_says_what_each_agent_came_to(board: Board) -> None:
 
 
 def test_the_page_stands_for_itself_and_what_others_wrote_stays_text(board: Board, tmp_path: Path) -> None:
-    first = export(board, tmp_path / "board")
+    first = export_leaderboard(board, tmp_path / "board")
     text = first.read_text("utf-8")
     assert HOSTILE not in text and "&lt;script&gt;document.title" in text
-    (found,) = [line.means["bits"][0] for line in page(board).suites[0].lines if line.result.agent == "entropy"]
+    (found,) = [
+        line.means["bits"][0] for line in make_leaderboard(board).suites[0].lines if line.result.agent == "entropy"
+    ]
     assert found is not None and f">{found.mean:.2f}</span>" in text and "bits per turn" in text
     assert "&lt;b&gt;old" in text and "only 1 of 5" in text
     assert "default-src 'none'" in text and "http" not in text.replace("http-equiv", "")
     assert {path.name for path in (tmp_path / "board" / "assets").iterdir()} == {"style.css"}
     with pytest.raises(UserError, match="not empty"):
-        export(board, tmp_path / "board")
+        export_leaderboard(board, tmp_path / "board")
 
 
 @pytest.mark.thorough
@@ -78,7 +80,7 @@ def test_the_page_stands_for_itself_and_what_others_wrote_stays_text(board: Boar
 def test_its_tables_are_sorted_where_they_are(board: Board, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    first = export(board, tmp_path / "board")
+    first = export_leaderboard(board, tmp_path / "board")
     with sync_playwright() as driver:
         options = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
         browser = driver.chromium.launch(executable_path=BROWSER, args=options)

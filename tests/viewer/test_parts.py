@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde.core import Act, Action, Frozen, Gain, Turn
 from sonde.evaluation.rows import Row
 from sonde.viewer.figures.axes import AgentStyle
@@ -17,7 +17,7 @@ from sonde.viewer.figures.svg import render_svg
 from sonde.viewer.information_losses import compute_losses, find_cause
 from sonde.viewer.report import choose_episodes
 from sonde.viewer.site.episode import _describe_turn  # pyright: ignore[reportPrivateUsage]
-from sonde.viewer.templating import LIMIT, pieces
+from sonde.viewer.templating import LIMIT, split_pieces
 
 
 def gain(expected: float, best: float, realised: float = 0.0) -> Gain:
@@ -109,15 +109,15 @@ def test_short_names_for_the_margins_of_figures(name: str, short: str) -> None:
 
 @given(st.text(st.characters(), max_size=200))  # lone surrogates too
 def test_text_is_kept_and_nothing_hidden_is_left_in_it(text: str) -> None:
-    found = pieces(text)
+    found = split_pieces(text)
     assert "".join(chr(int(p.text[2:], 16)) if p.code else p.text for p in found) == text
-    shown = plain(text)
+    shown = make_visible(text)
     assert not [c for c in shown if unicodedata.category(c)[0] == "C" and c not in "\n\t"]
     shown.encode("utf-8")
 
 
 def test_long_text_keeps_its_ends_and_says_how_much_is_missing() -> None:
-    found = pieces("a" * LIMIT + "b" * 1000)
+    found = split_pieces("a" * LIMIT + "b" * 1000)
     assert found[0].text.startswith("aaa") and found[-1].text == "b" * 500
     assert found[1].text == " … 1,000 more characters … "
     assert sum(len(p.text) for p in (found[0], found[-1])) == LIMIT

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sonde.evaluation.run_evaluation import reopen, rescore
+from sonde.evaluation.run_evaluation import reopen_run, rescore_run
 from sonde.runs.store import Run, RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import start_server
@@ -231,7 +231,7 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
     done = Run.load(served.library.run(named(served.library, "random")).folder)
     page = tab.page
     with RunWriter.open(tmp_path / "growing", done.config) as writer:
-        writer.append(done[0])
+        writer.append_trajectory(done[0])
         writer.flush()
         app = Served([tmp_path])
         try:
@@ -239,13 +239,13 @@ def test_new_episodes_appear_without_a_reload(tab: Tab, served: Served, tmp_path
             assert page.locator("[data-swap=list] tbody tr").count() == 1
             page.evaluate("window.mark = 1")
             for t in done[1:4]:
-                writer.append(t)
+                writer.append_trajectory(t)
             writer.flush()
             page.locator("[data-swap=list] tbody tr").nth(3).wait_for()
             assert page.locator("[data-swap=headline] b").first.inner_text() == "4"
             assert page.evaluate("window.mark") == 1
             assert page.locator("[data-swap=figures]").inner_text().startswith("This run is not evaluated")
-            rescore(reopen(Run.load(tmp_path / "growing")), tmp_path / "growing")
+            rescore_run(reopen_run(Run.load(tmp_path / "growing")), tmp_path / "growing")
             page.locator("[data-swap=figures] figure svg").first.wait_for(timeout=60_000)
             assert page.locator("[data-swap=status]").inner_text().startswith("evaluated")
             assert page.evaluate("window.mark") == 1

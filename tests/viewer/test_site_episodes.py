@@ -58,11 +58,11 @@ def test_beliefs_that_were_elicited_stand_beside_the_exact_ones(runs: Path, tmp_
     t = Run.load(folder)[0]
     other = "11" if t.task.hidden != "11" else "22"
     setting = {"template": "answer", "candidates": 2, "aggregate": "sum", "model": {"name": "models:fake"}}
-    with Annotator.open(folder, "elicited", producer="sonde.beliefs.elicitation", version="1") as notes:
+    with Annotator.open_annotations(folder, "elicited", producer="sonde.beliefs.elicitation", version="1") as notes:
         for turn in range(len(t.turns) + 1):
             told = {str(t.task.hidden): -1.0, other: -2.0}
-            notes.add(t.id, {"target": -1.0, "candidates": told, "outside": None}, turn=turn)
-        notes.add(t.id, {**setting, "beliefs": len(t.turns) + 1, "tokens": 1})
+            notes.add_note(t.id, {"target": -1.0, "candidates": told, "outside": None}, turn=turn)
+        notes.add_note(t.id, {**setting, "beliefs": len(t.turns) + 1, "tokens": 1})
     found = page(Library([folder]), "replay", "run", t.id)
     (truth,) = [bar for bar in found.bars if bar.true]
     assert found.believed == 2
@@ -73,8 +73,8 @@ def test_beliefs_that_were_elicited_stand_beside_the_exact_ones(runs: Path, tmp_
 def test_notes_of_others_are_shown_at_their_turn(runs: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(next(p for p in runs.iterdir() if "--random--" in p.name), tmp_path / "run"))
     t = Run.load(folder)[0]
-    with Annotator.open(folder, "judged", producer="me", version="1") as notes:
-        notes.add(t.id, SCRIPT, turn=0)
+    with Annotator.open_annotations(folder, "judged", producer="me", version="1") as notes:
+        notes.add_note(t.id, SCRIPT, turn=0)
     text = html(Library([folder]), "episode", "run", t.id)
     assert "<b>judged</b>" in text and SCRIPT not in text and "&lt;script&gt;" in text
 
@@ -122,7 +122,7 @@ def test_samples_of_a_task_stand_side_by_side(library: Library) -> None:
     assert all(said.together == 2 for column in found.columns for said in column.turns)
     other = named(library, "random")
     parted = page(library, "group", other, row.task, str(row.seed))
-    said = [[turn.text for turn in library.run(other).trajectory(c.line.id).turns] for c in parted.columns]
+    said = [[turn.text for turn in library.run(other).read_trajectory(c.line.id).turns] for c in parted.columns]
     first = next(i for i in range(9) if said[0][i : i + 1] != said[1][i : i + 1])
     assert parted.part == first + 1
 
@@ -200,9 +200,9 @@ def test_a_run_that_cannot_be_read_does_not_end_a_search(
     library = Library([shutil.copytree(runs, tmp_path / "runs")])
     hostile = named(library, "llm")
     gone = library.run(named(library, "entropy"))
-    gone.close()
+    gone.free_memory()
     shutil.rmtree(gone.folder)
-    monkeypatch.setattr(library, "look", lambda: None)  # which would notice, a second later
+    monkeypatch.setattr(library, "refresh", lambda: None)  # which would notice, a second later
     found = page(library, "search", text="onerror")
     assert {hit.run for hit in found.hits} == {hostile} and found.next is None
     ((name, why),) = found.unread
@@ -221,7 +221,7 @@ def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: P
     online = {"rewards": {"turns": 1.0}, "rewarders": {}, "credit": {"is": "GroupRelative", "scale": "none"}}
     with RunWriter.open(tmp_path / "episodes" / "mastermind", {**done.config, "online": online}) as writer:
         for i, t in enumerate(done):
-            writer.append(replace(t, tags={"step": str(1 + i // 2)}))
+            writer.append_trajectory(replace(t, tags={"step": str(1 + i // 2)}))
     library = Library([tmp_path])
     (played,) = page(library, "training", tmp_path.name).played
     assert [(step.step, step.n) for step in played.steps] == [(1, 2), (2, 2), (3, 2)]
@@ -241,5 +241,5 @@ def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: P
 def test_credit_that_is_not_on_record_is_not_made_up(runs: Path, tmp_path: Path, online: Any) -> None:
     done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
     with RunWriter.open(tmp_path / "run", {**done.config, "online": online}) as writer:
-        writer.append(done[0])
+        writer.append_trajectory(done[0])
     assert page(Library([tmp_path]), "episode", "run", done[0].id).credits == []

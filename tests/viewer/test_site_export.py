@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde.core import UserError
-from sonde.viewer.site.export import Extent, export
+from sonde.viewer.site.export import Extent, export_site
 from sonde.viewer.site.library import Library
 
 from .conftest import SCRIPT, named, page
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export([runs], tmp_path_factory.mktemp("site") / "pages", Extent(episodes=4)).parent
+    return export_site([runs], tmp_path_factory.mktemp("site") / "pages", Extent(episodes=4)).parent
 
 
 def test_links_lead_to_files_that_are_there(site: Path) -> None:
@@ -55,7 +55,7 @@ def test_every_turn_has_its_best_question_and_its_tokens(site: Path, library: Li
     name = named(library, "llm")
     shelf = library.run(name)
     for path in (site / "episode" / name).glob("*.html"):
-        text, t = path.read_text("utf-8"), shelf.trajectory(path.stem)
+        text, t = path.read_text("utf-8"), shelf.read_trajectory(path.stem)
         for turn in t.turns:
             asked = page(library, "best", name, t.id, str(turn.index))
             kept = re.search(rf'<template id="best-{turn.index + 1}">(.*?)</template>', text, re.DOTALL)
@@ -75,9 +75,9 @@ def test_what_was_said_lies_beside_the_search_as_nothing_but_data(site: Path, li
     assert (kept["env"], kept["agent"]) == ("mastermind", f"llm ({SCRIPT})") and len(kept["episodes"]) == 4
     shelf = library.run(name)
     for identity, index, sample, kind, told in kept["episodes"]:
-        t = shelf.trajectory(identity)
+        t = shelf.read_trajectory(identity)
         assert t.outcome is not None and (index, sample, kind) == (t.task.index, t.sample, t.outcome.kind)
-        assert [words for _, seat, words in told if seat == "agent"] == [plain(turn.text) for turn in t.turns]
+        assert [words for _, seat, words in told if seat == "agent"] == [make_visible(turn.text) for turn in t.turns]
 
 
 def test_only_the_search_may_run_a_script_that_lies_beside_it(site: Path, library: Library) -> None:
@@ -97,7 +97,9 @@ def test_only_the_search_may_run_a_script_that_lies_beside_it(site: Path, librar
 
 def test_what_is_left_out_is_said_with_what_brings_it(runs: Path, library: Library, tmp_path: Path) -> None:
     told: list[str] = []
-    site = export([runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), on_progress=told.append).parent
+    site = export_site(
+        [runs], tmp_path / "site", Extent(2, 1, best=False, tokens=False), on_progress=told.append
+    ).parent
     assert told[0].startswith("sonde: 2 of 3 comparisons of two runs are not in this folder")
     assert "`--comparisons 3` writes all" in (site / "index.html").read_text("utf-8")
     ((a, b),) = [(path.parent.name, path.stem) for path in (site / "compare").rglob("*.html")]
@@ -120,5 +122,5 @@ def test_pages_are_safe_whatever_was_said(site: Path) -> None:
 def test_a_folder_with_something_in_it_is_left_alone(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(UserError, match="not empty"):
-        export([runs], tmp_path)
+        export_site([runs], tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]

@@ -191,7 +191,7 @@ def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Pat
     done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
     folder = tmp_path / "growing"
     with RunWriter.open(folder, done.config) as writer:
-        writer.append(done[0])
+        writer.append_trajectory(done[0])
         writer.flush()
         library = Library([folder])
         first = page(library, "run", "growing")
@@ -200,7 +200,7 @@ def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Pat
         assert "not evaluated" in first.why_no_figures
         assert pages.hash_version(library, ("run", "growing")) == version
         for t in done[1:]:
-            writer.append(t)
+            writer.append_trajectory(t)
         writer.flush()
         assert pages.hash_version(library, ("run", "growing")) != version
         second = page(library, "run", "growing")
@@ -229,13 +229,13 @@ def test_new_runs_are_found(runs: Path, tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_evaluation_is_read_in_parts_as_it_is_as_a_whole(runs: Path, tmp_path: Path) -> None:
     for folder in (p for p in runs.iterdir() if (p / EVALUATION).is_file()):
         whole, kept = load_evaluation(folder), EvaluationFile(folder)
-        assert kept.summary.summary() == whole.summary()
-        assert [kept.row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
-        assert kept.row("nobody", 1) is None
+        assert kept.summary.summary_json() == whole.summary_json()
+        assert [kept.find_row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+        assert kept.find_row("nobody", 1) is None
         other = tmp_path / folder.name
         other.mkdir()
         (other / EVALUATION).write_bytes(orjson.dumps(orjson.loads((folder / EVALUATION).read_bytes())))
-        assert [EvaluationFile(other).row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
+        assert [EvaluationFile(other).find_row(row.trajectory, row.index) for row in whole.rows] == list(whole.rows)
 
 
 # --- as text -------------------------------------------------------------------------------------------------------

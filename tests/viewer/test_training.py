@@ -18,7 +18,7 @@ from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report
-from sonde.viewer.figures.training import PANELS, THIN_TO, is_constant, smooth, smoothing_window, thin
+from sonde.viewer.figures.training import PANELS, THIN_TO, is_constant, moving_mean, smoothing_window, thin_points
 from sonde.viewer.training_history import DATA, HISTORY, SETTINGS, Series, describe_settings, read_histories
 
 from .conftest import play as play_codes
@@ -123,7 +123,7 @@ def test_a_long_history_stays_small(tmp_path: Path) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300), st.integers(4, 100))
 def test_thinning_keeps_ends_and_extremes(values: list[float], most: int) -> None:
-    at = thin(values, most)
+    at = thin_points(values, most)
     assert at == sorted(set(at)) and (at[0], at[-1]) == (0, len(values) - 1) and len(at) <= max(most, 2)
     assert {min(values), max(values)} <= {values[i] for i in at}
 
@@ -131,9 +131,9 @@ def test_thinning_keeps_ends_and_extremes(values: list[float], most: int) -> Non
 def test_the_moving_mean_leaves_lines_alone_and_short_curves_too() -> None:
     values = [2.0 * i for i in range(100)]
     assert smoothing_window(len(values)) == 3
-    assert smooth(values)[1:-1] == pytest.approx(values[1:-1])
-    assert (smooth(values)[0], smooth(values)[-1]) == (1.0, 197.0)
-    assert list(smooth(values[:60])) == pytest.approx(values[:60])
+    assert moving_mean(values)[1:-1] == pytest.approx(values[1:-1])
+    assert (moving_mean(values)[0], moving_mean(values)[-1]) == (1.0, 197.0)
+    assert list(moving_mean(values[:60])) == pytest.approx(values[:60])
 
 
 def test_rates_may_change_by_little_but_shares_may_not() -> None:

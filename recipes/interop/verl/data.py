@@ -13,7 +13,7 @@ import json
 
 import pandas as pd
 
-from sonde.interop.outward.verl import rows
+from sonde.interop.outward.verl import make_rows
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--test", type=int, default=100)
     given = parser.parse_args()
     for split, n in (("train", given.train), ("test", given.test)):
-        pd.DataFrame(rows(given.env, n, split=split, **given.config)).to_parquet(f"{split}.parquet")
+        pd.DataFrame(make_rows(given.env, n, split=split, **given.config)).to_parquet(f"{split}.parquet")
 
 
 if __name__ == "__main__":

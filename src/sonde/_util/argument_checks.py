@@ -1,7 +1,7 @@
 """Runtime type checks for constructor arguments, driven by their annotations.
 
 A dataclass derived from `Checked` rejects unknown, missing and wrongly typed arguments with an error in the house
-pattern, so constructors rely on types and check ranges only. `checked` does the same for functions. Annotations are
+pattern, so constructors rely on types and check ranges only. `check_call` does the same for functions. Annotations are
 analysed once per class; those that only a type checker can resolve allow everything.
 
 Why not msgspec or pydantic: `core` is standard library only, and pydantic's default is to coerce and copy what it
@@ -54,10 +54,10 @@ class Checked:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Copies and pickles store the values, not the arguments."""
-        return _bare, (type(self),), self.__getstate__()
+        return _new_instance, (type(self),), self.__getstate__()
 
 
-def _bare(cls: type[Checked]) -> Checked:
+def _new_instance(cls: type[Checked]) -> Checked:
     return object.__new__(cls)
 
 
@@ -66,12 +66,12 @@ def is_field(hint: Any) -> bool:
     return "ClassVar" not in str(hint)
 
 
-def fields_of(cls: type) -> tuple[Field[Any], ...]:
+def configuration_fields(cls: type) -> tuple[Field[Any], ...]:
     """The fields of a class, which are its configuration. A plain class has the fields of its bases; one that declares
     own fields, or whose constructor takes arguments, is a `UserError`, because no record would store them.
 
     >>> class Fixed(Checked): ...
-    >>> fields_of(Fixed)
+    >>> configuration_fields(Fixed)
     ()
     """
     for base in cls.__mro__:
@@ -90,7 +90,7 @@ def fields_of(cls: type) -> tuple[Field[Any], ...]:
 
 def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequence[Any] = ()) -> None:
     """Raise `UserError` for the first argument of a dataclass that is unknown, missing or of a wrong type."""
-    signature = _signature(cls)
+    signature = _signature_of(cls)
     if args:
         if len(args) > len(signature.ordered):
             got, known = args[len(signature.ordered)], ", ".join(signature.known)
@@ -105,7 +105,7 @@ def check_arguments(owner: str, cls: type, values: Mapping[str, Any], args: Sequ
 
 def check_types(owner: str, cls: type, values: Mapping[str, Any]) -> None:
     """Check the types of some arguments; none is reported as missing."""
-    _check_all(owner, _signature(cls), values)
+    _check_all(owner, _signature_of(cls), values)
 
 
 def _check_all(owner: str, signature: _Signature, values: Mapping[str, Any]) -> None:
@@ -115,7 +115,7 @@ def _check_all(owner: str, signature: _Signature, values: Mapping[str, Any]) -> 
             raise unknown(owner, name, signature.known)
         kind, exact = argument
         if type(value) not in exact:
-            _check(f"{owner}: {name}", kind, value)
+            _check_kind(f"{owner}: {name}", kind, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,14 @@ class _Option:
 _Kind = tuple[_Option, ...]
 
 
-def checked(function: Callable[P, T]) -> Callable[P, T]:
+def check_call(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator that checks a function's arguments against its annotations at every call; for functions called once per
     run."""
     signature, kinds = inspect.signature(function), dict[str, _Kind]()
     name, namespace = function.__name__, getattr(function, "__globals__", {})
 
     @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+    def call_checked(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as e:
@@ -148,11 +148,13 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         for key, value in given.items():
             if key not in kinds:
                 hint = signature.parameters[key].annotation
-                kinds[key] = (_ANYTHING,) if hint is inspect.Parameter.empty else _kind(_read(hint, namespace))
-            _check(f"{name}: {key}", kinds[key], value)
+                kinds[key] = (
+                    (_ANYTHING,) if hint is inspect.Parameter.empty else _options_of(_resolve_hint(hint, namespace))
+                )
+            _check_kind(f"{name}: {key}", kinds[key], value)
         return function(*args, **kwargs)
 
-    return call
+    return call_checked
 
 
 class _Signature(NamedTuple):
@@ -165,9 +167,9 @@ class _Signature(NamedTuple):
 
 
 @cache
-def _signature(cls: type) -> _Signature:
-    kinds = {name: _kind(hint) for name, hint in hints_of(cls).items()}
-    taken = [f for f in fields_of(cls) if f.init]
+def _signature_of(cls: type) -> _Signature:
+    kinds = {name: _options_of(hint) for name, hint in resolve_hints(cls).items()}
+    taken = [f for f in configuration_fields(cls) if f.init]
     return _Signature(
         {f.name: (kinds[f.name], frozenset(t for option in kinds[f.name] for t in option.exact)) for f in taken},
         tuple(f.name for f in taken if not f.kw_only),
@@ -175,17 +177,17 @@ def _signature(cls: type) -> _Signature:
     )
 
 
-def hints_of(cls: type) -> dict[str, Any]:
+def resolve_hints(cls: type) -> dict[str, Any]:
     """The annotations of a class and its bases, each resolved in the module that wrote it."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         namespace = vars(sys.modules.get(base.__module__, types))
         for name, hint in inspect.get_annotations(base).items():
-            found[name] = _read(hint, namespace)
+            found[name] = _resolve_hint(hint, namespace)
     return found
 
 
-def _read(hint: Any, namespace: dict[str, Any]) -> Any:
+def _resolve_hint(hint: Any, namespace: dict[str, Any]) -> Any:
     if not isinstance(hint, str):
         return hint
     try:
@@ -196,16 +198,16 @@ def _read(hint: Any, namespace: dict[str, Any]) -> Any:
 
 def check_value(field: str, hint: Any, value: Any) -> Any:
     """Return `value` if the annotation allows it; raise `UserError` otherwise."""
-    _check(field, _kind_of(hint), value)
+    _check_kind(field, _cached_options(hint), value)
     return value
 
 
 @cache
-def _kind_of(hint: Any) -> _Kind:
-    return _kind(hint)
+def _cached_options(hint: Any) -> _Kind:
+    return _options_of(hint)
 
 
-def _check(field: str, kind: _Kind, value: Any) -> None:
+def _check_kind(field: str, kind: _Kind, value: Any) -> None:
     for option in kind:
         if option.fits(value):
             if option.within is not None:
@@ -214,26 +216,26 @@ def _check(field: str, kind: _Kind, value: Any) -> None:
     raise invalid(field, value, " or ".join(option.words for option in kind))
 
 
-def _kind(hint: Any) -> _Kind:
+def _options_of(hint: Any) -> _Kind:
     if hint in _PLAIN:
         return (_PLAIN[hint],)
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return tuple(option for arg in args for option in _kind(arg))
+        return tuple(option for arg in args for option in _options_of(arg))
     if origin is Literal:
-        return (_literal(args),)
+        return (_literal_option(args),)
     if (origin or hint) in _BUILDERS:
         return (_BUILDERS[origin or hint](args),)
-    return (_instance(origin or hint),)
+    return (_instance_option(origin or hint),)
 
 
-def _literal(args: tuple[Any, ...]) -> _Option:
+def _literal_option(args: tuple[Any, ...]) -> _Option:
     words = ", ".join(map(str, args))
     known: set[Any] = {(type(arg), arg) for arg in args}
     return _Option(words, words, lambda value: isinstance(value, Hashable) and (type(value), value) in known)
 
 
-def _instance(cls: Any) -> _Option:
+def _instance_option(cls: Any) -> _Option:
     """Instances of a class. Type variables and non-runtime protocols allow everything."""
     if not isinstance(cls, type) or getattr(cls, "_is_protocol", False) > getattr(cls, "_is_runtime_protocol", False):
         return _ANYTHING
@@ -241,66 +243,66 @@ def _instance(cls: Any) -> _Option:
     return _Option(words, f"{cls.__name__}s", lambda value: isinstance(value, cls))
 
 
-def _list(args: tuple[Any, ...]) -> _Option:
+def _list_option(args: tuple[Any, ...]) -> _Option:
     """A tuple or list: of any length with one item type, or of a fixed length."""
     if len(args) < 2 or args[-1] is Ellipsis:
-        return _items(args, _is_list)
-    kinds = [_kind(arg) for arg in args]
+        return _items_option(args, _is_list)
+    kinds = [_options_of(arg) for arg in args]
 
-    def within(field: str, value: Sequence[Any]) -> None:
+    def check_items(field: str, value: Sequence[Any]) -> None:
         for i, (kind, item) in enumerate(zip(kinds, value, strict=True)):
-            _check(f"{field}[{i}]", kind, item)
+            _check_kind(f"{field}[{i}]", kind, item)
 
-    words = f"a list of {len(args)} {_plural(kinds[0])}"
-    return _Option(words, "lists", lambda value: _is_list(value) and len(value) == len(args), within)
+    words = f"a list of {len(args)} {_plural_words(kinds[0])}"
+    return _Option(words, "lists", lambda value: _is_list(value) and len(value) == len(args), check_items)
 
 
-def _sequence(args: tuple[Any, ...]) -> _Option:
+def _sequence_option(args: tuple[Any, ...]) -> _Option:
     """Anything ordered with a length, except text."""
-    return _items(args, lambda value: isinstance(value, Sequence) and not isinstance(value, str))
+    return _items_option(args, lambda value: isinstance(value, Sequence) and not isinstance(value, str))
 
 
-def _items(args: tuple[Any, ...], fits: Callable[[Any], bool]) -> _Option:
+def _items_option(args: tuple[Any, ...], fits: Callable[[Any], bool]) -> _Option:
     """Items of one type. Lazy sequences, which build items on access, are not inspected."""
-    kind = _kind(args[0]) if args else (_ANYTHING,)
+    kind = _options_of(args[0]) if args else (_ANYTHING,)
 
-    def within(field: str, value: Sequence[Any]) -> None:
+    def check_items(field: str, value: Sequence[Any]) -> None:
         for i, item in enumerate(value if _is_list(value) else ()):
-            _check(f"{field}[{i}]", kind, item)
+            _check_kind(f"{field}[{i}]", kind, item)
 
-    return _Option(f"a list of {_plural(kind)}", "lists", fits, within)
+    return _Option(f"a list of {_plural_words(kind)}", "lists", fits, check_items)
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, tuple | list)
 
 
-def _mapping(args: tuple[Any, ...]) -> _Option:
-    kind = _kind(args[1]) if args else (_ANYTHING,)
+def _mapping_option(args: tuple[Any, ...]) -> _Option:
+    kind = _options_of(args[1]) if args else (_ANYTHING,)
     named, free = bool(args) and args[0] is str, kind == (_ANYTHING,)
 
-    def within(field: str, value: Mapping[Any, Any]) -> None:
+    def check_entries(field: str, value: Mapping[Any, Any]) -> None:
         for key in value if named else ():
             if not isinstance(key, str):
                 raise invalid(f"{field}: key", key, "text")
         for key, item in () if free else value.items():
-            _check(f"{field}.{key}", kind, item)
+            _check_kind(f"{field}.{key}", kind, item)
 
-    return _Option("a mapping", "mappings", lambda value: isinstance(value, Mapping), within)
+    return _Option("a mapping", "mappings", lambda value: isinstance(value, Mapping), check_entries)
 
 
-def _number(value: Any, kinds: Any) -> bool:
+def _is_number(value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _plural(kind: _Kind) -> str:
+def _plural_words(kind: _Kind) -> str:
     return " or ".join(option.plural for option in kind)
 
 
 _ANYTHING = _Option("anything", "values", lambda value: True)
 _PLAIN: Mapping[Any, _Option] = {
-    int: _Option("a whole number", "whole numbers", lambda v: _number(v, int), None, (int,)),
-    float: _Option("a number", "numbers", lambda v: _number(v, (int, float)), None, (int, float)),
+    int: _Option("a whole number", "whole numbers", lambda v: _is_number(v, int), None, (int,)),
+    float: _Option("a number", "numbers", lambda v: _is_number(v, (int, float)), None, (int, float)),
     str: _Option("text", "texts", lambda v: isinstance(v, str), None, (str,)),
     bool: _Option("true or false", "true or false", lambda v: isinstance(v, bool), None, (bool,)),
     type(None): _Option("none", "none", lambda v: v is None, None, (type(None),)),
@@ -309,10 +311,10 @@ _PLAIN: Mapping[Any, _Option] = {
     object: _ANYTHING,
 }
 _BUILDERS: Mapping[Any, Callable[[tuple[Any, ...]], _Option]] = {
-    tuple: _list,
-    list: _list,
-    Sequence: _sequence,
-    Mapping: _mapping,
-    dict: _mapping,
+    tuple: _list_option,
+    list: _list_option,
+    Sequence: _sequence_option,
+    Mapping: _mapping_option,
+    dict: _mapping_option,
     Callable: lambda args: _Option("a function", "functions", callable),
 }

@@ -19,10 +19,10 @@ class Piece(NamedTuple):
     code: str = ""
 
 
-def shown(text: str) -> list[Piece]:
+def split_invisible(text: str) -> list[Piece]:
     """Split off the invisible characters of `text` as separate pieces. Line breaks and tabs count as visible.
 
-    >>> shown("a\\u202eb")
+    >>> split_invisible("a\\u202eb")
     [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
     """
     if text.isprintable():
@@ -41,10 +41,10 @@ def shown(text: str) -> list[Piece]:
     return found
 
 
-def plain(text: str) -> str:
+def make_visible(text: str) -> str:
     """`text` with visible codes, in one string, for terminals, labels and tool tips.
 
-    >>> plain("a\\x00b")
+    >>> make_visible("a\\x00b")
     'a<U+0000>b'
     """
-    return text if text.isprintable() else "".join(f"<{p.text}>" if p.code else p.text for p in shown(text))
+    return text if text.isprintable() else "".join(f"<{p.text}>" if p.code else p.text for p in split_invisible(text))

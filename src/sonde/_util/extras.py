@@ -16,26 +16,26 @@ DISTRIBUTION = "sonde-rl"
 _OPTIONAL = re.compile(r"""([\w.-]+)[^;]*;.*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
-def need(what: str, *packages: str) -> None:
+def require_extra(what: str, *packages: str) -> None:
     """Raise `UserError` if one of `packages` is not installed; `what` names the feature that needs them."""
     if missing := [name for name in packages if find_spec(name) is None]:
-        raise lacking(what, *missing)
+        raise missing_extra(what, *missing)
 
 
-def lacking(what: str, *packages: str) -> UserError:
+def missing_extra(what: str, *packages: str) -> UserError:
     """The error that names the extra which installs `packages`.
 
-    >>> print(lacking("Parquet", "pyarrow"))
+    >>> print(missing_extra("Parquet", "pyarrow"))
     Parquet needs pyarrow, which is not installed: pip install 'sonde-rl[parquet]'
     """
-    wanted = ",".join(sorted({extras()[name] for name in packages if name in extras()}))
+    wanted = ",".join(sorted({list_extras()[name] for name in packages if name in list_extras()}))
     target = f"'{DISTRIBUTION}[{wanted}]'" if wanted else " ".join(packages)
     verb = "is" if len(packages) == 1 else "are"
     return UserError(f"{what} needs {', '.join(packages)}, which {verb} not installed: pip install {target}")
 
 
 @cache
-def extras() -> dict[str, str]:
+def list_extras() -> dict[str, str]:
     """Every optional package and the smallest extra that installs it, from the metadata of the installed
     distribution."""
     matches = [match for line in requires(DISTRIBUTION) or () if (match := _OPTIONAL.fullmatch(line))]

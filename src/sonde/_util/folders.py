@@ -25,7 +25,7 @@ def cache_root() -> Path:
 
 
 @contextmanager
-def writing(path: Path) -> Generator[None]:
+def write_errors(path: Path) -> Generator[None]:
     """Add the file name to operating-system errors while writing (a full disk), which errors on open files lack."""
     try:
         yield
@@ -40,7 +40,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
     and costs some milliseconds."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with writing(path), temporary.open("wb") as f:
+        with write_errors(path), temporary.open("wb") as f:
             f.write(content.encode() if isinstance(content, str) else content)
             if durable:
                 f.flush()

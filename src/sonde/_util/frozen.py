@@ -15,10 +15,10 @@ class Frozen(dict[str, V]):
     {'length': 5, 'turns': 6}
     """
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _refuse_write(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("this mapping is read-only")
 
-    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse_write  # type: ignore[assignment]
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -27,7 +27,7 @@ class Frozen(dict[str, V]):
         return Frozen, (dict(self),)
 
 
-def frozen(mapping: Mapping[str, V]) -> Frozen[V]:
+def as_frozen(mapping: Mapping[str, V]) -> Frozen[V]:
     """`mapping` itself if it is read-only already, otherwise a read-only copy."""
     return mapping if type(mapping) is Frozen else Frozen(mapping)  # type: ignore[return-value]
 

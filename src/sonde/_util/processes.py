@@ -24,17 +24,15 @@ from sonde.core.errors import WorldError
 A = TypeVar("A")
 B = TypeVar("B")
 
-_BEGIN = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.processes import serve; serve()"
-)
+_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.processes import serve_calls; serve_calls()"
 
 
-def cores() -> int:
+def count_cores() -> int:
     """The number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> Generator[B, None, None]:
+def map_processes(function: Callable[[A], B], things: Iterable[A], processes: int) -> Generator[B, None, None]:
     """`map(function, things)` on this many processes; at most three items per process are read ahead.
 
     The function must stand at the top of a module; arguments and results are pickled. What it raises is raised here.
@@ -44,10 +42,10 @@ def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> G
     for helper in helpers:
         idle.put(helper)
 
-    def call(thing: A) -> B:
+    def call_helper(thing: A) -> B:
         helper = idle.get()
         try:
-            return helper.call(thing)
+            return helper.call_function(thing)
         finally:
             idle.put(helper)
 
@@ -55,14 +53,14 @@ def spread(function: Callable[[A], B], things: Iterable[A], processes: int) -> G
     pool = ThreadPoolExecutor(processes)
     try:
         for thing in things:
-            waiting.append(pool.submit(call, thing))
+            waiting.append(pool.submit(call_helper, thing))
             if len(waiting) >= 3 * processes:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
         for helper in helpers:  # which ends the threads that wait for one
-            helper.kill()
+            helper.kill_process()
         pool.shutdown(cancel_futures=True)
         for helper in helpers:
             helper.close()
@@ -77,7 +75,7 @@ class _Helper:
         self._in, self._out = self._process.stdin, self._process.stdout
         self._first: tuple[list[str], Callable[[Any], Any]] | None = (sys.path, function)
 
-    def call(self, thing: Any) -> Any:
+    def call_function(self, thing: Any) -> Any:
         """Raises what the function raised there, or `WorldError` if the process died."""
         try:
             if self._first is not None:
@@ -93,7 +91,7 @@ class _Helper:
             raise result
         return result
 
-    def kill(self) -> None:
+    def kill_process(self) -> None:
         self._process.kill()
         self._process.wait()
 
@@ -103,7 +101,7 @@ class _Helper:
                 pipe.close()
 
 
-def serve() -> None:
+def serve_calls() -> None:
     """The main loop of a helper process, until its input ends. What the function prints goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
     out = os.fdopen(os.dup(1), "wb")

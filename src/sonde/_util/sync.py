@@ -33,7 +33,7 @@ def _run_in_thread(coroutine: Coroutine[Any, Any, R]) -> R:
     task = loop.create_task(coroutine)
     result: Future[R] = Future()
 
-    def work() -> None:
+    def run_loop() -> None:
         try:
             with runner:
                 value = loop.run_until_complete(task)
@@ -43,7 +43,7 @@ def _run_in_thread(coroutine: Coroutine[Any, Any, R]) -> R:
             result.set_result(value)
 
     try:
-        threading.Thread(target=work, daemon=True).start()
+        threading.Thread(target=run_loop, daemon=True).start()
         wait([result])  # unlike Thread.join, which takes a thread that it was interrupted in for one that has ended
     except BaseException:
         with suppress(RuntimeError):  # the loop has just been closed

@@ -16,14 +16,14 @@ def read_text(path: Path) -> str:
     return unicodedata.normalize("NFC", path.read_text("utf-8-sig"))
 
 
-def compose(value: Any) -> Any:
+def compose_text(value: Any) -> Any:
     """A JSON value with all its texts in form NFC: what JSON escapes is seen after parsing only.
 
-    >>> compose({"city": "Malmo\\u0308"}) == {"city": "Malm\\u00f6"}
+    >>> compose_text({"city": "Malmo\\u0308"}) == {"city": "Malm\\u00f6"}
     True
     """
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
-        return {compose(k): compose(v) for k, v in cast("Mapping[str, Any]", value).items()}
-    return [compose(v) for v in cast("list[Any]", value)] if isinstance(value, list) else value
+        return {compose_text(k): compose_text(v) for k, v in cast("Mapping[str, Any]", value).items()}
+    return [compose_text(v) for v in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -1,8 +1,9 @@
 """Long work split over processes: each process completes one part and reports results as it goes.
 
 A process that is gone (killed, out of memory) is begun again with the same part, so a part must be such that it can be
-continued. `Workers` are the places where that happens: `Local` has processes of this machine, `on_ray` a cluster's.
-Like those of `processes.py`, the processes of this machine are new interpreters that import the function by its name.
+continued. `Workers` are the places where that happens: `LocalWorkers` has processes of this machine, `on_ray` a
+cluster's. Like those of `processes.py`, the processes of this machine are new interpreters that import the function
+by its name.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sonde.core.errors import ContractError, WorldError
 
-from .processes import cores
+from .processes import count_cores
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -42,16 +43,14 @@ PAUSE = 0.1
 PATIENCE = 10.0
 """Seconds that a process gets to stop once it is no longer wanted."""
 
-_BEGIN = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.workers import serve; serve()"
-)
+_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.workers import serve_part; serve_part()"
 
 
 class WorkerWarning(UserWarning):
     """A process died and its part was restarted."""
 
 
-class Message(NamedTuple):
+class WorkerMessage(NamedTuple):
     """A message from the process of a part: what it `told` since the last message, a warning (`warned`), the exception
     it `raised`, that it is `done`, or how it died (`gone`)."""
 
@@ -67,7 +66,7 @@ class Workers(Protocol):
         """Start a process on a part."""
         ...
 
-    def next(self) -> Message:
+    def next_message(self) -> WorkerMessage:
         """The next message from any process."""
         ...
 
@@ -76,7 +75,7 @@ class Workers(Protocol):
         ...
 
 
-def divided(
+def run_parts(
     work: Callable[[A, Callable[[B], None]], None], parts: Sequence[A], workers: Workers
 ) -> Generator[B, None, None]:
     """Run all parts at once and yield their results as they come. An exception in `work` is raised here and stops the
@@ -86,7 +85,7 @@ def divided(
         for part in running:
             workers.begin(part, work, parts[part])
         while running:
-            part, kind, value = workers.next()
+            part, kind, value = workers.next_message()
             if kind == "told":
                 gone[part] = 0
                 yield from value
@@ -106,48 +105,48 @@ def divided(
                 workers.begin(part, work, parts[part])
 
 
-class Local:
+class LocalWorkers:
     """Processes on this machine. Multi-threaded ones share its cores evenly."""
 
     def __init__(self, n: int) -> None:
-        threads = str(max(1, cores() // n))
+        threads = str(max(1, count_cores() // n))
         self._env = {"OMP_NUM_THREADS": threads, **os.environ}
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        self._said: SimpleQueue[Message] = SimpleQueue()
+        self._said: SimpleQueue[WorkerMessage] = SimpleQueue()
 
     def begin(self, part: int, work: Work, given: Any) -> None:
         command = [sys.executable, "-c", _BEGIN]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._env)
         assert process.stdin is not None
         self._running[part] = process
-        threading.Thread(target=self._listen, args=(part, process), daemon=True).start()
+        threading.Thread(target=self._read_messages, args=(part, process), daemon=True).start()
         with suppress(OSError, ValueError):  # one that is gone already is heard of by whoever listens
             for sent in (sys.path, (work, given)):
                 pickle.dump(sent, process.stdin, pickle.HIGHEST_PROTOCOL)
             process.stdin.flush()
 
-    def _listen(self, part: int, process: subprocess.Popen[bytes]) -> None:
+    def _read_messages(self, part: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
         kind = ""
         with suppress(EOFError, OSError, pickle.UnpicklingError):  # the last message of one that is killed may be cut
             while kind not in LAST:
                 kind, value = pickle.load(process.stdout)
-                self._said.put(Message(part, kind, value))
+                self._said.put(WorkerMessage(part, kind, value))
         status = process.wait()
         for pipe in (process.stdin, process.stdout):
             with suppress(OSError):  # what was left to be written has no reader any more
                 pipe.close()
         if kind not in LAST:
-            self._said.put(Message(part, "gone", f"status {status}"))
+            self._said.put(WorkerMessage(part, "gone", f"status {status}"))
 
-    def next(self) -> Message:
+    def next_message(self) -> WorkerMessage:
         return self._said.get()
 
     def close(self) -> None:
         for process in self._running.values():
             assert process.stdin is not None
             with suppress(OSError):
-                process.stdin.close()  # which it takes for the end (`_watch`)
+                process.stdin.close()  # which it takes for the end (`_watch_input`)
         for process in self._running.values():
             try:
                 process.wait(PATIENCE)
@@ -159,57 +158,57 @@ class Local:
 # --- in the process ---------------------------------------------------------------------------------------------------
 
 
-def serve() -> None:
-    """The main loop of a `Local` process until its part is done. What the work prints goes to standard error."""
+def serve_part() -> None:
+    """The main loop of a `LocalWorkers` process until its part is done. What the work prints goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _raise_interrupt)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     work, given = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=_watch, daemon=True).start()
+    threading.Thread(target=_watch_input, daemon=True).start()
 
     def say(kind: str, value: Any) -> None:
         out.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
         out.flush()
 
     with suppress(KeyboardInterrupt, BrokenPipeError):  # not wanted any more, by a caller that is there or is not
-        perform(work, given, say)
+        perform_part(work, given, say)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> None:
+def _raise_interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _watch() -> None:
+def _watch_input() -> None:
     """Interrupt the work if the caller stops it or is gone: either way standard input ends."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def perform(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
+def perform_part(work: Work, given: Any, say: Callable[[str, Any], None]) -> None:
     """Run a part and send its messages."""
 
-    def warned(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    def send_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         say("warned", message if isinstance(message, Warning) else category(message))
 
     with warnings.catch_warnings():
-        warnings.showwarning = warned
-        told = _Told(say)
+        warnings.showwarning = send_warning
+        told = _ToldBuffer(say)
         try:
             work(given, told)
         except BrokenPipeError:
             raise
         except Exception as e:
-            told.send()
-            say("raised", _sendable(e))
+            told.send_waiting()
+            say("raised", _to_sendable(e))
         else:
-            told.send()
+            told.send_waiting()
             say("done", None)
 
 
-class _Told:
+class _ToldBuffer:
     """Buffers results before sending them: a message costs as much as a short episode."""
 
     def __init__(self, say: Callable[[str, Any], None]) -> None:
@@ -219,15 +218,15 @@ class _Told:
     def __call__(self, value: Any) -> None:
         self._waiting.append(value)
         if time.monotonic() - self._sent >= PAUSE:
-            self.send()
+            self.send_waiting()
 
-    def send(self) -> None:
+    def send_waiting(self) -> None:
         if self._waiting:
             self._say("told", self._waiting)
             self._waiting, self._sent = [], time.monotonic()
 
 
-def _sendable(error: Exception) -> Exception:
+def _to_sendable(error: Exception) -> Exception:
     """The exception with its traceback as text; one that cannot be pickled is described in words."""
     error.add_note(f"in a worker:\n{traceback.format_exc()}")
     try:

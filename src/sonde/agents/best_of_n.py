@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sonde.beliefs.elicitation import Elicitation, probe, seen, value
+from sonde.beliefs.elicitation import Elicitation, agent_messages, text_logprob, truth_probe
 from sonde.core import (
     Action,
     Episode,
@@ -30,7 +30,7 @@ from sonde.core import (
     Rng,
     UserError,
     View,
-    advance,
+    advance_to_agent,
     derive,
     invalid,
 )
@@ -58,11 +58,11 @@ class BestOfN(EpisodePolicy):
         if not 0.0 <= self.p <= 1.0:
             raise invalid("agents:best_of_n: p", self.p, "0 to 1")
         if self.by == "belief":
-            _ = self._asked.require("score"), self._how
+            _ = self._value_model.require_capabilities("score"), self._elicitation
         object.__setattr__(self, "privileged", self.by == "belief" or self.player.privileged)
 
     @property
-    def _asked(self) -> Model:
+    def _value_model(self) -> Model:
         model = self.believer or getattr(self.player, "model", None)
         if not isinstance(model, Model):
             raise invalid(
@@ -71,40 +71,40 @@ class BestOfN(EpisodePolicy):
         return model
 
     @property
-    def _how(self) -> Elicitation:
+    def _elicitation(self) -> Elicitation:
         return Elicitation(template=self.template, aggregate=self.aggregate)
 
-    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+    async def choose_action(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         view = ep.view()
-        candidates = await asyncio.gather(*(self.player.act(each) for each in self._views(ep, view.seed)))
+        candidates = await asyncio.gather(*(self.player.act(each) for each in self._sample_views(ep, view.seed)))
         rng = Rng(view.seed, "pick")
         if rng.random() >= self.p:
             return candidates[rng.randrange(self.n)]
         texts = tuple(dict.fromkeys(action.text for action in candidates))
-        worth = dict(zip(texts, await self._worth(ep, texts, policies), strict=True))
+        worth = dict(zip(texts, await self._score_texts(ep, texts, policies), strict=True))
         best = min if self.worst else max
         return best(candidates, key=lambda action: worth[action.text])
 
-    def _views(self, ep: Episode, seed: int) -> list[View]:
+    def _sample_views(self, ep: Episode, seed: int) -> list[View]:
         """The same view, with other randomness from the second copy on."""
         return [(ep.fork(sample=derive(seed, "candidate", i) >> 1) if i else ep).view() for i in range(self.n)]
 
-    async def _worth(self, ep: Episode, texts: Sequence[str], policies: Mapping[str, Policy]) -> Sequence[float]:
+    async def _score_texts(self, ep: Episode, texts: Sequence[str], policies: Mapping[str, Policy]) -> Sequence[float]:
         if self.by == "belief":
-            tried = await asyncio.gather(*(advance(ep.step(text), policies) for text in texts))
-            return await self._beliefs(tried)
+            tried = await asyncio.gather(*(advance_to_agent(ep.step(text), policies) for text in texts))
+            return await self._truth_logprobs(tried)
         known = ep.filter()
         if known is None:
             raise UserError(f"agents:best_of_n: by: got 'expected', but {ep.env.name} has no filter; allowed: belief")
         return [known.expected_gain(text) for text in texts]
 
-    async def _beliefs(self, tried: Sequence[Episode]) -> list[float]:
+    async def _truth_logprobs(self, tried: Sequence[Episode]) -> list[float]:
         """ln b of the truth after each candidate; won games rank above all others, games that end without the truth
         below."""
-        prompt: Any = getattr(self.player, "prompt", seen)
-        found = [probe(ep, self._how, prompt) for ep in tried]
-        scores = iter(await self._asked.score([one for one in found if one is not None]))
-        worth = [-math.inf if one is None else value(self._how, next(scores)) for one in found]
+        prompt: Any = getattr(self.player, "prompt", agent_messages)
+        found = [truth_probe(ep, self._elicitation, prompt) for ep in tried]
+        scores = iter(await self._value_model.score([one for one in found if one is not None]))
+        worth = [-math.inf if one is None else text_logprob(self._elicitation, next(scores)) for one in found]
         won = [ep.outcome is not None and ep.outcome.kind == "win" for ep in tried]
         return [math.inf if w else x for w, x in zip(won, worth, strict=True)]
 

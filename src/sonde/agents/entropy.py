@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, Filter, ProgramPolicy, View
-from sonde.envs._shared.needs import needs
+from sonde.envs._shared.needs import require_filter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class Entropy(ProgramPolicy):
     """Greedy information gain on the exact posterior (`View.filter`). The last turn names the likeliest hypothesis."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, Filter, "entropy")
+        known = require_filter(view, Filter, "entropy")
         if view.turn == view.spec.max_turns - 1:
             return Action(view.say(str(known.belief().top(1)[0][0])))
         return Action(view.say(known.best_question()[0]))

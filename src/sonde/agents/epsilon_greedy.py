@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid
-from sonde.envs._shared.sub_episodes import best_of, finite, means, tally
+from sonde.envs._shared.sub_episodes import mean_rewards, pick_largest, require_finite_problem, tally_actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class EpsilonGreedy(ProgramPolicy):
             raise invalid("agents:epsilon_greedy: epsilon", self.epsilon, "0 to 1")
 
     def act_now(self, view: View) -> Action:
-        actions, rng = finite(view, "epsilon_greedy", "bandit").actions, Rng(view.seed)
+        actions, rng = require_finite_problem(view, "epsilon_greedy", "bandit").actions, Rng(view.seed)
         if rng.random() < self.epsilon:
             return Action(view.say(actions[rng.randrange(len(actions))]))
-        return Action(view.say(actions[best_of(means(tally(view, actions)), rng)]))
+        return Action(view.say(actions[pick_largest(mean_rewards(tally_actions(view, actions)), rng)]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, Filter, ProgramPolicy, Rng, View
-from sonde.envs._shared.needs import needs
+from sonde.envs._shared.needs import require_filter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +17,6 @@ class Guesser(ProgramPolicy):
     """See the module docstring. Plays where the hypothesis is an answer."""
 
     def act_now(self, view: View) -> Action:
-        belief = needs(view, Filter, "guesser").belief()
+        belief = require_filter(view, Filter, "guesser").belief()
         (drawn,) = Rng(view.seed).choices(belief.hypotheses, belief.probs)
         return Action(view.say(str(drawn)))

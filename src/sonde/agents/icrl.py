@@ -14,14 +14,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
-from sonde.envs._shared.sub_episodes import experiences
+from sonde.envs._shared.sub_episodes import list_experiences
 
-from ._shared.calls import Calls, Composed, Role, check_calls, pieces
-from ._shared.prompting import Cached, Scene, act, choose, listed, rounds, scene
+from ._shared.calls import Calls, ComposedAgent, Role, check_calls, load_prompts
+from ._shared.prompting import (
+    ActContext,
+    PolicyCache,
+    choose_action,
+    finish_act,
+    group_by_sub_episode,
+    read_scene,
+    steps_block,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ICRL(Composed):
+class ICRL(ComposedAgent):
     """See the module docstring. `keep` is the paper's p."""
 
     model: Model
@@ -38,21 +46,23 @@ class ICRL(Composed):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
-        cached = Cached.of(self.cache, memory, at.now.step == 0)
-        chosen = cached.found(at) or await self._choose(at, calls)
-        return act(view, chosen, calls, **cached.after(at, chosen))
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        cached = PolicyCache.from_memory(self.cache, memory, at.now.step == 0)
+        chosen = cached.cached_action(at) or await self._choose_action(at, calls)
+        return finish_act(view, chosen, calls, **cached.to_memory(at, chosen))
 
-    async def _choose(self, at: Scene, calls: Calls) -> str:
-        say, role = pieces("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
-        user = say["policy-user"].format(history=self._history(at) or say["no-history"], **at.words())
-        return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
+    async def _choose_action(self, at: ActContext, calls: Calls) -> str:
+        say, role = load_prompts("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        user = say["policy-user"].format(history=self._draw_history(at) or say["no-history"], **at.prompt_fields())
+        return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
 
-    def _history(self, at: Scene) -> str:
+    def _draw_history(self, at: ActContext) -> str:
         """The past sub-episodes to show in this prompt."""
-        past = [row for row in experiences(at.view) if row.sub_episode < at.now.sub_episode]
+        past = [row for row in list_experiences(at.view) if row.sub_episode < at.now.sub_episode]
         rng = Rng(at.view.seed, "keep")
-        return "\n\n".join(listed(rows) for rows in rounds(past).values() if rng.random() < self.keep)
+        return "\n\n".join(
+            steps_block(rows) for rows in group_by_sub_episode(past).values() if rng.random() < self.keep
+        )
 
     def most_calls(self, view: View) -> int:
         return view.spec.max_turns

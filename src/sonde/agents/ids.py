@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View
-from sonde.envs._shared.sub_episodes import explored
+from sonde.envs._shared.sub_episodes import require_explored_filter
 
-from ._shared.ratio import minimise
+from ._shared.ratio import minimise_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,6 @@ class IDS(ProgramPolicy):
     """See the module docstring. Needs an exact filter with `expected_regrets` and `expected_gains`."""
 
     def act_now(self, view: View) -> Action:
-        known, rng = explored(view, "ids"), Rng(view.seed)
-        mix = minimise(known.expected_regrets, known.expected_gains, rng)
-        return Action(view.say(known.problem.actions[mix.draw(rng)]))
+        known, rng = require_explored_filter(view, "ids"), Rng(view.seed)
+        mix = minimise_ratio(known.expected_regrets, known.expected_gains, rng)
+        return Action(view.say(known.problem.actions[mix.draw_action(rng)]))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
-from sonde.core.playthrough import recorded
+from sonde.core.playthrough import golden_playthroughs
 from sonde.models.chat.reasoning import split_completion
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
@@ -66,17 +66,19 @@ class LLM(Policy):
 
     async def act(self, view: View) -> Action:
         sampling = self._sampling(view.spec.max_new_tokens, derive(view.seed, "call", 0))
-        completion, answer = split_completion(await self.model.generate(self.prompt(view), sampling))
+        completion, answer = split_completion(await self.model.generate(self.build_prompt(view), sampling))
         return Action(answer, completions=(completion,))
 
-    def prompt(self, view: View) -> tuple[Message, ...]:
+    def build_prompt(self, view: View) -> tuple[Message, ...]:
         """The messages for the model: alternating, starting with a user message after an optional system message."""
-        history = tuple(map(self._remembered, self._context(view)))
-        shown = _examples(view.spec.name, view.spec.preset, self.examples, self.answer_only) if self.examples else ()
+        history = tuple(map(self._render_message, self._context_messages(view)))
+        shown = (
+            _golden_examples(view.spec.name, view.spec.preset, self.examples, self.answer_only) if self.examples else ()
+        )
         system = (Message("system", self.system),) if self.system else ()
-        return (*system, *_joined(shown, history))
+        return (*system, *_join_examples(shown, history))
 
-    def _context(self, view: View) -> tuple[Message, ...]:
+    def _context_messages(self, view: View) -> tuple[Message, ...]:
         if self.context == "full":
             return view.messages
         if self.context == "render":
@@ -89,7 +91,7 @@ class LLM(Policy):
         kept = 2 * int(self.context.removeprefix("last:"))
         return view.messages if len(view.messages) <= kept + 1 else (view.messages[0], *view.messages[-kept:])
 
-    def _remembered(self, message: Message) -> Message:
+    def _render_message(self, message: Message) -> Message:
         """A past message as the model sees it again: with its reasoning, token for token, or as the others heard it.
         The completion stays attached in either case, because it holds the previous call's tokens."""
         completion = message.completion
@@ -99,7 +101,7 @@ class LLM(Policy):
         await self.model.close()
 
 
-def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:
+def _join_examples(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:
     """Examples, then the game: the last message of the examples and the new opening share one user message."""
     if not shown:
         return tuple(history)
@@ -108,16 +110,16 @@ def _joined(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Messa
 
 
 @cache
-def _examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
+def _golden_examples(env: str, preset: str, n: int, answer_only: bool) -> tuple[Message, ...]:
     """The first n won golden playthroughs, as one chat."""
     chat: tuple[Message, ...] = ()
-    episodes = [told.play() for told in recorded(env, preset)]
+    episodes = [told.replay_episode() for told in golden_playthroughs(env, preset)]
     won = [ep for ep in episodes if ep.outcome is not None and ep.outcome.success]
     if len(won) < n:
         raise UserError(f"agents:llm: examples: got {n}, allowed: at most {len(won)} for {env}, preset {preset}")
     for ep in won[:n]:
         game = ep.messages[AGENT]
-        chat = _joined(chat, tuple(map(_without_thinking, game)) if answer_only else game)
+        chat = _join_examples(chat, tuple(map(_without_thinking, game)) if answer_only else game)
     return chat
 
 

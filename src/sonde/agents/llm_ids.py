@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, Rng, View, invalid
-from sonde.envs._shared.sub_episodes import legal_of
+from sonde.envs._shared.sub_episodes import require_legal_actions
 
-from ._shared.beliefs import WRITTEN, Keeper
-from ._shared.calls import Calls, Composed, Role, Work, check_calls, close_models, number, pieces
-from ._shared.prompting import Scene, act, scene
-from ._shared.ratio import minimise
+from ._shared.beliefs import WRITTEN, BeliefKeeper
+from ._shared.calls import Calls, ComposedAgent, Role, Work, check_calls, close_models, load_prompts, number_reader
+from ._shared.prompting import ActContext, finish_act, read_scene
+from ._shared.ratio import minimise_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMIDS(Composed):
+class LLMIDS(ComposedAgent):
     """See the module docstring. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid,
     ..., 1."""
 
@@ -48,7 +48,7 @@ class LLMIDS(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        temperatures = {f"{name}_temperature": self._temperature(name) for name in ("regret", "gain", "updater")}
+        temperatures = {f"{name}_temperature": self._role_temperature(name) for name in ("regret", "gain", "updater")}
         check_calls("agents:llm_ids", self.retries, self.max_new_tokens, **temperatures)
         if self.grid < 2:
             raise invalid("agents:llm_ids: grid", self.grid, "2 or more")
@@ -57,63 +57,70 @@ class LLMIDS(Composed):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
-        beliefs = await self._keeper.beliefs(at, calls, memory, due=True)
-        actions = legal_of(view, "llm_ids")
-        regrets, gains = ([estimate(at, beliefs.text, a) for a in actions] for estimate in (self._regret, self._gain))
-        found = await calls.together([*regrets, *gains])
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=True)
+        actions = require_legal_actions(view, "llm_ids")
+        regrets, gains = (
+            [estimate(at, beliefs.text, a) for a in actions]
+            for estimate in (self._estimate_regret, self._estimate_gain)
+        )
+        found = await calls.run_concurrently([*regrets, *gains])
         rng = Rng(view.seed, "mix")
-        chosen = actions[minimise(found[: len(actions)], found[len(actions) :], rng, self.grid).draw(rng)]
-        return act(view, chosen, calls, **beliefs.to_memory())
+        chosen = actions[minimise_ratio(found[: len(actions)], found[len(actions) :], rng, self.grid).draw_action(rng)]
+        return finish_act(view, chosen, calls, **beliefs.to_memory())
 
     async def finish(self, view: View) -> None:
         if view.memory:
-            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
+            await self._belief_keeper.current_beliefs(
+                read_scene(view), Calls(view.seed, self.retries), view.memory, due=True
+            )
 
-    def _regret(self, at: Scene, beliefs: str, action: str) -> Work:
+    def _estimate_regret(self, at: ActContext, beliefs: str, action: str) -> Work:
         """The expected regret of an action, estimated directly or by its value."""
         several = at.horizon > 1
         name, marker = ("expected_value", "Expected value:") if several else ("expected_regret", "Expected regret:")
-        role = self._role(name, "regret")
+        role = self._make_role(name, "regret")
 
-        async def work(calls: Calls) -> float:
+        async def ask_regret(calls: Calls) -> float:
             piece = "value" if several else "regret"
-            found = await calls.ask(role, *_prompt(piece, at, name, beliefs, action), number(marker, 0.0))
+            found = await calls.ask_model(
+                role, *_build_prompt(piece, at, name, beliefs, action), number_reader(marker, 0.0)
+            )
             if not several:
                 return 1.0 if found is None else found
             return max(0.0, self.best_value - (found or 0.0))
 
-        return work
+        return ask_regret
 
-    def _gain(self, at: Scene, beliefs: str, action: str) -> Work:
-        role = self._role("information_gain", "gain")
+    def _estimate_gain(self, at: ActContext, beliefs: str, action: str) -> Work:
+        role = self._make_role("information_gain", "gain")
 
-        async def work(calls: Calls) -> float:
-            prompt = _prompt("gain", at, role.name, beliefs, action)
-            return await calls.ask(role, *prompt, number("Information gain:", 0.0)) or 0.0
+        async def ask_gain(calls: Calls) -> float:
+            prompt = _build_prompt("gain", at, role.name, beliefs, action)
+            return await calls.ask_model(role, *prompt, number_reader("Information gain:", 0.0)) or 0.0
 
-        return work
+        return ask_gain
 
     @property
-    def _keeper(self) -> Keeper:
-        return Keeper(self._role("posterior_update", "updater"), self.prior)
+    def _belief_keeper(self) -> BeliefKeeper:
+        return BeliefKeeper(self._make_role("posterior_update", "updater"), self.prior)
 
-    def _role(self, name: str, who: str) -> Role:
-        return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
+    def _make_role(self, name: str, who: str) -> Role:
+        return Role(name, getattr(self, f"{who}_model") or self.model, self._role_temperature(who), self.max_new_tokens)
 
-    def _temperature(self, who: str) -> float:
+    def _role_temperature(self, who: str) -> float:
         return getattr(self, f"{who}_temperature")
 
     def most_calls(self, view: View) -> int:
-        return view.spec.max_turns * (2 * len(legal_of(view, "llm_ids")) + 1) + (self.prior in WRITTEN)
+        return view.spec.max_turns * (2 * len(require_legal_actions(view, "llm_ids")) + 1) + (self.prior in WRITTEN)
 
     async def close(self) -> None:
         await close_models(self.model, self.regret_model, self.gain_model, self.updater_model)
 
 
-def _prompt(piece: str, at: Scene, call: str, beliefs: str, action: str) -> tuple[str, str]:
+def _build_prompt(piece: str, at: ActContext, call: str, beliefs: str, action: str) -> tuple[str, str]:
     """System and user message of one estimate."""
-    say = pieces("llm_ids")
+    say = load_prompts("llm_ids")
     words = {"posterior": beliefs, "observation": at.observation, "action": action}
-    user = say[f"{piece}-user"].format(situation=at.situation(call, action=action), **words)
-    return say[f"{piece}-system"].format(problem=at.described()), user
+    user = say[f"{piece}-user"].format(situation=at.situation_block(call, action=action), **words)
+    return say[f"{piece}-system"].format(problem=at.problem_text()), user

@@ -34,17 +34,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, View, invalid, unknown
-from sonde.envs._shared.sub_episodes import length_of
+from sonde.envs._shared.sub_episodes import episode_length
 
-from ._shared.beliefs import WRITTEN, Keeper
-from ._shared.calls import Calls, Composed, Role, after, check_calls, close_models, pieces
-from ._shared.prompting import Cached, Scene, act, choose, scene
+from ._shared.beliefs import WRITTEN, BeliefKeeper
+from ._shared.calls import Calls, ComposedAgent, Role, check_calls, close_models, load_prompts, text_reader
+from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene
 
 UPDATES = ("trajectory", "step")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMPSRL(Composed):
+class LLMPSRL(ComposedAgent):
     """See the module docstring. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the
     hypothesis."""
 
@@ -63,7 +63,9 @@ class LLMPSRL(Composed):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        temperatures = {f"{name}_temperature": self._temperature(name) for name in ("sampler", "policy", "updater")}
+        temperatures = {
+            f"{name}_temperature": self._role_temperature(name) for name in ("sampler", "policy", "updater")
+        }
         check_calls("agents:llm_psrl", self.retries, self.max_new_tokens, **temperatures)
         if self.alpha is not None and not 0.0 < self.alpha < math.inf:
             raise invalid("agents:llm_psrl: alpha", self.alpha, "more than 0, or none for 1/|S|")
@@ -72,43 +74,49 @@ class LLMPSRL(Composed):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
         begins = at.now.step == 0 or "hypothesis" not in memory
         due = begins or self.updates == "step"
-        beliefs = await self._keeper.beliefs(at, calls, memory, due=due)
-        hypothesis = await self._sample(at, calls, beliefs.text) if begins else memory["hypothesis"]
-        cached = Cached.of(self.cache, memory, begins)
-        chosen = cached.found(at) or await self._choose(at, calls, hypothesis or beliefs.text)
-        return act(view, chosen, calls, hypothesis=hypothesis, **beliefs.to_memory(), **cached.after(at, chosen))
+        beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=due)
+        hypothesis = await self._sample_hypothesis(at, calls, beliefs.text) if begins else memory["hypothesis"]
+        cached = PolicyCache.from_memory(self.cache, memory, begins)
+        chosen = cached.cached_action(at) or await self._choose_action(at, calls, hypothesis or beliefs.text)
+        return finish_act(
+            view, chosen, calls, hypothesis=hypothesis, **beliefs.to_memory(), **cached.to_memory(at, chosen)
+        )
 
     async def finish(self, view: View) -> None:
         if view.memory:
-            await self._keeper.beliefs(scene(view), Calls(view.seed, self.retries), view.memory, due=True)
+            await self._belief_keeper.current_beliefs(
+                read_scene(view), Calls(view.seed, self.retries), view.memory, due=True
+            )
 
-    async def _sample(self, at: Scene, calls: Calls, beliefs: str) -> str:
+    async def _sample_hypothesis(self, at: ActContext, calls: Calls, beliefs: str) -> str:
         """One sampled hypothesis; empty if the reply could not be parsed."""
-        say, role = pieces("llm_psrl"), self._role("posterior_sample", "sampler")
-        system = say["sample-system"].format(how=say[f"how-{at.kind}"].format(), problem=at.described())
-        user = say["sample-user"].format(posterior=beliefs, situation=at.situation(role.name))
-        return await calls.ask(role, system, user, after("Hypothesis:")) or ""
+        say, role = load_prompts("llm_psrl"), self._make_role("posterior_sample", "sampler")
+        system = say["sample-system"].format(how=say[f"how-{at.problem_kind}"].format(), problem=at.problem_text())
+        user = say["sample-user"].format(posterior=beliefs, situation=at.situation_block(role.name))
+        return await calls.ask_model(role, system, user, text_reader("Hypothesis:")) or ""
 
-    async def _choose(self, at: Scene, calls: Calls, hypothesis: str) -> str:
-        say = pieces("llm_psrl")
-        system = say["policy-system"].format(hypothesis=hypothesis, problem=at.described())
-        return await choose(at, calls, self._role("policy", "policy"), system, say["policy-user"].format(**at.words()))
+    async def _choose_action(self, at: ActContext, calls: Calls, hypothesis: str) -> str:
+        say = load_prompts("llm_psrl")
+        system = say["policy-system"].format(hypothesis=hypothesis, problem=at.problem_text())
+        return await choose_action(
+            at, calls, self._make_role("policy", "policy"), system, say["policy-user"].format(**at.prompt_fields())
+        )
 
     @property
-    def _keeper(self) -> Keeper:
-        return Keeper(self._role("posterior_update", "updater"), self.prior, self.alpha)
+    def _belief_keeper(self) -> BeliefKeeper:
+        return BeliefKeeper(self._make_role("posterior_update", "updater"), self.prior, self.alpha)
 
-    def _role(self, name: str, who: str) -> Role:
-        return Role(name, getattr(self, f"{who}_model") or self.model, self._temperature(who), self.max_new_tokens)
+    def _make_role(self, name: str, who: str) -> Role:
+        return Role(name, getattr(self, f"{who}_model") or self.model, self._role_temperature(who), self.max_new_tokens)
 
-    def _temperature(self, who: str) -> float:
+    def _role_temperature(self, who: str) -> float:
         return getattr(self, f"{who}_temperature")
 
     def most_calls(self, view: View) -> int:
-        sub_episodes, steps = length_of(view)
+        sub_episodes, steps = episode_length(view)
         updates = steps if self.updates == "step" else sub_episodes
         return sub_episodes + steps + updates + (self.prior in WRITTEN)
 

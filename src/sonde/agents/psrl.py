@@ -25,8 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid, unknown
-from sonde.envs._shared.finite import Conjugate, Problem, World
-from sonde.envs._shared.sub_episodes import explored, finite, now, state_of
+from sonde.envs._shared.finite import DirichletPosterior, FiniteProblem, World
+from sonde.envs._shared.sub_episodes import (
+    current_position,
+    current_state,
+    require_explored_filter,
+    require_finite_problem,
+)
 
 Ints = npt.NDArray[np.int64]
 _SAME = 1e-12
@@ -49,27 +54,31 @@ class PSRL(ProgramPolicy):
             raise invalid("agents:psrl: alpha", self.alpha, "more than 0, or none for 1/|S|")
 
     def act_now(self, view: View) -> Action:
-        problem = finite(view, "psrl")
-        step = now(view, problem.horizon).step
-        plan = view.memory if step and view.memory else " ".join(map(str, self._plan(view, problem)))
-        at = step * len(problem.states) + problem.states.index(state_of(view, problem))
+        problem = require_finite_problem(view, "psrl")
+        step = current_position(view, problem.horizon).step
+        plan = view.memory if step and view.memory else " ".join(map(str, self._plan_sub_episode(view, problem)))
+        at = step * len(problem.states) + problem.states.index(current_state(view, problem))
         choice = problem.actions[int(plan.split(" ")[at])]
         return Action(view.say(choice), memory=plan if problem.horizon > 1 else None)
 
-    def _plan(self, view: View, problem: Problem) -> list[int]:
+    def _plan_sub_episode(self, view: View, problem: FiniteProblem) -> list[int]:
         """The optimal policy of a world sampled from the posterior, step by step and state by state."""
         rng = Rng(view.seed)
         if problem.kind == "tabular" and self.prior == "standard":
-            return optimal(posterior(view, problem, self.alpha).sample(rng), problem.horizon, rng).ravel().tolist()
-        known = explored(view, "psrl")
+            return (
+                optimal_actions(dirichlet_posterior(view, problem, self.alpha).sample(rng), problem.horizon, rng)
+                .ravel()
+                .tolist()
+            )
+        known = require_explored_filter(view, "psrl")
         if problem.kind == "code":
             return [problem.actions.index(symbol) for symbol in known.sample(rng) for _ in problem.states]
-        return optimal(known.world(known.sample(rng)), problem.horizon, rng).ravel().tolist()
+        return optimal_actions(known.world(known.sample(rng)), problem.horizon, rng).ravel().tolist()
 
 
-def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
+def dirichlet_posterior(view: View, problem: FiniteProblem, alpha: float | None) -> DirichletPosterior:
     """The Dirichlet posterior after all finished turns."""
-    known = Conjugate.prior(problem, alpha)
+    known = DirichletPosterior.prior(problem, alpha)
     states = {s: i for i, s in enumerate(problem.states)}
     actions = {a: i for i, a in enumerate(problem.actions)}
     moves = Counter(map(_MOVE, map(attrgetter("info"), view.turns)))
@@ -81,9 +90,9 @@ def posterior(view: View, problem: Problem, alpha: float | None) -> Conjugate:
     return known
 
 
-def optimal(world: World, horizon: int, rng: Rng) -> Ints:
+def optimal_actions(world: World, horizon: int, rng: Rng) -> Ints:
     """The index of an optimal action for every step and state, shape `(H, S)`; ties are broken at random."""
-    q_HSA = world.values(horizon)
+    q_HSA = world.action_values(horizon)
     good_HSA = q_HSA >= q_HSA.max(axis=2, keepdims=True) - _SAME
     plan_HS = good_HSA.argmax(axis=2)
     for h, s in np.argwhere(good_HSA.sum(axis=2) > 1).tolist():

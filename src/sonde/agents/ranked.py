@@ -30,7 +30,7 @@ class Ranked(LLM):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.model.require("score")
+        self.model.require_capabilities("score")
         for name, whole in (("min_p", 0.0), ("top_p", 1.0), ("stop", ()), ("max_new_tokens", None)):
             if getattr(self, name) != whole:
                 raise invalid(f"agents:ranked: {name}", getattr(self, name), f"{whole}: whole answers are ranked")
@@ -41,17 +41,17 @@ class Ranked(LLM):
             raise UserError(
                 f"agents:ranked: env: got {view.spec.name}, allowed: environments that list their legal answers"
             )
-        prompt = self.prompt(view)
+        prompt = self.build_prompt(view)
         worth = await self.model.rank([Probe((*prompt, Message("assistant", text)), ending=True) for text in said])
-        return Action(said[chosen(worth, self.temperature, Rng(view.seed).random())])
+        return Action(said[choose_index(worth, self.temperature, Rng(view.seed).random())])
 
 
-def chosen(worth: Sequence[float], temperature: float, u: float) -> int:
+def choose_index(worth: Sequence[float], temperature: float, u: float) -> int:
     """The index of the largest value, ties going to the first; above temperature 0, the index that `u` in [0, 1)
     selects.
 
     >>> worth = [math.log(x) for x in (0.1, 0.3, 0.6)]
-    >>> chosen(worth, 0.0, 0.05), chosen(worth, 1.0, 0.05), chosen(worth, 1.0, 0.35)
+    >>> choose_index(worth, 0.0, 0.05), choose_index(worth, 1.0, 0.05), choose_index(worth, 1.0, 0.35)
     (2, 0, 1)
     """
     best = max(range(len(worth)), key=worth.__getitem__)

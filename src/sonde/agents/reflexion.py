@@ -17,14 +17,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonde.core import Action, Model, View, invalid
-from sonde.envs._shared.sub_episodes import experiences, length_of
+from sonde.envs._shared.sub_episodes import episode_length, list_experiences
 
-from ._shared.calls import KEPT, Calls, Composed, Role, after, check_calls, close_models, pieces, size
-from ._shared.prompting import Cached, Scene, act, choose, scene, trajectory
+from ._shared.calls import (
+    KEPT,
+    Calls,
+    ComposedAgent,
+    Role,
+    check_calls,
+    close_models,
+    json_size,
+    load_prompts,
+    text_reader,
+)
+from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene, trajectory_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reflexion(Composed):
+class Reflexion(ComposedAgent):
     """See the module docstring. A model that is None is `model`. Memory: the notes."""
 
     model: Model
@@ -44,38 +54,40 @@ class Reflexion(Composed):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), scene(view)
+        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
         begins = at.now.step == 0
         notes, dropped = [*memory.get("notes", ())], memory.get("dropped", 0)
         if begins and at.view.turn:
-            notes += await self._reflect(at, calls)
-        while sum(map(size, notes)) > 2 * KEPT:
+            notes += await self._write_note(at, calls)
+        while sum(map(json_size, notes)) > 2 * KEPT:
             notes, dropped = notes[1:], dropped + 1
-        cached = Cached.of(self.cache, memory, begins)
-        chosen = cached.found(at) or await self._choose(at, calls, notes)
-        return act(view, chosen, calls, notes=notes, **_count(dropped), **cached.after(at, chosen))
+        cached = PolicyCache.from_memory(self.cache, memory, begins)
+        chosen = cached.cached_action(at) or await self._choose_action(at, calls, notes)
+        return finish_act(view, chosen, calls, notes=notes, **_dropped_field(dropped), **cached.to_memory(at, chosen))
 
-    async def _reflect(self, at: Scene, calls: Calls) -> list[str]:
+    async def _write_note(self, at: ActContext, calls: Calls) -> list[str]:
         """The note on the sub-episode that has just ended; none if the reply could not be parsed."""
-        say, rows = pieces("reflexion"), experiences(at.view, at.view.turn - at.horizon)
+        say, rows = load_prompts("reflexion"), list_experiences(at.view, at.view.turn - at.horizon)
         role = Role("reflection", self.reflection_model or self.model, self.reflection_temperature, self.max_new_tokens)
-        user = say["reflect-user"].format(trajectory=trajectory(rows), situation=at.situation(role.name))
-        note = await calls.ask(role, say["reflect-system"].format(problem=at.described()), user, after("Note:"))
+        user = say["reflect-user"].format(trajectory=trajectory_text(rows), situation=at.situation_block(role.name))
+        note = await calls.ask_model(
+            role, say["reflect-system"].format(problem=at.problem_text()), user, text_reader("Note:")
+        )
         return [note[: min(self.note_limit, KEPT // 12)]] if note else []
 
-    async def _choose(self, at: Scene, calls: Calls, notes: Sequence[str]) -> str:
-        say, role = pieces("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+    async def _choose_action(self, at: ActContext, calls: Calls, notes: Sequence[str]) -> str:
+        say, role = load_prompts("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
         listed = "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) or say["no-notes"]
-        user = say["policy-user"].format(notes=listed, **at.words())
-        return await choose(at, calls, role, say["policy-system"].format(problem=at.described()), user)
+        user = say["policy-user"].format(notes=listed, **at.prompt_fields())
+        return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
 
     def most_calls(self, view: View) -> int:
-        sub_episodes, steps = length_of(view)
+        sub_episodes, steps = episode_length(view)
         return steps + sub_episodes - 1
 
     async def close(self) -> None:
         await close_models(self.model, self.reflection_model)
 
 
-def _count(dropped: int) -> dict[str, int]:
+def _dropped_field(dropped: int) -> dict[str, int]:
     return {"dropped": dropped} if dropped else {}

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
-from sonde.envs._shared.sub_episodes import best_of, finite, tally
+from sonde.envs._shared.sub_episodes import pick_largest, require_finite_problem, tally_actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +26,10 @@ class Thompson(ProgramPolicy):
                 raise invalid(f"agents:thompson: {name}", getattr(self, name), "more than 0")
 
     def act_now(self, view: View) -> Action:
-        problem, rng = finite(view, "thompson", "bandit"), Rng(view.seed)
+        problem, rng = require_finite_problem(view, "thompson", "bandit"), Rng(view.seed)
         if set(problem.rewards) != {0.0, 1.0}:
             name = f"{view.spec.name}, preset {view.spec.preset}"
             raise UserError(f"agents:thompson: {name} pays other rewards than 0 and 1; use agents:psrl")
-        counts = tally(view, problem.actions)
+        counts = tally_actions(view, problem.actions)
         draws = [rng.betavariate(self.wins + total, self.losses + n - total) for n, total in counts]
-        return Action(view.say(problem.actions[best_of(draws, rng)]))
+        return Action(view.say(problem.actions[pick_largest(draws, rng)]))

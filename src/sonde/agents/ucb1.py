@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View, invalid
-from sonde.envs._shared.sub_episodes import best_of, finite, means, tally
+from sonde.envs._shared.sub_episodes import mean_rewards, pick_largest, require_finite_problem, tally_actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +25,9 @@ class UCB1(ProgramPolicy):
             raise invalid("agents:ucb1: width", self.width, "0 or more")
 
     def act_now(self, view: View) -> Action:
-        actions = finite(view, "ucb1", "bandit").actions
-        counts = tally(view, actions)
+        actions = require_finite_problem(view, "ucb1", "bandit").actions
+        counts = tally_actions(view, actions)
         log = 2.0 * math.log(max(1, sum(n for n, _ in counts)))
         bonus = (self.width * math.sqrt(log / n) if n else math.inf for n, _ in counts)
-        bounds = [mean + more for mean, more in zip(means(counts), bonus, strict=True)]
-        return Action(view.say(actions[best_of(bounds, Rng(view.seed))]))
+        bounds = [mean + more for mean, more in zip(mean_rewards(counts), bonus, strict=True)]
+        return Action(view.say(actions[pick_largest(bounds, Rng(view.seed))]))

@@ -2,7 +2,7 @@
 
 Notation: p_t is the exact posterior over K candidates after t turns and q_t the elicited one over the same, h the true
 hypothesis. A `Course` holds both over one episode. Every number comes with an interval clustered by task
-(`sonde.evaluation.metrics`), and `split` gives all of them for wins and losses apart (ΔBelief-RL, figure 2).
+(`sonde.evaluation.metrics`), and `split_by_outcome` gives all of them for wins and losses apart (ΔBelief-RL, figure 2).
 
     KL                 sum_i p_t(i) log2(p_t(i) / q_t(i)), in bits: what it costs to take q_t for p_t
     total variation    half of sum_i |p_t(i) - q_t(i)|, in [0, 1]: the greatest error in the probability of any event
@@ -49,13 +49,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import UserError
-from sonde.evaluation.metrics import Bounds, Estimate, mean, of_sums
+from sonde.evaluation.metrics import Bounds, Estimate, estimate_of_sums, mean
 
 Floats = npt.NDArray[np.float64]
 BINS = 10
 _LN2 = math.log(2.0)
 _DIGITS = 12
-"""Decimal digits to which probabilities count as equal in `reliability`."""
+"""Decimal digits to which probabilities count as equal in `reliability_curve`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,29 +86,29 @@ class Course:
                 raise UserError(f"course: {name}: got {len(rows)} rows, allowed: as many as target has, {n}")
 
     @property
-    def n(self) -> int:
+    def held_count(self) -> int:
         """The number of beliefs held while the game was running: b_0 to b_{n-1}."""
         return len(self.target) - self.over
 
     @property
-    def compared(self) -> tuple[Floats, Floats] | None:
+    def compared_beliefs(self) -> tuple[Floats, Floats] | None:
         """p and ln q over the candidates while the game was running; None if either is missing."""
         if self.elicited is None or self.exact is None:
             return None
-        return self.exact[: self.n], self.elicited[: self.n]
+        return self.exact[: self.held_count], self.elicited[: self.held_count]
 
 
-def normalised(logprobs: Any) -> Floats:
+def normalise_logprobs(logprobs: Any) -> Floats:
     """Logarithms of numbers that are in proportion to a distribution, as logarithms of that, along the last axis.
 
-    >>> np.exp(normalised([math.log(0.1), math.log(0.3)])).round(2).tolist()
+    >>> np.exp(normalise_logprobs([math.log(0.1), math.log(0.3)])).round(2).tolist()
     [0.25, 0.75]
     """
     rows = np.asarray(logprobs, np.float64)
-    return rows - _logsumexp(rows)
+    return rows - _log_sum_exp(rows)
 
 
-def _logsumexp(rows: Floats) -> Floats:
+def _log_sum_exp(rows: Floats) -> Floats:
     top = rows.max(axis=-1, keepdims=True)
     return top + np.log(np.exp(rows - top).sum(axis=-1, keepdims=True))
 
@@ -116,10 +116,10 @@ def _logsumexp(rows: Floats) -> Floats:
 # --- one belief against another ------------------------------------------------------------------------------------
 
 
-def divergence(exact: Any, elicited: Any) -> Floats:
+def kl_divergence(exact: Any, elicited: Any) -> Floats:
     """KL(p || q) in bits of p and ln q along the last axis.
 
-    >>> float(divergence([0.5, 0.5], np.log([0.25, 0.75])).round(4))
+    >>> float(kl_divergence([0.5, 0.5], np.log([0.25, 0.75])).round(4))
     0.2075
     """
     p, log_q = np.asarray(exact, np.float64), np.asarray(elicited, np.float64)
@@ -140,7 +140,7 @@ def total_variation(exact: Any, elicited: Any) -> Floats:
 # --- curves --------------------------------------------------------------------------------------------------------
 
 
-def by_turn(
+def mean_by_turn(
     courses: Iterable[Course],
     values: Callable[[Course], Any | None],
     *,
@@ -163,7 +163,7 @@ def by_turn(
 # --- calibration ---------------------------------------------------------------------------------------------------
 
 
-class Bin(NamedTuple):
+class CalibrationBin(NamedTuple):
     """Pairs of a turn and a candidate with beliefs near `believed` (their mean): the share of true ones, and the mean
     exact posterior."""
 
@@ -177,14 +177,14 @@ class Bin(NamedTuple):
 class Reliability:
     """A reliability curve, and the expected calibration error against the truth and against the posterior."""
 
-    bins: tuple[Bin, ...]
+    bins: tuple[CalibrationBin, ...]
     ece: Estimate
     ece_exact: Estimate
 
 
-def reliability(courses: Sequence[Course], *, bins: int = BINS) -> Reliability | None:
+def reliability_curve(courses: Sequence[Course], *, bins: int = BINS) -> Reliability | None:
     """The calibration of all candidates at all turns; None if nothing can be compared."""
-    rows = [(c.task, c.truth, found) for c in courses if (found := c.compared) is not None and c.n]
+    rows = [(c.task, c.truth, found) for c in courses if (found := c.compared_beliefs) is not None and c.held_count]
     if not rows:
         return None
     believed = np.concatenate([np.exp(log_q).ravel() for _, _, (_, log_q) in rows])
@@ -192,16 +192,16 @@ def reliability(courses: Sequence[Course], *, bins: int = BINS) -> Reliability |
     true = np.concatenate([_one_hot(p.shape, truth).ravel() for _, truth, (p, _) in rows])
     number = {task: i for i, task in enumerate(dict.fromkeys(task for task, _, _ in rows))}
     task = np.concatenate([np.full(p.size, number[name]) for name, _, (p, _) in rows])
-    sums = _binned(bin_of(believed, bins), task, np.stack([np.ones_like(true), believed, true, exact]))
+    sums = _sum_by_bin(assign_bins(believed, bins), task, np.stack([np.ones_like(true), believed, true, exact]))
     whole = sums.sum(axis=0)  # (bins, 4)
     return Reliability(
-        tuple(_bin(sums[:, b], whole[b]) for b in range(len(whole))),
-        _ece(sums, 2),
-        _ece(sums, 3),
+        tuple(_make_bin(sums[:, b], whole[b]) for b in range(len(whole))),
+        _calibration_error(sums, 2),
+        _calibration_error(sums, 3),
     )
 
 
-def bin_of(believed: Floats, bins: int) -> npt.NDArray[np.int64]:
+def assign_bins(believed: Floats, bins: int) -> npt.NDArray[np.int64]:
     """The bin of each probability: equal counts, except that equal probabilities stay together."""
     _, place, counts = np.unique(believed.round(_DIGITS), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2.0
@@ -215,29 +215,29 @@ def _one_hot(shape: tuple[int, ...], column: int) -> Floats:
     return rows
 
 
-def _binned(place: Any, task: Any, values: Floats) -> Floats:
+def _sum_by_bin(place: Any, task: Any, values: Floats) -> Floats:
     """Sums per task and bin of each of some values, shape `(tasks, bins, values)`."""
     sums = np.zeros((int(task.max()) + 1, int(place.max()) + 1, len(values)))
     np.add.at(sums, (task, place), values.T)
     return sums
 
 
-def _bin(sums_TS: Floats, whole: Floats) -> Bin:
+def _make_bin(sums_TS: Floats, whole: Floats) -> CalibrationBin:
     n, believed, _, exact = (float(x) for x in whole)
-    share = of_sums(sums_TS[sums_TS[:, 0] > 0], lambda s: s[..., 2] / s[..., 0], bounds=(0.0, 1.0))
+    share = estimate_of_sums(sums_TS[sums_TS[:, 0] > 0], lambda s: s[..., 2] / s[..., 0], bounds=(0.0, 1.0))
     assert share is not None, "no bin is empty"
-    return Bin(believed / n, share, exact / n, int(n))
+    return CalibrationBin(believed / n, share, exact / n, int(n))
 
 
-def _ece(sums: Floats, standard: int) -> Estimate:
+def _calibration_error(sums: Floats, standard: int) -> Estimate:
     """The calibration error against the values numbered `standard`; the bins are those of all tasks."""
     n_tasks, n_bins, n_values = sums.shape
 
-    def error(flat: Any) -> Any:
+    def mean_distance(flat: Any) -> Any:
         rows = flat.reshape(*flat.shape[:-1], n_bins, n_values)
         return np.abs(rows[..., 1] - rows[..., standard]).sum(axis=-1) / rows[..., 0].sum(axis=-1)
 
-    found = of_sums(sums.reshape(n_tasks, -1), error, bounds=(0.0, 1.0))
+    found = estimate_of_sums(sums.reshape(n_tasks, -1), mean_distance, bounds=(0.0, 1.0))
     assert found is not None, "there are pairs"
     return found
 
@@ -245,49 +245,49 @@ def _ece(sums: Floats, standard: int) -> Estimate:
 # --- changes of belief ---------------------------------------------------------------------------------------------
 
 
-def delta(course: Course, *, among: bool = False) -> Floats | None:
+def delta_belief(course: Course, *, among: bool = False) -> Floats | None:
     """ΔBelief of every turn except the one that ended the game, in nats. `among` the candidates: ln q_t of the truth
     instead of ln b_t, which removes what all of them gained together; None without candidates."""
     if not among:
-        return np.diff(course.target[: course.n])
-    return None if course.elicited is None else np.diff(course.elicited[: course.n, course.truth])
+        return np.diff(course.target[: course.held_count])
+    return None if course.elicited is None else np.diff(course.elicited[: course.held_count, course.truth])
 
 
-def gains(course: Course) -> tuple[Floats, Floats] | None:
+def exact_gains(course: Course) -> tuple[Floats, Floats] | None:
     """Exact truth gain and realised gain of the same turns, in bits; None without a filter."""
     if course.exact_truth is None or course.entropy is None:
         return None
-    return np.diff(np.log2(course.exact_truth[: course.n])), -np.diff(course.entropy[: course.n])
+    return np.diff(np.log2(course.exact_truth[: course.held_count])), -np.diff(course.entropy[: course.held_count])
 
 
-def correlation(courses: Iterable[Course], *, realised: bool = False, among: bool = False) -> Estimate | None:
+def belief_correlation(courses: Iterable[Course], *, realised: bool = False, among: bool = False) -> Estimate | None:
     """Pearson correlation of ΔBelief (nats), as elicited or `among` the candidates, with the truth gain or the realised
     gain (bits); None if either is constant."""
     rows = [
         (c.task, change, found[realised])
         for c in courses
-        if (found := gains(c)) is not None and (change := delta(c, among=among)) is not None
+        if (found := exact_gains(c)) is not None and (change := delta_belief(c, among=among)) is not None
     ]
-    sums = _by_task((task, np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])) for task, x, y in rows)
-    return of_sums(sums, _pearson, bounds=(-1.0, 1.0))
+    sums = _sum_by_task((task, np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])) for task, x, y in rows)
+    return estimate_of_sums(sums, _pearson_correlation, bounds=(-1.0, 1.0))
 
 
-def _pearson(s: Any) -> Any:
+def _pearson_correlation(s: Any) -> Any:
     n, x, y, xx, yy, xy = (s[..., i] for i in range(6))
     spread = (n * xx - x * x) * (n * yy - y * y)
     scale = np.maximum(n * xx * n * yy, 1e-300)
     return np.where(spread > 1e-18 * scale, (n * xy - x * y) / np.sqrt(np.maximum(spread, 1e-300)), np.nan)
 
 
-def updating(courses: Iterable[Course], *, pairs: bool = False) -> Estimate | None:
+def updating_factor(courses: Iterable[Course], *, pairs: bool = False) -> Estimate | None:
     """The updating factor, for the truth or for all pairs of candidates; None if no evidence bears on them."""
-    rows = [(c, found) for c in courses if (found := c.compared) is not None]
-    changes = _pairs if pairs else _odds
-    sums = _by_task((c.task, changes(p, log_q, c.truth)) for c, (p, log_q) in rows)
-    return of_sums(sums, lambda s: np.where(s[..., 0] > 1e-12, s[..., 1] / s[..., 0], np.nan))
+    rows = [(c, found) for c in courses if (found := c.compared_beliefs) is not None]
+    changes = _pair_products if pairs else _truth_odds_products
+    sums = _sum_by_task((c.task, changes(p, log_q, c.truth)) for c, (p, log_q) in rows)
+    return estimate_of_sums(sums, lambda s: np.where(s[..., 0] > 1e-12, s[..., 1] / s[..., 0], np.nan))
 
 
-def _odds(p: Floats, log_q: Floats, truth: int) -> Floats:
+def _truth_odds_products(p: Floats, log_q: Floats, truth: int) -> Floats:
     """Squared changes of the truth's exact log-odds, and their products with the elicited changes, `(2, turns)`."""
     known = (p[:, truth] > 0.0) & (p[:, truth] < 1.0)
     usable = known[:-1] & known[1:]
@@ -295,14 +295,14 @@ def _odds(p: Floats, log_q: Floats, truth: int) -> Floats:
     if not len(others) or not usable.any():
         return np.zeros((2, 0))
     rest = p[:, others].sum(axis=1)
-    elicited = log_q[:, truth] - _logsumexp(log_q[:, others])[:, 0]
+    elicited = log_q[:, truth] - _log_sum_exp(log_q[:, others])[:, 0]
     with np.errstate(all="ignore"):  # where the truth is certain; not usable
         exact = np.log(p[:, truth]) - np.log(rest)
         x, y = np.diff(exact)[usable], np.diff(elicited)[usable]
     return np.stack([x * x, x * y])
 
 
-def _pairs(p: Floats, log_q: Floats, truth: int) -> Floats:
+def _pair_products(p: Floats, log_q: Floats, truth: int) -> Floats:
     """The same sums over the pairs of candidates that are possible before and after a turn, divided by their number:
     sum_{i<j} (x_i - x_j) (y_i - y_j) / n = sum_i (x_i - mean x) (y_i - mean y)."""
     rows: list[tuple[float, float]] = []
@@ -315,7 +315,7 @@ def _pairs(p: Floats, log_q: Floats, truth: int) -> Floats:
     return np.array(rows, np.float64).reshape(-1, 2).T
 
 
-def _by_task(rows: Iterable[tuple[str, Floats]]) -> Floats:
+def _sum_by_task(rows: Iterable[tuple[str, Floats]]) -> Floats:
     """Sums over the last axis of `(values, turns)`, one row per task that has any."""
     sums: dict[str, Floats] = {}
     for task, values in rows:
@@ -328,7 +328,7 @@ def _by_task(rows: Iterable[tuple[str, Floats]]) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
+class BeliefSummary:
     """All figures for some episodes. Curves are over turns; unavailable curves are empty and unavailable values
     None."""
 
@@ -353,44 +353,44 @@ class Summary:
     updating_pairs: Estimate | None
 
 
-def summarise(courses: Sequence[Course]) -> Summary:
+def summarise_beliefs(courses: Sequence[Course]) -> BeliefSummary:
     """Compute every figure of this module for these episodes."""
-    share, most = (0.0, 1.0), max((c.n for c in courses), default=0)
-    return Summary(
+    share, most = (0.0, 1.0), max((c.held_count for c in courses), default=0)
+    return BeliefSummary(
         episodes=len(courses),
-        reached=tuple(sum(t < c.n for c in courses) for t in range(most)),
-        target=by_turn(courses, lambda c: c.target[: c.n]),
-        believed=by_turn(courses, _column("elicited", np.exp), bounds=share),
-        exact=by_turn(courses, _column("exact", np.asarray), bounds=share),
-        divergence=by_turn(courses, _compared(divergence), bounds=(0.0, math.inf)),
-        variation=by_turn(courses, _compared(total_variation), bounds=share),
-        reliability=reliability(courses),
-        correlation_truth=correlation(courses),
-        correlation_among=correlation(courses, among=True),
-        correlation_realised=correlation(courses, realised=True),
-        updating_truth=updating(courses),
-        updating_pairs=updating(courses, pairs=True),
+        reached=tuple(sum(t < c.held_count for c in courses) for t in range(most)),
+        target=mean_by_turn(courses, lambda c: c.target[: c.held_count]),
+        believed=mean_by_turn(courses, _truth_column("elicited", np.exp), bounds=share),
+        exact=mean_by_turn(courses, _truth_column("exact", np.asarray), bounds=share),
+        divergence=mean_by_turn(courses, _compare_with(kl_divergence), bounds=(0.0, math.inf)),
+        variation=mean_by_turn(courses, _compare_with(total_variation), bounds=share),
+        reliability=reliability_curve(courses),
+        correlation_truth=belief_correlation(courses),
+        correlation_among=belief_correlation(courses, among=True),
+        correlation_realised=belief_correlation(courses, realised=True),
+        updating_truth=updating_factor(courses),
+        updating_pairs=updating_factor(courses, pairs=True),
     )
 
 
-def split(courses: Sequence[Course]) -> Mapping[str, Summary]:
+def split_by_outcome(courses: Sequence[Course]) -> Mapping[str, BeliefSummary]:
     """Summaries for `all`, `won` and `lost` episodes."""
     parts = {"all": courses, "won": [c for c in courses if c.won], "lost": [c for c in courses if not c.won]}
-    return {name: summarise(part) for name, part in parts.items()}
+    return {name: summarise_beliefs(part) for name, part in parts.items()}
 
 
-def _column(name: str, form: Callable[[Any], Any]) -> Callable[[Course], Any | None]:
+def _truth_column(name: str, form: Callable[[Any], Any]) -> Callable[[Course], Any | None]:
     """The truth's column of the candidates, while the game was running."""
 
-    def values(course: Course) -> Any | None:
+    def column_values(course: Course) -> Any | None:
         rows = getattr(course, name)
-        return None if rows is None else form(rows[: course.n, course.truth])
+        return None if rows is None else form(rows[: course.held_count, course.truth])
 
-    return values
+    return column_values
 
 
-def _compared(measure: Callable[[Any, Any], Any]) -> Callable[[Course], Any | None]:
-    def values(course: Course) -> Any | None:
-        return None if course.compared is None else measure(*course.compared)
+def _compare_with(measure: Callable[[Any, Any], Any]) -> Callable[[Course], Any | None]:
+    def compared_values(course: Course) -> Any | None:
+        return None if course.compared_beliefs is None else measure(*course.compared_beliefs)
 
-    return values
+    return compared_values

@@ -31,7 +31,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sonde._util.argument_checks import Checked
-from sonde._util.frozen import Frozen, frozen
+from sonde._util.frozen import Frozen, as_frozen
 from sonde.core import AGENT, Env, Episode, Message, Model, Probe, Rng, Trajectory, UserError, View, invalid, unknown
 from sonde.core.types import Json
 
@@ -46,7 +46,7 @@ BATCH = 1024
 Prompt = Callable[[View], Sequence[Message]]
 
 
-def seen(view: View) -> Sequence[Message]:
+def agent_messages(view: View) -> Sequence[Message]:
     """The messages as the agent's seat saw them."""
     return view.messages
 
@@ -106,7 +106,7 @@ class Elicited(NamedTuple):
     tokens: int = 0
 
 
-class Asked(NamedTuple):
+class ProbeBatch(NamedTuple):
     """The probes of one trajectory: one per belief and text, those of one belief consecutive."""
 
     trajectory: Trajectory
@@ -115,13 +115,13 @@ class Asked(NamedTuple):
     probes: tuple[Probe, ...]
 
 
-async def elicit(
+async def elicit_beliefs(
     model: Model,
     env: Env[Any],
     trajectories: Iterable[Trajectory],
     how: Elicitation = Elicitation(),
     *,
-    prompt: Prompt = seen,
+    prompt: Prompt = agent_messages,
 ) -> AsyncGenerator[tuple[Trajectory, tuple[Elicited, ...]], None]:
     """The beliefs b_0, b_1, ... of a model over recorded episodes, whoever played them, in their order.
 
@@ -129,19 +129,19 @@ async def elicit(
     game there is no belief after its last turn. Raises `CapabilityError` for a model that cannot score, and `UserError`
     where an environment has no hidden text, or no such candidates.
     """
-    model.require("score")
-    for batch in _batches(ask(env, t, how, prompt) for t in trajectories):
+    model.require_capabilities("score")
+    for batch in _batch_probes(belief_probes(env, t, how, prompt) for t in trajectories):
         probes = [probe for asked in batch for probe in asked.probes]
         found: list[list[float]] = []
         for at in range(0, len(probes), BATCH):
             found += await model.score(probes[at : at + BATCH])
         rest = iter(found)
         for asked in batch:
-            yield asked.trajectory, _beliefs(asked, how, [next(rest) for _ in asked.probes])
+            yield asked.trajectory, _split_beliefs(asked, how, [next(rest) for _ in asked.probes])
 
 
-def _batches(rows: Iterable[Asked]) -> Iterator[list[Asked]]:
-    batch: list[Asked] = []
+def _batch_probes(rows: Iterable[ProbeBatch]) -> Iterator[list[ProbeBatch]]:
+    batch: list[ProbeBatch] = []
     size = 0
     for asked in rows:
         if batch and size + len(asked.probes) > BATCH:
@@ -153,12 +153,14 @@ def _batches(rows: Iterable[Asked]) -> Iterator[list[Asked]]:
         yield batch
 
 
-def ask(env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt = seen) -> Asked:
+def belief_probes(
+    env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt = agent_messages
+) -> ProbeBatch:
     """The probes of a trajectory, which is replayed and checked."""
     stages = list(Episode.stages(env, trajectory))
-    target = words(env, env.hypothesis(stages[0].state))
-    texts = _texts(env, trajectory, how, target)
-    said = [_said(env, stages[0].state, how, text) for text in texts]
+    target = hypothesis_text(env, env.hypothesis(stages[0].state))
+    texts = _candidate_texts(env, trajectory, how, target)
+    said = [_elicited_message(env, stages[0].state, how, text) for text in texts]
     histories = [tuple(prompt(ep.view())) for ep in stages if ep.to_act in (AGENT, None)]
     probes = [
         Probe((*history, Message("assistant", message)), span, span is None)
@@ -166,26 +168,26 @@ def ask(env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt 
         if history and history[-1].role == "user"
         for message, span in said
     ]
-    return Asked(trajectory, texts, texts.index(target), tuple(probes))
+    return ProbeBatch(trajectory, texts, texts.index(target), tuple(probes))
 
 
-def probe(ep: Episode, how: Elicitation, prompt: Prompt = seen) -> Probe | None:
+def truth_probe(ep: Episode, how: Elicitation, prompt: Prompt = agent_messages) -> Probe | None:
     """The probe for the belief in the truth at this point of a running episode. None if the agent has been told nothing
     since it last spoke."""
     history = tuple(prompt(ep.view()))
     if not history or history[-1].role != "user":
         return None
     begun = Episode.begin(ep.env, ep.task, seed=ep.seed, sample=ep.sample)
-    message, span = _said(ep.env, begun.state, how, words(ep.env, ep.env.hypothesis(begun.state)))
+    message, span = _elicited_message(ep.env, begun.state, how, hypothesis_text(ep.env, ep.env.hypothesis(begun.state)))
     return Probe((*history, Message("assistant", message)), span, span is None)
 
 
-def value(how: Elicitation, scores: Sequence[float]) -> float:
+def text_logprob(how: Elicitation, scores: Sequence[float]) -> float:
     """The log-probability of a text, from those of its tokens."""
     return math.fsum(scores) / (len(scores) if how.aggregate == "mean" else 1)
 
 
-def _said(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
+def _elicited_message(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
     """The elicitation message, and its character span that counts; None for all of it and its end."""
     if how.template == ANSWER:
         legal = env.actions(state)
@@ -200,13 +202,13 @@ def _said(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, 
     return template.replace(TARGET, text), (at, at + len(text))
 
 
-def _beliefs(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -> tuple[Elicited, ...]:
+def _split_beliefs(asked: ProbeBatch, how: Elicitation, scores: Sequence[Sequence[float]]) -> tuple[Elicited, ...]:
     k = len(asked.texts)
     return tuple(_belief(asked, how, scores[at : at + k]) for at in range(0, len(scores), k))
 
 
-def _belief(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -> Elicited:
-    found = [value(how, row) for row in scores]
+def _belief(asked: ProbeBatch, how: Elicitation, scores: Sequence[Sequence[float]]) -> Elicited:
+    found = [text_logprob(how, row) for row in scores]
     target, tokens = found[asked.target], len(scores[asked.target])
     if how.candidates == "target":
         return Elicited(target, tokens=tokens)
@@ -218,7 +220,7 @@ def _belief(asked: Asked, how: Elicitation, scores: Sequence[Sequence[float]]) -
 # --- hypotheses in words -------------------------------------------------------------------------------------------
 
 
-def words(env: Env[Any], hypothesis: Any) -> str:
+def hypothesis_text(env: Env[Any], hypothesis: Any) -> str:
     """A hypothesis as text; a `UserError` if it has none."""
     found = env.in_words(hypothesis)
     if found is None or not found.strip():
@@ -229,20 +231,20 @@ def words(env: Env[Any], hypothesis: Any) -> str:
     return found
 
 
-def _texts(env: Env[Any], trajectory: Trajectory, how: Elicitation, target: str) -> tuple[str, ...]:
+def _candidate_texts(env: Env[Any], trajectory: Trajectory, how: Elicitation, target: str) -> tuple[str, ...]:
     given = how.candidates
     if given == "target":
         return (target,)
     if not isinstance(given, str | int):
         return given if target in given else (*given, target)
-    support = _support(env, frozen(trajectory.task.public), given == "all")
+    support = _support_texts(env, as_frozen(trajectory.task.public), given == "all")
     if target not in support:
         raise UserError(f"elicit: candidates: got {given!r}, but the filter of {env.name} rules out {target!r}")
-    return support if given == "all" else _drawn(support, target, int(given), trajectory.task.id)
+    return support if given == "all" else _draw_candidates(support, target, int(given), trajectory.task.id)
 
 
 @lru_cache(maxsize=64)
-def _support(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[str, ...]:
+def _support_texts(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[str, ...]:
     """The initial support, as texts."""
     prior = env.filter(public)
     if prior is None:
@@ -250,10 +252,10 @@ def _support(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tuple[st
     hypotheses = prior.belief().hypotheses
     if whole and len(hypotheses) > MOST:
         raise invalid("elicit: candidates", "all", f"at most {MOST:,}, {env.name} has {len(hypotheses):,}; or a number")
-    return tuple(dict.fromkeys(words(env, h) for h in hypotheses))
+    return tuple(dict.fromkeys(hypothesis_text(env, h) for h in hypotheses))
 
 
-def _drawn(support: Sequence[str], target: str, n: int, task: str) -> tuple[str, ...]:
+def _draw_candidates(support: Sequence[str], target: str, n: int, task: str) -> tuple[str, ...]:
     """The target and random other candidates, in the order of the support."""
     if n > len(support):
         raise invalid("elicit: candidates", n, f"2 to {len(support)}, all that there are")

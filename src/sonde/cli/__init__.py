@@ -13,8 +13,8 @@ from typing import NoReturn, TextIO
 
 import typer
 
-from sonde._util.escaping import plain
-from sonde._util.extras import extras, lacking
+from sonde._util.escaping import make_visible
+from sonde._util.extras import list_extras, missing_extra
 from sonde.core import Halted, SondeError
 
 FAILED = 1
@@ -27,29 +27,29 @@ def main() -> None:
     from .terminal import replace_unshowable
 
     replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
-    warnings.showwarning = _warn
+    warnings.showwarning = _print_warning
     try:
         status = app(standalone_mode=False)
     except Halted as e:
-        _fail(str(e), FAILED)
+        _exit_with_message(str(e), FAILED)
     except SondeError as e:
-        _fail(str(e), 2)
+        _exit_with_message(str(e), 2)
     except OSError as e:
-        _fail(": ".join(str(part) for part in (e.filename, e.strerror or e) if part), 2)
+        _exit_with_message(": ".join(str(part) for part in (e.filename, e.strerror or e) if part), 2)
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     except ModuleNotFoundError as e:
-        if e.name not in extras():
+        if e.name not in list_extras():
             raise
-        _fail(str(lacking("this command", e.name)), 2)
+        _exit_with_message(str(missing_extra("this command", e.name)), 2)
     except Exception as e:
-        _usage(e)
+        _report_usage_error(e)
     if status == INTERRUPTED:  # some versions of typer return this status, others raise
-        _fail("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
+        _exit_with_message("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
     raise SystemExit(status if isinstance(status, int) else 0)
 
 
-def _warn(
+def _print_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int,
     file: TextIO | None = None, line: str | None = None,
 ) -> None:  # fmt: skip
@@ -61,7 +61,7 @@ def _warn(
     print(text, file=file or sys.stderr)
 
 
-def _usage(error: Exception) -> NoReturn:
+def _report_usage_error(error: Exception) -> NoReturn:
     """Report typer's own errors (unknown options, missing arguments) in the house form; raise anything else again."""
     shown = getattr(error, "format_message", None)
     if shown is None:
@@ -70,12 +70,12 @@ def _usage(error: Exception) -> NoReturn:
     known = getattr(context and context.command, "list_commands", None)
     if known is not None and text.startswith("No such command"):
         text += f" Allowed: {', '.join(known(context))}."
-    _fail(text, 2)
+    _exit_with_message(text, 2)
 
 
-def _fail(message: str, status: int) -> NoReturn:
+def _exit_with_message(message: str, status: int) -> NoReturn:
     """Print one line and exit; print nothing where the message is empty, as after `sonde` alone, which prints its
     help."""
     if message:
-        print(f"sonde: {plain(' '.join(message.split()))}", file=sys.stderr)
+        print(f"sonde: {make_visible(' '.join(message.split()))}", file=sys.stderr)
     raise SystemExit(status)

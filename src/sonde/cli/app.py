@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from sonde import __version__
-from sonde.models.remote.providers import providers
+from sonde.models.remote.providers import load_providers
 
 from . import tables
 from .commands import add_command
@@ -33,7 +33,7 @@ folder, which may come from somebody else, import nothing from it without --trus
 app = typer.Typer(
     name="sonde",
     help=SUMMARY,
-    epilog=f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in providers())}; see `sonde models list`.",
+    epilog=f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in load_providers())}; see `sonde models list`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -60,8 +60,8 @@ def main(
 
 
 @dataset_app.callback()
-def dataset() -> None:
-    """With a callback, `dataset` stays a group although it has one command."""
+def keep_dataset_a_group() -> None:
+    """With a callback, `keep_dataset_a_group` stays a group although it has one command."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +71,12 @@ class FetchCommand:
     name: Annotated[str, Argument(help="A name of `sonde models list`.")] = "smollm2"
 
     def run(self) -> None:
-        from sonde.models.files.fetch import fetch
+        from sonde.models.files.fetch import fetch_model
 
-        from .progress import stages
+        from .progress import stage_printer
         from .terminal import stderr
 
-        out.print(str(fetch(self.name, progress=stages(stderr))), highlight=False, soft_wrap=True)
+        out.print(str(fetch_model(self.name, progress=stage_printer(stderr))), highlight=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +89,12 @@ class ListModelsCommand:
 
         rows = [(n, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for n, w in KNOWN.items()]
         rows += [(n, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for n, m in SHIPPED.items()]
-        out.print(tables.listing("models", rows))
+        out.print(tables.name_table("models", rows))
         out.print()
-        hosts = [(f"{n}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for n, p in providers().items()]
-        out.print(tables.listing("providers", hosts))
+        hosts = [
+            (f"{n}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for n, p in load_providers().items()
+        ]
+        out.print(tables.name_table("providers", hosts))
 
 
 for group, name, command, example in (

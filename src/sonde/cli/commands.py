@@ -27,23 +27,25 @@ def add_command(app: typer.Typer, name: str, command: type[Command], *, example:
     """Add a command to `app`, in a group of the help, with an example below its own help."""
     hints = get_type_hints(command, include_extras=True)
 
-    def call(**given: Any) -> None:
+    def run_command(**given: Any) -> None:
         command(**given).run()
 
-    call.__doc__, call.__annotations__ = (
+    run_command.__doc__, run_command.__annotations__ = (
         "\n\n".join(" ".join(paragraph.split()) for paragraph in (inspect.getdoc(command) or "").split("\n\n")),
         hints,
     )
-    call.__dict__["__signature__"] = inspect.Signature(
+    run_command.__dict__["__signature__"] = inspect.Signature(
         [
-            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_default(f), annotation=hints[f.name])
+            inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=hints[f.name]
+            )
             for f in fields(command)  # type: ignore[arg-type]
         ]
     )
-    app.command(name, rich_help_panel=group, epilog=f"Example: {example}")(call)
+    app.command(name, rich_help_panel=group, epilog=f"Example: {example}")(run_command)
 
 
-def _default(field: Field[Any]) -> Any:
+def _field_default(field: Field[Any]) -> Any:
     if field.default is not MISSING:
         return field.default
     return inspect.Parameter.empty if field.default_factory is MISSING else field.default_factory()
@@ -57,7 +59,7 @@ def command_line(name: str, command: Command, *, without: Collection[str] = ()) 
     options: list[str] = []
     for field in fields(command):  # type: ignore[arg-type]
         value = getattr(command, field.name)
-        if field.name in without or value == _default(field):
+        if field.name in without or value == _field_default(field):
             continue
         (info,) = hints[field.name].__metadata__
         if isinstance(info, OptionInfo):

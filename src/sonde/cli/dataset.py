@@ -13,17 +13,29 @@ from typer import Argument, Option
 
 from sonde.core import AGENT, UserError, unknown
 from sonde.core.types import Json
-from sonde.datasets import PARTS, TASKS, Dataset, Part, card, fill, held, load, parts, rows, save
-from sonde.datasets import dataset as known
-from sonde.evaluation.run_evaluation import begin_anew
-from sonde.runs.run import Prepared, RunConfig
+from sonde.datasets import (
+    PARTS,
+    TASKS,
+    Dataset,
+    Part,
+    count_held,
+    fill_part,
+    import_file,
+    make_card,
+    make_parts,
+    save_card,
+    table_rows,
+)
+from sonde.datasets import find_dataset as known
+from sonde.evaluation.run_evaluation import remove_run
+from sonde.runs.run import PreparedRun, RunConfig
 from sonde.runs.store import Run
 
 from . import options as opt
 from . import tables
-from .estimate import estimate
+from .estimate import print_estimate
 from .players import agent_config, agent_in_role, model_seats
-from .progress import progress
+from .progress import episode_progress
 from .terminal import out, print_result, stderr
 
 
@@ -71,19 +83,19 @@ class LmrlDatasetCommand:
         if self.part not in PARTS:
             raise unknown("--part", self.part, PARTS)
         if self.file is not None:
-            _read(self.task, chosen, self.file, folder, self.part, fresh=self.fresh, as_json=self.as_json)
+            _import_file(self.task, chosen, self.file, folder, self.part, fresh=self.fresh, as_json=self.as_json)
             return
-        found = parts(
-            chosen, n=self.n, seed=self.seed, seats=self._seats(chosen),
+        found = make_parts(
+            chosen, n=self.n, seed=self.seed, seats=self._configure_seats(chosen),
             concurrency=self.concurrency or RunConfig.concurrency, budget=self.budget,
         )  # fmt: skip
         if self.dry_run:
-            _foretell(found, folder, self.as_json)
+            _print_estimate(found, folder, self.as_json)
             return
-        runs = {each.name: self._play(each, folder / each.name) for each in found}
-        _finish(self.task, chosen, runs, folder, self.as_json)
+        runs = {each.name: self._play_part(each, folder / each.name) for each in found}
+        _write_card(self.task, chosen, runs, folder, self.as_json)
 
-    def _seats(self, chosen: Dataset) -> dict[str, Mapping[str, Json]]:
+    def _configure_seats(self, chosen: Dataset) -> dict[str, Mapping[str, Json]]:
         """The players that replace the paper's."""
         seats: dict[str, Mapping[str, Json]] = dict(
             model_seats(self.user, None, self.user_url, self.base_url, self.cache)
@@ -98,34 +110,38 @@ class LmrlDatasetCommand:
             raise UserError("--temperature, --max-new-tokens: allowed: only with --agent or --model")
         return seats
 
-    def _play(self, part: Part, to: Path) -> Run:
+    def _play_part(self, part: Part, to: Path) -> Run:
         if self.fresh:
-            begin_anew(to)
-        with progress(f"{self.task} {part.name}", part.episodes, min(part.episodes, held(part, to))) as on_done:
-            return fill(part, to, processes=self.processes, on_done=on_done)
+            remove_run(to)
+        with episode_progress(
+            f"{self.task} {part.name}", part.episodes, min(part.episodes, count_held(part, to))
+        ) as on_done:
+            return fill_part(part, to, processes=self.processes, on_done=on_done)
 
 
-def _read(task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fresh: bool, as_json: bool) -> None:
+def _import_file(
+    task: str, chosen: Dataset, file: Path, folder: Path, part: str, *, fresh: bool, as_json: bool
+) -> None:
     """Read a file of LMRL-Gym into one part; the card covers all existing parts."""
     to = folder / part
     if fresh:
-        begin_anew(to)
-    read = load(task, file, to)
+        remove_run(to)
+    read = import_file(task, file, to)
     if read.first:
         n = sum(read.left_out.values())
         stderr.print(f"{n} episodes left out, of which the first: {read.first}", markup=False, soft_wrap=True)
     runs = {name: Run.load(folder / name) for name in PARTS if (folder / name / "config.json").is_file()}
-    _finish(task, chosen, runs, folder, as_json)
+    _write_card(task, chosen, runs, folder, as_json)
 
 
-def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
+def _print_estimate(found: list[Part], folder: Path, as_json: bool) -> None:
     """Print how many episodes remain and how long they take; for models, the calls and tokens."""
     told = [
         {
             "part": part.name,
             "episodes": part.episodes,
-            "held": (before := held(part, folder / part.name)),
-            "core_seconds": None if part.speaks else max(0, part.episodes - before) * part.cost / 1000,
+            "held": (before := count_held(part, folder / part.name)),
+            "core_seconds": None if part.has_model else max(0, part.episodes - before) * part.cost / 1000,
         }
         for part in found
     ]
@@ -135,19 +151,19 @@ def _foretell(found: list[Part], folder: Path, as_json: bool) -> None:
     for row in told:
         seconds = "" if row["core_seconds"] is None else f", about {row['core_seconds']:,.0f} s of one core"
         out.print(f"{row['part']}: {row['episodes']:,} episodes, {row['held']:,} there{seconds}", highlight=False)
-    if found[0].speaks:
-        estimate([_at_most(part) for part in found], out, as_json)
+    if found[0].has_model:
+        print_estimate([_upper_bound(part) for part in found], out, as_json)
 
 
-def _at_most(part: Part) -> Prepared:
+def _upper_bound(part: Part) -> PreparedRun:
     """The run with whole samples of its tasks, at least as many as will be played."""
     tasks = part.run.tasks[: part.episodes]
     k = math.ceil(part.episodes / len(tasks))
     return replace(part.run, tasks=tasks, config=replace(part.run.config, k=k))
 
 
-def _finish(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, as_json: bool) -> None:
+def _write_card(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, as_json: bool) -> None:
     """Write the card and show it."""
-    found = card(task, chosen, runs)
-    save(found, folder)
-    print_result(found, tables.dataset(found["dataset"], list(runs), rows(found)), as_json, folder)
+    found = make_card(task, chosen, runs)
+    save_card(found, folder)
+    print_result(found, tables.dataset_table(found["dataset"], list(runs), table_rows(found)), as_json, folder)

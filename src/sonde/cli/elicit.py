@@ -17,19 +17,19 @@ from typer import Option
 from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import records as believed
-from sonde.beliefs.calibration import Summary, split
+from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
 from sonde.beliefs.elicitation import Elicitation
 from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded, invalid, run_sync
 from sonde.core.registry import check_recorded
 from sonde.core.types import Json
 from sonde.evaluation.metrics import Estimate
-from sonde.models.remote.served_weights import kept_imprint, served_models, tie
+from sonde.models.remote.served_weights import saved_imprint, served_models, tie_weights
 from sonde.runs.store import BY_KEY, Run, TrajectoryDataset
 
 from . import options as opt
-from .overrides import override
+from .overrides import apply_overrides
 from .players import agent_config
-from .progress import bar
+from .progress import step_progress
 from .tables import NOT_AVAILABLE
 from .terminal import print_result
 
@@ -69,34 +69,36 @@ class ElicitCommand:
     def run(self) -> None:
         opt.trust_runs([self.folder], self.trusted)
         run = _Episodes(Run.load(self.folder))
-        seat = self._seat(run)
+        seat = self._build_seat(run)
         how = Elicitation(
-            template=self.template, candidates=_candidates(self.candidates), aggregate=cast("Any", self.aggregate)
+            template=self.template, candidates=_parse_candidates(self.candidates), aggregate=cast("Any", self.aggregate)
         )
-        seat.model.require("score")  # before anything is removed
+        seat.model.require_capabilities("score")  # before anything is removed
         if self.fresh:
-            believed.forget(self.folder)
-        before = sum(t in believed.read(self.folder).beliefs for t in run.ids)
-        with bar(f"{run.env.spec.name}: eliciting", len(run.ids), before) as done:
-            run_sync(self._elicit(run, seat, how, done))
-        notes = believed.read(self.folder)
-        found = split(believed.courses(run.env, run, notes.beliefs))
-        data = {"folder": str(self.folder), **notes.setting, "beliefs": _plain(found)}
-        print_result(data, table(found), self.as_json, self.folder)
+            believed.delete_beliefs(self.folder)
+        before = sum(t in believed.load_beliefs(self.folder).beliefs for t in run.ids)
+        with step_progress(f"{run.env.spec.name}: eliciting", len(run.ids), before) as done:
+            run_sync(self._elicit_beliefs(run, seat, how, done))
+        notes = believed.load_beliefs(self.folder)
+        found = split_by_outcome(believed.belief_courses(run.env, run, notes.beliefs))
+        data = {"folder": str(self.folder), **notes.setting, "beliefs": _to_json(found)}
+        print_result(data, summary_table(found), self.as_json, self.folder)
 
-    def _seat(self, run: _Episodes) -> LLM:
+    def _build_seat(self, run: _Episodes) -> LLM:
         """The agent's seat with the model in it. Only the model can be overridden: how a game is shown has options of
         its own, and the rest would change nothing."""
         config = agent_config(
             "llm", self.model, self.base_url, file=run.agent, context=self.context, examples=self.examples
         )
-        return build(config | override({"model": config["model"]}, self.overrides, names=["model"]))
+        return build(config | apply_overrides({"model": config["model"]}, self.overrides, names=["model"]))
 
-    async def _elicit(self, run: _Episodes, seat: LLM, how: Elicitation, done: Callable[[], None]) -> None:
+    async def _elicit_beliefs(self, run: _Episodes, seat: LLM, how: Elicitation, done: Callable[[], None]) -> None:
         shown = {name: seat.config[name] for name in SHOWN}
         try:
             await _check_player(run, seat)
-            found = believed.believed(self.folder, run.env, run, seat.model, how, prompt=seat.prompt, shown=shown)
+            found = believed.elicit_run(
+                self.folder, run.env, run, seat.model, how, prompt=seat.build_prompt, shown=shown
+            )
             async with aclosing(found):
                 async for _ in found:
                     done()
@@ -117,11 +119,11 @@ class _Episodes:
 
     @property
     def _finished(self) -> TrajectoryDataset:
-        return self.run.trajectories.where("error = ''", order=BY_KEY)
+        return self.run.trajectories.select_where("error = ''", order=BY_KEY)
 
     @property
     def ids(self) -> list[str]:
-        return [entry.id for entry in self._finished.entries()]
+        return [entry.id for entry in self._finished.index_entries()]
 
     def __iter__(self) -> Iterator[Trajectory]:
         return iter(self._finished)
@@ -143,10 +145,10 @@ async def _check_player(run: _Episodes, seat: LLM) -> None:
     saved: Mapping[str, Json] = run.agent.get("model", {})
     for _, served in served_models(seat.model):
         if (saved.get("name"), saved.get("model")) == (f"models:{seat.model.name}", served.model):
-            await tie(served, kept_imprint(run.agent, ("model",)), str(run.run.folder))
+            await tie_weights(served, saved_imprint(run.agent, ("model",)), str(run.run.folder))
 
 
-def _candidates(given: str | None) -> str | int | tuple[str, ...]:
+def _parse_candidates(given: str | None) -> str | int | tuple[str, ...]:
     """`all`, a number, or the lines of a file."""
     if given is None:
         return "target"
@@ -161,14 +163,14 @@ def _candidates(given: str | None) -> str | int | tuple[str, ...]:
     return tuple(line.strip() for line in lines)
 
 
-def _plain(found: Mapping[str, Summary]) -> Json:
+def _to_json(found: Mapping[str, BeliefSummary]) -> Json:
     return {name: asdict(summary) for name, summary in found.items()}
 
 
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
-def table(found: Mapping[str, Summary]) -> Group:
+def summary_table(found: Mapping[str, BeliefSummary]) -> Group:
     """The probability of the truth by turn, for wins and losses, beside the exact posterior where there is one."""
     every = found["all"]
     compared = bool(every.divergence)
@@ -178,26 +180,26 @@ def table(found: Mapping[str, Summary]) -> Group:
         curve.add_column(head, justify="right", no_wrap=True)
     columns = [every.target, found["won"].target, found["lost"].target]
     columns += [every.believed, every.exact, every.divergence, every.variation] if compared else []
-    for t in _shown(len(every.target)):
-        curve.add_row(str(t), str(every.reached[t]), *(_at(column, t) for column in columns))
+    for t in _shown_turns(len(every.target)):
+        curve.add_row(str(t), str(every.reached[t]), *(_format_at(column, t) for column in columns))
     notes = ["turn: turns played. ln b: log-probability of the truth in nats, mean over the episodes still on."]
     if compared:
         notes.append(
             "belief, exact: probability of the truth among the candidates, as elicited and as it can be known. "
             "KL: in bits, TV: total variation, of the first from the second."
         )
-    return Group(curve, *(Text(note, style="dim") for note in notes), *_numbers(found))
+    return Group(curve, *(Text(note, style="dim") for note in notes), *_metric_tables(found))
 
 
-def _shown(n: int) -> list[int]:
+def _shown_turns(n: int) -> list[int]:
     return sorted({round(i * (n - 1) / (_ROWS - 1)) for i in range(_ROWS)}) if n else []
 
 
-def _at(column: tuple[Estimate, ...], t: int) -> str:
+def _format_at(column: tuple[Estimate, ...], t: int) -> str:
     return f"{column[t].mean:.3f}" if t < len(column) else ""
 
 
-def _numbers(found: Mapping[str, Summary]) -> list[Table]:
+def _metric_tables(found: Mapping[str, BeliefSummary]) -> list[Table]:
     """One row per metric, over all episodes and by outcome; rows without values are left out. Names fit 80 columns."""
     rows = {
         "calibration (ECE)": lambda s: s.reliability and s.reliability.ece,
@@ -216,9 +218,9 @@ def _numbers(found: Mapping[str, Summary]) -> list[Table]:
     for part in ("all", "won", "lost"):
         shown.add_column(f"{part} ({found[part].episodes})", justify="right", no_wrap=True)
     for name, values in kept.items():
-        shown.add_row(name, *(_interval(v) for v in values))
+        shown.add_row(name, *(_format_interval(v) for v in values))
     return [shown]
 
 
-def _interval(value: Estimate | None) -> str:
+def _format_interval(value: Estimate | None) -> str:
     return NOT_AVAILABLE if value is None else f"{value.mean:.2f} [{value.low:.2f}, {value.high:.2f}]"

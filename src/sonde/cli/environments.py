@@ -21,16 +21,28 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from sonde.agents.human import bare, meant, unread, untagged
-from sonde.core import AGENT, EMPTY, Env, Episode, Turn, UserError, advance, build, default_policies, names, unknown
+from sonde.agents.human import parse_input, rejection_reason, strip_tags, strip_thinking
+from sonde.core import (
+    AGENT,
+    EMPTY,
+    Env,
+    Episode,
+    Turn,
+    UserError,
+    advance_to_agent,
+    build,
+    default_policies,
+    names,
+    unknown,
+)
 from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
-from sonde.core.registry import check_recorded, summary
+from sonde.core.registry import check_recorded, read_summary
 from sonde.runs.rollout import close
 
 from . import options as opt
 from . import tables
-from .players import environment, model_seats
+from .players import make_environment, model_seats
 from .terminal import out
 
 _BAR = 24
@@ -50,13 +62,13 @@ class ListCommand:
     def run(self) -> None:
         if self.kind and self.kind not in KINDS:
             raise unknown("kind", self.kind, KINDS)
-        found = {k: {name: summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        found = {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
         if self.as_json:
             out.print_json(json.dumps(found))
             return
         for group, rows in found.items():
             if rows:
-                out.print(tables.listing(group, rows.items()))
+                out.print(tables.name_table(group, rows.items()))
                 out.print()
 
 
@@ -74,7 +86,7 @@ class ShowCommand:
             opt.import_from_here()
         else:
             check_recorded({"name": self.env})
-        env = environment(self.env, self.preset)
+        env = make_environment(self.env, self.preset)
         opening = Episode.begin(env, env.tasks("test")[0]).view(AGENT).messages[0].content
         facts = {f: getattr(env.spec, f) for f in env.spec.__dataclass_fields__} | {
             "presets": env.presets,
@@ -84,16 +96,16 @@ class ShowCommand:
         if self.as_json:
             out.print_json(json.dumps({**facts, "opening": opening}))
             return
-        out.print(tables.listing(self.env, ((k, _plain(v)) for k, v in facts.items())))
+        out.print(tables.name_table(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
         out.print()
         out.print(opening, highlight=False)
 
 
-def _plain(value: object) -> str:
+def _format_fact(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_format_fact(v)}" for k, v in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(map(_plain, value)) or "none"
+        return ", ".join(map(_format_fact, value)) or "none"
     return "none" if value is None else str(value)
 
 
@@ -124,7 +136,7 @@ class PlayCommand:
             self.user, self.judge, self.user_url, None, self.cache,
             temperature=self.temperature, max_new_tokens=self.max_new_tokens,
         )  # fmt: skip
-        env = environment(self.env, self.preset, **({"judge": "seat"} if self.judge else {}))
+        env = make_environment(self.env, self.preset, **({"judge": "seat"} if self.judge else {}))
         others = {seat: build(config) for seat, config in seats.items()}
         play_in_terminal(env, self.split or "test", self.index, self.seed or 0, out, others)
 
@@ -149,69 +161,71 @@ def play_in_terminal(
     begun = Episode.begin(env, tasks[index], seed=seed)
     with asyncio.Runner() as loop:  # one for the whole game, so connections stay open
         try:
-            _play_in(loop, begun, others, out, _command(env, split, index, seed))
+            _play_with_loop(loop, begun, others, out, _replay_command(env, split, index, seed))
         finally:
             loop.run(close(others))
 
 
-def _play_in(loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolicy], out: Console, command: str) -> None:
+def _play_with_loop(
+    loop: asyncio.Runner, begun: Episode, others: Mapping[str, AnyPolicy], out: Console, command: str
+) -> None:
     env = begun.env
-    ep = loop.run(advance(begun, others))
+    ep = loop.run(advance_to_agent(begun, others))
     title, subtitle = f"{env.spec.name} ({env.spec.preset})", "? hint   ! possibilities   Ctrl-D leaves"
-    told = "\n\n".join(filter(None, (untagged(_last(ep)), _SHORT.get(env.name))))
+    told = "\n\n".join(filter(None, (strip_tags(_last_message(ep)), _SHORT.get(env.name))))
     out.print(Panel(Text(told), title=Text(title), subtitle=subtitle))
     try:
-        ep = _play(loop, ep, others, out)
+        ep = _play_game(loop, ep, others, out)
     except (EOFError, KeyboardInterrupt):
         out.print("\nYou left the game.")
     else:
-        _finish(ep, command, out)
+        _show_ending(ep, command, out)
 
 
-def _play(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
+def _play_game(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
     """Play to the end; the finished episode."""
     answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
     while ep.to_act is not None:
         line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{ep.env.spec.max_turns}[/] > ").strip()
         if line in ("?", "!"):
-            _help(ep, line, out)
+            _show_help(ep, line, out)
         elif line:
-            said = ep.step(meant(line, answers, ep.env.spec, ep.env.say))
-            if (why := unread(said)) is not None:
+            said = ep.step(parse_input(line, answers, ep.env.spec, ep.env.say))
+            if (why := rejection_reason(said)) is not None:
                 out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
                 continue
-            ep = loop.run(advance(said, others))
-            _show(ep, out)
+            ep = loop.run(advance_to_agent(said, others))
+            _show_reply(ep, out)
             if start is not None:
-                _information(ep, start.entropy, out)
+                _show_information(ep, start.entropy, out)
     return ep
 
 
-def _last(ep: Episode) -> str:
+def _last_message(ep: Episode) -> str:
     return ep.view().messages[-1].content
 
 
-def _show(ep: Episode, out: Console) -> None:
+def _show_reply(ep: Episode, out: Console) -> None:
     if "feedback" in ep.turns[-1].info:
-        out.print(_said(ep.turns[-1]))
-    out.print(Text(untagged(_last(ep))))
+        out.print(_format_answer(ep.turns[-1]))
+    out.print(Text(strip_tags(_last_message(ep))))
 
 
-def _said(turn: Turn) -> Text:
+def _format_answer(turn: Turn) -> Text:
     """The answer of a turn; with Wordle's marks, as coloured tiles."""
-    answer = " ".join(bare(turn.text).split())
+    answer = " ".join(strip_thinking(turn.text).split())
     guess, marks = turn.info.get("guess"), turn.info.get("feedback")
     if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
         return Text(answer)
     return Text.assemble(*((f" {letter.upper()} ", _TILES[mark]) for letter, mark in zip(guess, marks, strict=True)))
 
 
-def _help(ep: Episode, line: str, out: Console) -> None:
+def _show_help(ep: Episode, line: str, out: Console) -> None:
     known = ep.filter()
     if known is None:
         out.print("This environment has no exact posterior, so there is no hint.")
-    elif line == "?" and not known.searchable:
+    elif line == "?" and not known.has_questions:
         out.print("This environment lists no answers to choose from, so there is no hint.")
     elif line == "?":
         answer, bits = known.best_question()
@@ -223,7 +237,7 @@ def _help(ep: Episode, line: str, out: Console) -> None:
             out.print(Text(f"{100 * p:9.3g} %  {hypothesis}"))
 
 
-def _information(ep: Episode, start: float, out: Console) -> None:
+def _show_information(ep: Episode, start: float, out: Console) -> None:
     *_, gain = ep.information_gain() or (0.0,)
     known = ep.filter()
     left = known.entropy if known else 0.0
@@ -232,7 +246,7 @@ def _information(ep: Episode, start: float, out: Console) -> None:
     out.print(Text(f"{bar}  {gain:+.2f} bits this turn, {left:.2f} of {start:.2f} left", style="dim"))
 
 
-def _finish(ep: Episode, command: str, out: Console) -> None:
+def _show_ending(ep: Episode, command: str, out: Console) -> None:
     assert ep.outcome is not None
     title, colour = _ENDS.get(ep.outcome.kind, (ep.outcome.kind, "red"))
     n = len(ep.turns)
@@ -242,11 +256,11 @@ def _finish(ep: Episode, command: str, out: Console) -> None:
         out.print(Text(told))
     elif hidden is not None and not ep.outcome.success:
         out.print(Text(f"It was: {hidden}"))
-    out.print(_review(ep))
+    out.print(_review_table(ep))
     out.print(Text(f"The same game again: {command}", style="dim"), soft_wrap=True)
 
 
-def _review(ep: Episode) -> Table:
+def _review_table(ep: Episode) -> Table:
     """Every move with its realised and expected gain in bits, and the expected gain of the best question."""
     table = Table(box=None, header_style="dim")
     gains = ep.gains(expected=True) or ()
@@ -256,11 +270,11 @@ def _review(ep: Episode) -> Table:
         table.add_column(name, justify="right")
     for i, turn in enumerate(ep.turns):
         bits = [(f"{g.realised:+.2f}", f"{g.expected or 0:.2f}", f"{g.best or 0:.2f}") for g in gains[i : i + 1]]
-        table.add_row(str(i + 1), _said(turn), *chain(*bits))
+        table.add_row(str(i + 1), _format_answer(turn), *chain(*bits))
     return table
 
 
-def _command(env: Env[Any], split: str, index: int, seed: int) -> str:
+def _replay_command(env: Env[Any], split: str, index: int, seed: int) -> str:
     """The command line that starts this game."""
     preset = getattr(env, "preset", env.presets[0])
     parts = ["sonde", "play", env.name, "--task", str(index)]

@@ -17,24 +17,24 @@ from typer import Argument, Option
 from sonde._util.argument_checks import check_types
 from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
 from sonde.core.types import Json
-from sonde.evaluation.evaluate import Evaluation, macro
+from sonde.evaluation.evaluate import Evaluation, macro_averages
 from sonde.evaluation.evaluate import compare as compare_evaluations
-from sonde.evaluation.results import result
-from sonde.evaluation.results import write as write_result
-from sonde.evaluation.run_evaluation import begin_anew, load_evaluation, reopen, spent
-from sonde.evaluation.suites import ANCHORS, PROTOCOLS, Protocol, paper_score, suite
+from sonde.evaluation.results import make_result
+from sonde.evaluation.results import write_result as write_result
+from sonde.evaluation.run_evaluation import load_evaluation, read_seconds_played, remove_run, reopen_run
+from sonde.evaluation.suites import ANCHORS, PROTOCOLS, SuiteProtocol, paper_score, suite_environments
 from sonde.models.files.shipped import check_plays
 from sonde.runs.rollout import OnDone
-from sonde.runs.run import Prepared, RunConfig, config_from, missing, play, prepare, read_config
+from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
 from sonde.runs.store import Run
 
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import estimate
-from .overrides import override
+from .estimate import print_estimate
+from .overrides import apply_overrides
 from .players import ROLES, agent_config, agent_in_role, model_seats
-from .progress import progress, scored
+from .progress import episode_progress, rescore_with_progress
 from .terminal import out, print_result, print_written
 
 WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "dry_run")
@@ -42,7 +42,7 @@ WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Playing:
+class PlayOptions:
     """The options of `sonde eval` and `sonde rollout`: who plays what, how often, and how."""
 
     preset: opt.PresetOpt = None
@@ -73,12 +73,12 @@ class Playing:
     fresh: opt.FreshOpt = False
 
     @cached_property
-    def _file(self) -> dict[str, Json]:
+    def _config_with_models(self) -> dict[str, Json]:
         """The configuration file, with language models in the seats that have one."""
         seats = model_seats(self.user, self.judge, self.user_url, self.base_url, self.cache, strict=self.strict)
         return with_seats(_config_file(self.config), seats)
 
-    def prepare(
+    def prepare_run(
         self,
         env: str | None,
         preset: str | None,
@@ -87,20 +87,24 @@ class Playing:
         agent: Mapping[str, Json] = EMPTY,
         max_turns: int | None = None,
         **settings: Json,
-    ) -> Prepared:
+    ) -> PreparedRun:
         """The run of these options in one environment. The order of precedence: the options, the file, `defaults` (for
         the agent's policy those in `agent`). `settings` that are None are left out."""
-        acting = agent_in_role(self.agent, env or self._file.get("env", {}).get("name"), preset)
+        acting = agent_in_role(self.agent, env or self._config_with_models.get("env", {}).get("name"), preset)
         policy = agent_config(
-            acting, self.model, self.base_url, self.cache, file=self._file.get("seats", {}).get(AGENT, {}),
+            acting, self.model, self.base_url, self.cache, file=self._config_with_models.get("seats", {}).get(AGENT, {}),
             defaults=agent, strict=self.strict, temperature=self.temperature, min_p=self.min_p,
             max_new_tokens=self.max_new_tokens, examples=self.examples, context=self.context,
         )  # fmt: skip
         names = ("split", "tasks_file", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
         given = {name: getattr(self, name) for name in names} | settings
-        values: dict[str, Json] = {**defaults, **self._file, **{k: v for k, v in given.items() if v is not None}}
-        values |= self._env(env, preset, max_turns)
-        values["seats"] = {**self._file.get("seats", {}), AGENT: policy}
+        values: dict[str, Json] = {
+            **defaults,
+            **self._config_with_models,
+            **{k: v for k, v in given.items() if v is not None},
+        }
+        values |= self._env_config(env, preset, max_turns)
+        values["seats"] = {**self._config_with_models.get("seats", {}), AGENT: policy}
         if "judge" in values["seats"] and "env" in values:
             values["env"] = {"judge": "seat", **values["env"]}
         if self.strict:
@@ -109,23 +113,23 @@ class Playing:
                 raise UserError(
                     "--strict: allowed: only where a model is behind an endpoint: http:NAME, openai:NAME, ..."
                 )
-        values = override(values, self.overrides, names=[f.name for f in fields(RunConfig)])
-        run = prepare(config_from(values))
+        values = apply_overrides(values, self.overrides, names=[f.name for f in fields(RunConfig)])
+        run = prepare_run(config_from(values))
         model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
         check_plays(str(model.get("model")), run.env.spec.name, run.env.spec.preset)
         return run
 
-    def _env(self, env: str | None, preset: str | None, max_turns: int | None) -> dict[str, Json]:
+    def _env_config(self, env: str | None, preset: str | None, max_turns: int | None) -> dict[str, Json]:
         """The environment's configuration under `env`; nothing where neither the file nor an option names one."""
-        filed: Mapping[str, Json] = self._file.get("env", {})
+        filed: Mapping[str, Json] = self._config_with_models.get("env", {})
         config = filed if env is None or filed.get("name") == env else {"name": env}
         given = {name: value for name, value in (("preset", preset), ("max_turns", max_turns)) if value is not None}
         return {"env": {**config, **given}} if config or given else {}
 
-    def begin(self, folder: Path) -> None:
+    def clear_if_fresh(self, folder: Path) -> None:
         """Empty the folder before the first episode, with --fresh."""
         if self.fresh:
-            begin_anew(folder)
+            remove_run(folder)
 
 
 def _config_file(path: Path | None) -> dict[str, Json]:
@@ -155,7 +159,7 @@ def _make_strict(config: Json) -> Json:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalCommand(Playing):
+class EvalCommand(PlayOptions):
     """Play, record and evaluate an agent.
 
     The same command continues an interrupted run and plays no episode twice.
@@ -184,18 +188,18 @@ class EvalCommand(Playing):
             self._check_submission(self.submit)
         prepared = self._prepare_all()
         if self.dry_run:
-            estimate(prepared, out, self.as_json)
+            print_estimate(prepared, out, self.as_json)
             return
         folders = [self.runs / run.folder_name for run in prepared]
-        played = [self._evaluate(run, folder) for run, folder in zip(prepared, folders, strict=True)]
+        played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
-        _show(done, folders, self.report, self.as_json, self.suite)
+        _show_evaluations(done, folders, self.report, self.as_json, self.suite)
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
         if self.submit is not None and self.suite is not None:
             rows = [(run, e, seconds) for run, (e, seconds) in zip(prepared, played, strict=True)]
             command = command_line("eval", self, without=WHERE)
-            write_result(result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
+            write_result(make_result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
             if not self.as_json:
                 print_written(self.submit)
 
@@ -207,47 +211,47 @@ class EvalCommand(Playing):
         if self.config is not None:
             raise UserError("--submit: allowed: without --config, a file that others do not have; see -o PATH=VALUE")
 
-    def _prepare_all(self) -> list[Prepared]:
-        protocol = PROTOCOLS.get(self.suite or "", Protocol())
+    def _prepare_all(self) -> list[PreparedRun]:
+        protocol = PROTOCOLS.get(self.suite or "", SuiteProtocol())
         label = self.agent if self.agent in ROLES else None
         return [
-            self.prepare(
-                env, preset, defaults={"k": protocol.samples(env or "")}, agent=protocol.agent,
+            self.prepare_run(
+                env, preset, defaults={"k": protocol.samples_per_task(env or "")}, agent=protocol.agent,
                 max_turns=self.max_turns, gains=self.gains, label=label,
             )
-            for env, preset in self._environments()
+            for env, preset in self._chosen_environments()
         ]  # fmt: skip
 
-    def _environments(self) -> Sequence[tuple[str | None, str | None]]:
+    def _chosen_environments(self) -> Sequence[tuple[str | None, str | None]]:
         """The environments to play, each with its preset; None leaves it to the configuration file."""
         if self.suite is None:
             return [(env, self.preset) for env in self.envs or (None,)]
         if self.preset:
             raise UserError("--suite: allowed: without --preset, which it sets")
-        forms = suite(self.suite)
+        forms = suite_environments(self.suite)
         for env in self.envs or ():
             if env not in (known := {name for name, _ in forms}):
                 raise unknown(f"environment of suite {self.suite}", env, known)
         return [form for form in forms if not self.envs or form[0] in self.envs]
 
-    def _evaluate(self, run: Prepared, folder: Path) -> tuple[Evaluation, float | None]:
+    def _evaluate_run(self, run: PreparedRun, folder: Path) -> tuple[Evaluation, float | None]:
         """The evaluation of a run, and the seconds that all its episodes took; None where a part of them, played
         earlier, was not timed."""
-        self.begin(folder)
-        lacking, before, begun = missing(run, folder), spent(folder), time.perf_counter()
+        self.clear_if_fresh(folder)
+        lacking, before, begun = count_missing(run, folder), read_seconds_played(folder), time.perf_counter()
         timed = before is not None or lacking == len(run.tasks) * run.config.k
-        with _progress(run, folder) as on_done:
-            stored = play(run, folder, on_done=on_done)
-        evaluation = scored(run, folder, len(stored), time.perf_counter() - begun if lacking else 0.0)
+        with _episode_progress(run, folder) as on_done:
+            stored = play_run(run, folder, on_done=on_done)
+        evaluation = rescore_with_progress(run, folder, len(stored), time.perf_counter() - begun if lacking else 0.0)
         return evaluation, evaluation.seconds if timed else None
 
 
-def _progress(run: Prepared, folder: Path) -> AbstractContextManager[OnDone]:
+def _episode_progress(run: PreparedRun, folder: Path) -> AbstractContextManager[OnDone]:
     total = len(run.tasks) * run.config.k
-    return progress(run.env.spec.name, total, total - missing(run, folder))
+    return episode_progress(run.env.spec.name, total, total - count_missing(run, folder))
 
 
-def _show(
+def _show_evaluations(
     done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
 ) -> None:
     if report is not None:
@@ -256,11 +260,11 @@ def _show(
         write_report(folders, report)
     if as_json:
         paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
-        found = [{**e.summary(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
-        mean = {name: value and asdict(value) for name, value in macro(done).items()}
+        found = [{**e.summary_json(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
+        mean = {name: value and asdict(value) for name, value in macro_averages(done).items()}
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
-    out.print(tables.suite(suite, done) if suite else tables.evaluations(done))
+    out.print(tables.suite_table(suite, done) if suite else tables.evaluation_table(done))
     print_written(*folders, *([report] if report else []))
 
 
@@ -268,7 +272,7 @@ def _show(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RolloutCommand(Playing):
+class RolloutCommand(PlayOptions):
     """Play and record episodes without evaluating them, for training data.
 
     `sonde rescore` evaluates them later.
@@ -280,10 +284,10 @@ class RolloutCommand(Playing):
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="1")] = None
 
     def run(self) -> None:
-        run = self.prepare(self.env, self.preset, defaults={"split": "train", "k": 1})
-        self.begin(self.folder)
-        with _progress(run, self.folder) as on_done:
-            stored = play(run, self.folder, on_done=on_done)
+        run = self.prepare_run(self.env, self.preset, defaults={"split": "train", "k": 1})
+        self.clear_if_fresh(self.folder)
+        with _episode_progress(run, self.folder) as on_done:
+            stored = play_run(run, self.folder, on_done=on_done)
         out.print(f"{len(stored)} episodes in {self.folder}", highlight=False, soft_wrap=True)
 
 
@@ -304,8 +308,8 @@ class RescoreCommand:
     def run(self) -> None:
         opt.trust_runs([self.folder], self.trusted)
         stored = Run.load(self.folder)
-        evaluation = scored(reopen(stored, gains=self.gains), self.folder, len(stored))
-        _show([evaluation], [self.folder], None, self.as_json)
+        evaluation = rescore_with_progress(reopen_run(stored, gains=self.gains), self.folder, len(stored))
+        _show_evaluations([evaluation], [self.folder], None, self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,7 +324,7 @@ class CompareCommand:
     def run(self) -> None:
         opt.trust_runs([self.a, self.b], self.trusted)
         found = compare_evaluations(load_evaluation(self.a), load_evaluation(self.b))
-        print_result(asdict(found), tables.comparison(found), self.as_json)
+        print_result(asdict(found), tables.comparison_table(found), self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,13 +341,13 @@ class AuditCommand:
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
-        from sonde.evaluation.audit import annotate, audit
+        from sonde.evaluation.audit import annotate_run, audit_trajectories
 
         opt.trust_runs([self.folder], self.trusted)
         seats = model_seats(
             None, self.judge, None, self.base_url, self.cache,
             temperature=self.temperature, max_new_tokens=self.max_new_tokens,
         )  # fmt: skip
-        found = audit(Run.load(self.folder).trajectories, build(seats["judge"]) if self.judge else None)
-        annotate(self.folder, found, producer=f"rules and {self.judge}" if self.judge else "rules")
-        print_result(found.to_json(), tables.audit(found), self.as_json)
+        found = audit_trajectories(Run.load(self.folder).trajectories, build(seats["judge"]) if self.judge else None)
+        annotate_run(self.folder, found, producer=f"rules and {self.judge}" if self.judge else "rules")
+        print_result(found.to_json(), tables.audit_table(found), self.as_json)

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from sonde._util.escaping import plain
-from sonde._util.extras import need
+from sonde._util.escaping import make_visible
+from sonde._util.extras import require_extra
 from sonde.core import invalid, names
-from sonde.core.registry import describe_reach, recorded_names, trust
-from sonde.models.files.fetch import known
-from sonde.models.remote.providers import providers
+from sonde.core.registry import configured_names, describe_reach, trust_classes
+from sonde.models.files.fetch import fetchable_models
+from sonde.models.remote.providers import load_providers
 from sonde.runs.store.folder import CONFIG, DEEP, read_config
 
 tasks_option, player_option, sampling_option, running_option = (
@@ -36,8 +36,8 @@ def complete_names(kind: str) -> Callable[[str], list[str]]:
 
 def complete_models(incomplete: str) -> list[str]:
     """The models whose name begins with the text typed so far."""
-    prefixes = ("fake", "hf:", "http:", *(f"{name}:" for name in providers()))
-    return [name for name in (*known(), *prefixes) if name.startswith(incomplete)]
+    prefixes = ("fake", "hf:", "http:", *(f"{name}:" for name in load_providers()))
+    return [name for name in (*fetchable_models(), *prefixes) if name.startswith(incomplete)]
 
 
 # --- checks of values --------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def complete_models(incomplete: str) -> list[str]:
 def _check_report(to: Path | None) -> Path | None:
     """The option's value. Raise `UserError` before anything is played where no report could be drawn or written."""
     if to is not None:
-        need("--report", "matplotlib")
+        require_extra("--report", "matplotlib")
         check_writable("--report", to)
     return to
 
@@ -76,9 +76,9 @@ def trust_runs(folders: Iterable[Path], trusted: bool) -> None:
     import_from_here()
     for folder in folders:
         config = read_config(folder)["config"]
-        for reach in sorted(set(filter(None, map(describe_reach, recorded_names(config))))):
-            print(f"sonde: {plain(f'--trust: {folder} {reach}')}", file=sys.stderr)
-        trust(config)
+        for reach in sorted(set(filter(None, map(describe_reach, configured_names(config))))):
+            print(f"sonde: {make_visible(f'--trust: {folder} {reach}')}", file=sys.stderr)
+        trust_classes(config)
 
 
 def find_runs(place: Path) -> list[Path]:

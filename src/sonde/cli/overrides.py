@@ -45,7 +45,7 @@ class Change(NamedTuple):
     value: Json
 
 
-def override(
+def apply_overrides(
     config: C, assignments: Sequence[str] | None, *, names: Collection[str] = (), parts: Mapping[str, Part] = EMPTY
 ) -> C:
     """A copy of `config` with every assignment applied. `names` are those allowed at the top of a mapping."""
@@ -87,53 +87,55 @@ class _Editor:
         """All changes within a part are made before the part is checked, so their order does not matter."""
         if not changes:
             return value
-        entries = self._entries(value, at)
+        entries = self._entries_of(value, at)
         by_name: dict[str, list[Change]] = {}
         for (name, *path), given in changes:
             by_name.setdefault(name, []).append(Change(tuple(path), given))
         for name, inner in by_name.items():
             self._check_name(entries if isinstance(value, Mapping) else value, name, at)
-            entries[name] = self._change(entries.get(name), inner, f"{at}.{name}".lstrip("."))
-        if self._part(at).entries:
-            return self._read(entries, at)
+            entries[name] = self._change_value(entries.get(name), inner, f"{at}.{name}".lstrip("."))
+        if self._part_at(at).entries:
+            return self._read_value(entries, at)
         return entries if isinstance(value, Mapping) else replace(value, **entries)
 
-    def _change(self, value: Any, changes: Sequence[Change], at: str) -> Any:
+    def _change_value(self, value: Any, changes: Sequence[Change], at: str) -> Any:
         """A value with the changes of its parts, from the last one on that replaced it as a whole."""
         whole = max((i for i, change in enumerate(changes) if not change.path), default=-1)
         if whole >= 0:
-            value = self._replace(self._change(value, changes[:whole], at), changes[whole].value, at)
+            value = self._replace_value(self._change_value(value, changes[:whole], at), changes[whole].value, at)
         inner = changes[whole + 1 :]
-        return self.apply_changes(self._begin(at) if inner and value is None else value, inner, at)
+        return self.apply_changes(self._begin_value(at) if inner and value is None else value, inner, at)
 
-    def _replace(self, value: Any, given: Json, at: str) -> Any:
+    def _replace_value(self, value: Any, given: Json, at: str) -> Any:
         """Replace a whole value, or, with a mapping, the fields of a dataclass that it names."""
         if not isinstance(given, Mapping):
-            return self._read(given, at)
+            return self._read_value(given, at)
         if value is None:
-            value = self._begin(at)
-        if self._part(at).entries:
-            old = self._entries(value, at)
-            return self._read({n: self._replace(old.get(n), part, f"{at}.{n}") for n, part in given.items()}, at)
+            value = self._begin_value(at)
+        if self._part_at(at).entries:
+            old = self._entries_of(value, at)
+            return self._read_value(
+                {n: self._replace_value(old.get(n), part, f"{at}.{n}") for n, part in given.items()}, at
+            )
         if is_dataclass(value):
             return self.apply_changes(value, [Change((name,), part) for name, part in given.items()], at)
-        return self._read(given, at)
+        return self._read_value(given, at)
 
-    def _part(self, at: str) -> Part:
+    def _part_at(self, at: str) -> Part:
         return self.parts.get(at, Part())
 
-    def _read(self, given: Any, at: str) -> Any:
-        read = self._part(at).read
+    def _read_value(self, given: Any, at: str) -> Any:
+        read = self._part_at(at).read
         return given if read is None else read(given)
 
-    def _begin(self, at: str) -> Any:
+    def _begin_value(self, at: str) -> Any:
         above, _, name = at.rpartition(".")
-        begin_entry = self._part(above).begin_entry
-        return begin_entry(name) if begin_entry else self._part(at).begin()
+        begin_entry = self._part_at(above).begin_entry
+        return begin_entry(name) if begin_entry else self._part_at(at).begin()
 
-    def _entries(self, value: Any, at: str) -> dict[str, Any]:
+    def _entries_of(self, value: Any, at: str) -> dict[str, Any]:
         """The parts of a value by name."""
-        entries = self._part(at).entries
+        entries = self._part_at(at).entries
         if entries:
             return entries(value)
         if isinstance(value, Mapping):
@@ -145,7 +147,7 @@ class _Editor:
     def _check_name(self, value: Any, name: str, at: str) -> None:
         known = _known_names(value) if at else self.names
         if (known and name not in known) or (is_dataclass(value) and not known):
-            if self._part(at).entries:
+            if self._part_at(at).entries:
                 return
             places = list(_find_places(self.root, name))
             raise unknown(f"-o {at}".rstrip(), name, (places or known) if at else [*known, *places])

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import EMPTY, Env, UserError, find, make, names
-from sonde.core.errors import near
+from sonde.core.errors import nearest_hint
 from sonde.core.types import Json
-from sonde.models.files.fetch import known
-from sonde.models.remote.providers import provider_config, providers
+from sonde.models.files.fetch import fetchable_models
+from sonde.models.remote.providers import load_providers, provider_config
 
 SERVED = ("http", "sglang", "vllm")
 """Backends behind an address."""
@@ -39,9 +39,9 @@ def model_config(
     'models:hf'
     """
     kind, name = _split_spec(spec, option)
-    if kind in (*NAMED, *providers()) and not name:
+    if kind in (*NAMED, *load_providers()) and not name:
         raise UserError(f"{option}: got {spec!r}, allowed: {kind}:NAME")
-    if kind in providers():
+    if kind in load_providers():
         return provider_config(kind, name, base_url, strict=strict)
     config: dict[str, Json] = {"name": f"models:{kind}", **({"model": name} if name else {})}
     if kind in SERVED and not base_url:
@@ -54,37 +54,39 @@ def model_config(
 def _split_spec(spec: str, option: str) -> tuple[str, str]:
     """The backend of a short form, and the model's name there."""
     kind, colon, name = spec.partition(":")
-    if kind in providers() and colon:
+    if kind in load_providers() and colon:
         return kind, name
     if kind in names("models") and (colon or kind not in NAMED):
         return kind, name
-    if spec in known() or Path(spec).is_dir() or _HUB_NAME.fullmatch(spec):
+    if spec in fetchable_models() or Path(spec).is_dir() or _HUB_NAME.fullmatch(spec):
         return "hf", spec
-    short = [*known(), *names("models")]
+    short = [*fetchable_models(), *names("models")]
     plain = ", ".join(n for n in short if n not in NAMED)
-    hint = near(kind, [*NAMED, *providers()]) if colon else near(spec, short)
+    hint = nearest_hint(kind, [*NAMED, *load_providers()]) if colon else nearest_hint(spec, short)
     raise UserError(
-        f"{option}: got {spec!r}{hint}, allowed: hf:NAME, http:NAME, PROVIDER:NAME ({', '.join(providers())}), "
+        f"{option}: got {spec!r}{hint}, allowed: hf:NAME, http:NAME, PROVIDER:NAME ({', '.join(load_providers())}), "
         f"{plain}, OWNER/NAME on the hub, or a folder"
     )
 
 
-def trained_model(spec: str) -> str:
+def model_to_train(spec: str) -> str:
     """The name of a model to train, which has to be on this machine."""
     kind, name = _split_spec(spec, "--model")
     if kind != "hf" or not name:
-        raise UserError(f"--model: got {spec!r}, allowed: a model to train: hf:NAME, {', '.join(known())}, or a folder")
+        raise UserError(
+            f"--model: got {spec!r}, allowed: a model to train: hf:NAME, {', '.join(fetchable_models())}, or a folder"
+        )
     return name
 
 
-def _cached(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:
+def _cached_model(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:
     return model if cache is None else {"name": "models:cached", "model": model, "path": str(cache)}
 
 
 # --- the agent ---------------------------------------------------------------------------------------------------
 
 
-def environment(name: str, preset: str | None, **settings: Json) -> Env[Any]:
+def make_environment(name: str, preset: str | None, **settings: Json) -> Env[Any]:
     """The environment of this name."""
     if not issubclass(find(name), Env):
         raise UserError(f"{name!r} is not an environment; `sonde list envs` shows those that are")
@@ -101,7 +103,7 @@ def agent_in_role(agent: str | None, env: str | None, preset: str | None) -> str
         return agent
     if env is None:
         raise UserError(f"--agent: got {agent!r}, allowed: only where the environment is named")
-    found = getattr(environment(env, preset).spec, agent)
+    found = getattr(make_environment(env, preset).spec, agent)
     if not found:
         raise UserError(f"--agent: {env} has no {agent}")
     return found
@@ -142,7 +144,7 @@ def agent_config(
     if cache is not None:
         if "model" not in config:
             raise UserError(f"--cache: agent {short!r} takes no model")
-        config["model"] = _cached(config["model"], cache)
+        config["model"] = _cached_model(config["model"], cache)
     return config
 
 
@@ -157,7 +159,7 @@ def model_seats(
     that are None keep their defaults."""
     given = {"user": user, "judge": judge}
     chosen = {seat: model for seat, model in given.items() if model is not None}
-    if user_url and not any(_kind_of(model) in (*SERVED, *providers()) for model in chosen.values()):
+    if user_url and not any(_kind_of(model) in (*SERVED, *load_providers()) for model in chosen.values()):
         raise UserError("--user-url: allowed: only with --user http:NAME or --judge http:NAME")
     changed = {name: value for name, value in settings.items() if value is not None}
     if changed and not chosen:
@@ -166,7 +168,7 @@ def model_seats(
     for seat, model in chosen.items():
         name, spec = _split_user(model) if seat == "user" else ("users:llm", model)
         config = model_config(spec, _url_of(spec, user_url, base_url), f"--{seat}", "--user-url", strict=strict)
-        found[seat] = {"name": name, "model": _cached(config, cache), **changed}
+        found[seat] = {"name": name, "model": _cached_model(config, cache), **changed}
     return found
 
 
@@ -178,7 +180,7 @@ def _kind_of(model: str) -> str:
 def _url_of(model: str, user_url: str | None, base_url: str | None) -> str | None:
     """The address of a user's or judge's model: its own, or the agent's; a provider has one already."""
     kind = _kind_of(model)
-    return user_url or base_url if kind in SERVED else user_url if kind in providers() else None
+    return user_url or base_url if kind in SERVED else user_url if kind in load_providers() else None
 
 
 def _split_user(user: str) -> tuple[str, str]:

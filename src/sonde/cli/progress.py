@@ -13,10 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 
 from sonde.core import Trajectory
 from sonde.evaluation.evaluate import Evaluation
-from sonde.evaluation.run_evaluation import rescore
-from sonde.runs.run import Prepared
+from sonde.evaluation.run_evaluation import rescore_run
+from sonde.runs.run import PreparedRun
 
-from .tables import told
+from .tables import format_history_entry
 from .terminal import stderr
 
 WORTH_A_LINE = 2.0
@@ -42,7 +42,7 @@ def _print_line(line: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Trajectory], None]]:
+def episode_progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Trajectory], None]]:
     """A bar over `total` episodes, of which `before` were played earlier; call the yielded function with each new
     trajectory. Off a terminal, one line at the end."""
     ends: Counter[str] = Counter()
@@ -72,20 +72,20 @@ def _summarise_ends(ends: Counter[str]) -> str:
     return f"won {100 * ends['win'] / ends.total():.0f} %{errors}"
 
 
-def scored(run: Prepared, folder: Path, total: int, seconds: float = 0.0) -> Evaluation:
-    """`rescore` with a bar over `total` episodes, which disappears when all are scored. Off a terminal, one line if it
-    took long."""
+def rescore_with_progress(run: PreparedRun, folder: Path, total: int, seconds: float = 0.0) -> Evaluation:
+    """`rescore_run` with a bar over `total` episodes, which disappears when all are scored. Off a terminal, one line
+    if it took long."""
     begun, name = time.monotonic(), run.env.spec.name
     with _make_bar(TimeRemainingColumn(), transient=True) as bar:
         task = bar.add_task(f"{name}: scoring", total=total)
-        evaluation = rescore(run, folder, seconds=seconds, on_done=lambda _: bar.advance(task))
+        evaluation = rescore_run(run, folder, seconds=seconds, on_done=lambda _: bar.advance(task))
     if (took := time.monotonic() - begun) > WORTH_A_LINE:
         _print_line(f"{name}: scored {total} episodes in {took:.0f} s")
     return evaluation
 
 
 @contextmanager
-def bar(title: str, total: int, before: int) -> Iterator[Callable[[], None]]:
+def step_progress(title: str, total: int, before: int) -> Iterator[Callable[[], None]]:
     """A bar over `total` steps, of which `before` were done earlier; call the yielded function after each. Off a
     terminal, one line at the end."""
     n, begun = 0, time.monotonic()
@@ -103,14 +103,14 @@ def bar(title: str, total: int, before: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
+def training_progress(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
     """A bar over optimizer steps with the latest numbers; call the yielded function with the steps done, their total,
     and the newest entry of the history. Off a terminal, a line at every tenth of the run."""
     with _make_bar(TimeRemainingColumn(), _text_column("{task.fields[numbers]}")) as bar:
         task = bar.add_task(title, total=None, numbers="")
 
         def show_step(step: int, total: int, entry: Mapping[str, float]) -> None:
-            numbers = "  ".join(f"{name} {text}" for name, text in list(told(entry).items())[:3])
+            numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:3])
             bar.update(task, total=total, completed=step, numbers=numbers)
             if step * 10 // total > (step - 1) * 10 // total:
                 _print_line(f"{title}: step {step} of {total}  {numbers}")
@@ -118,7 +118,7 @@ def training(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], N
         yield show_step
 
 
-def stages(console: Console, indent: str = "") -> Callable[[str, float | None], None]:
+def stage_printer(console: Console, indent: str = "") -> Callable[[str, float | None], None]:
     """The callback of `models.fetch`: prints the name of each stage when it starts, and its seconds when it ends."""
 
     def show_stage(stage: str, seconds: float | None) -> None:

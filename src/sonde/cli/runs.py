@@ -13,12 +13,12 @@ from rich.console import Console, Group
 from rich.text import Text
 from typer import Argument, Option
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde.beliefs import records as believed
 from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Outcome, Trajectory, Turn, UserError, invalid, unknown
 from sonde.core.types import Kind
-from sonde.evaluation.leaderboard import board
+from sonde.evaluation.leaderboard import read_board
 from sonde.evaluation.reply_defects import DEFECTS
 from sonde.evaluation.rows import TRUNCATED, Row
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
@@ -62,9 +62,9 @@ class ExportCommand:
     to: Annotated[Path, Argument(help="The folder to write.")]
 
     def run(self) -> None:
-        from sonde.runs.store.export import export
+        from sonde.runs.store.export import export_parquet
 
-        print_written(export(self.folder, self.to))
+        print_written(export_parquet(self.folder, self.to))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class LeaderboardCommand:
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
-        found = board(self.results)
+        found = read_board(self.results)
         for result, reasons in found.stale:
             for why in reasons:
                 stderr.print(
@@ -84,11 +84,11 @@ class LeaderboardCommand:
                     highlight=False, soft_wrap=True,
                 )  # fmt: skip
         if self.to is not None:
-            from sonde.viewer.leaderboard import export
+            from sonde.viewer.leaderboard import export_leaderboard
 
-            _print_page(export(found, self.to), self.as_json)
+            _print_page(export_leaderboard(found, self.to), self.as_json)
         else:
-            print_result(found.to_json(), tables.leaderboard(found), self.as_json)
+            print_result(found.to_json(), tables.leaderboard_tables(found), self.as_json)
 
 
 def _print_page(path: Path, as_json: bool) -> None:
@@ -134,24 +134,24 @@ class ViewCommand:
         given = {name: getattr(self, name) for name in ("episodes", "comparisons", "best", "tokens")}
         given = {name: value for name, value in given.items() if value is not None}
         if self.to is not None:
-            self._export(places, self.to, given)
+            self._export_pages(places, self.to, given)
             return
         for name, value in given.items():
             raise invalid(f"--{name}", value, "nothing without --export")
-        self._serve(places)
+        self._serve_pages(places)
 
-    def _export(self, places: Sequence[Path], to: Path, given: dict[str, Any]) -> None:
-        from sonde.viewer.site.export import Extent, export
+    def _export_pages(self, places: Sequence[Path], to: Path, given: dict[str, Any]) -> None:
+        from sonde.viewer.site.export import Extent, export_site
 
         for name, least in (("episodes", 1), ("comparisons", 0)):
             if given.get(name, least) < least:
                 raise invalid(f"--{name}", given[name], f"{least} or more")
-        first = export(places, to, Extent(**given), on_progress=lambda line: stderr.print(line, highlight=False))
+        first = export_site(places, to, Extent(**given), on_progress=lambda line: stderr.print(line, highlight=False))
         _print_page(first, self.as_json)
 
-    def _serve(self, places: Sequence[Path]) -> None:
+    def _serve_pages(self, places: Sequence[Path]) -> None:
         """Answer until interrupted; the address goes to standard output."""
-        from sonde.viewer.site.server import serve
+        from sonde.viewer.site.server import serve_app
 
         if self.port is not None and not 0 <= self.port < 2**16:
             raise invalid("--port", self.port, "0 to 65535")
@@ -162,7 +162,7 @@ class ViewCommand:
             else:
                 out.print(f"{address}\nCtrl-C ends it.", highlight=False, soft_wrap=True)
 
-        serve(places, port=self.port, browser=self.browser, on_start=show_address)
+        serve_app(places, port=self.port, browser=self.browser, on_start=show_address)
 
 
 # --- sonde read --------------------------------------------------------------------------------------------------
@@ -189,24 +189,26 @@ class ReadCommand:
             raise unknown("--outcome", self.outcome, get_args(Kind))
         if self.reply is not None and self.reply not in DEFECTS:
             raise unknown("--reply", self.reply, DEFECTS)
-        episodes = chosen(self.folder, self.n, self.task, self.outcome, self.reply)
+        episodes = select_episodes(self.folder, self.n, self.task, self.outcome, self.reply)
         if self.as_json:
             out.print_json(json.dumps([t.to_json() for t in episodes]))
         else:
             read_in_terminal(self.folder, episodes, out)
 
 
-def chosen(folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None) -> Sequence[Trajectory]:
+def select_episodes(
+    folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None
+) -> Sequence[Trajectory]:
     """Up to `n` episodes of a run in order of task and sample, filtered by task, by outcome and by a reply with a
     defect (`replies.DEFECTS`)."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
     run = Run.load(folder).trajectories
-    found = run.where(order=BY_KEY)
+    found = run.select_where(order=BY_KEY)
     if task is not None:
-        found = found.where("task_index = ?", task, order=BY_KEY)
+        found = found.select_where("task_index = ?", task, order=BY_KEY)
     if kind is not None:
-        found = found.where("coalesce(kind, 'error') = ?", kind, order=BY_KEY)
+        found = found.select_where("coalesce(kind, 'error') = ?", kind, order=BY_KEY)
     episodes = list(islice(found if reply is None else filter(DEFECTS[reply], found), n))
     if not episodes:
         asked = {"--task": task, "--outcome": kind, "--reply": reply}
@@ -219,53 +221,57 @@ def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console)
     """Print episodes, with the information gain of every turn where the run has been evaluated, and with elicited
     beliefs where there are any."""
     rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
-    beliefs = believed.read(folder).beliefs
+    beliefs = believed.load_beliefs(folder).beliefs
     for t in episodes:
-        out.print(_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
+        out.print(_format_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
         out.print()
 
 
-def _episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Group:
-    said = [line for turn in t.turns for line in (*_lines(turn), Text(_facts(turn, row, beliefs), style="dim"))]
-    return Group(Text(_title(t), style="bold"), *said)
+def _format_episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited]) -> Group:
+    said = [
+        line
+        for turn in t.turns
+        for line in (*_message_lines(turn), Text(_format_facts(turn, row, beliefs), style="dim"))
+    ]
+    return Group(Text(_format_title(t), style="bold"), *said)
 
 
-def _title(t: Trajectory) -> str:
+def _format_title(t: Trajectory) -> str:
     name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not recorded
-    ended = t.error or (_end(t.outcome) if t.outcome else "not ended")
+    ended = t.error or (_format_outcome(t.outcome) if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
 
 
-def _end(outcome: Outcome) -> str:
+def _format_outcome(outcome: Outcome) -> str:
     why = f" ({TRUNCATED[outcome.truncated]})" if outcome.truncated in TRUNCATED else ""
     return f"{outcome.kind}{why}, return {outcome.score:g}"
 
 
-def _lines(turn: Turn) -> Iterator[Text]:
+def _message_lines(turn: Turn) -> Iterator[Text]:
     """The message of each seat, repeated ones once with their number, and what the agent was told if that differs."""
     for (seat, said), same in groupby(turn.acts, key=lambda act: (act.seat, act.action.text)):
         acts = list(same)
         times = f" ({len(acts)} times)" if len(acts) > 1 else ""
-        yield _line(seat, (said or _thought(acts[-1])) + times, _STYLES.get(seat, "bold magenta"))
+        yield _format_line(seat, (said or _last_reasoning(acts[-1])) + times, _STYLES.get(seat, "bold magenta"))
         told = acts[-1].told.get(AGENT, "")
         if told and told != said:
-            yield _line("told", told, _STYLES["told"])
+            yield _format_line("told", told, _STYLES["told"])
 
 
-def _thought(act: Act) -> str:
+def _last_reasoning(act: Act) -> str:
     """The reasoning of a seat whose message is empty."""
     thoughts = [c.reasoning for c in act.action.completions if c.reasoning]
     return f"(reasoning only) {thoughts[-1]}" if thoughts else ""
 
 
-def _line(who: str, said: str, style: str) -> Text:
-    first, *rest = plain(said.strip()).split("\n")
+def _format_line(who: str, said: str, style: str) -> Text:
+    first, *rest = make_visible(said.strip()).split("\n")
     pad = " " * (_WIDE + 1)
     return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
 
 
-def _facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
+def _format_facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
     """The turn's number, reward, information gain, change of belief and recorded info."""
     parts = [f"turn {turn.index + 1}", f"reward {turn.rewards.get(AGENT, 0.0):g}"]
     if row and row.gains and turn.index < len(row.gains):

@@ -14,24 +14,24 @@ from rich.text import Text
 from sonde.core import find
 from sonde.core.registry import check_recorded
 from sonde.evaluation.audit import Audit
-from sonde.evaluation.evaluate import Comparison, Evaluation, macro
+from sonde.evaluation.evaluate import Comparison, Evaluation, macro_averages
 from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.per_turn import MANY, passes
-from sonde.evaluation.results import PROFILE, profile
+from sonde.evaluation.per_turn import MANY, pass_curve
+from sonde.evaluation.results import PROFILE, agent_profile
 from sonde.evaluation.suites import ANCHORS, paper_score
-from sonde.train.paprika import Outcome
+from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
 _LONG = 20
 
 
-def number(value: Estimate | None, digits: int) -> str:
+def format_mean(value: Estimate | None, digits: int) -> str:
     """A mean."""
     return NOT_AVAILABLE if value is None else f"{value.mean:.{digits}f}"
 
 
-def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> str:
+def format_interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> str:
     """A mean and half the width of its interval."""
     if value is None:
         return NOT_AVAILABLE
@@ -41,15 +41,15 @@ def interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> 
     return f"{mean:.{digits}f}±{half:.{digits}f}"
 
 
-def evaluations(rows: Sequence[Evaluation]) -> Group:
+def evaluation_table(rows: Sequence[Evaluation]) -> Group:
     """One row per evaluation, and notes on the columns."""
     names = ["tasks", "success %", "pass@k", "score", "turns", "bits"]
-    table = _table(names, rows, agent=True)
-    notes = _notes(rows, "bits: information gained per turn.")
-    return Group(table, *_faults(rows, agent=True), *_samples(rows, agent=True), *notes)
+    table = _evaluation_columns(names, rows, agent=True)
+    notes = _table_notes(rows, "bits: information gained per turn.")
+    return Group(table, *_defect_tables(rows, agent=True), *_sample_tables(rows, agent=True), *notes)
 
 
-def audit(found: Audit) -> Group:
+def audit_table(found: Audit) -> Group:
     """The shares with their intervals, and the counts."""
     table = Table(title=f"{found.env}, {found.n} episodes", box=box.SIMPLE_HEAD, title_justify="left")
     for column in ("", "share %", "95 % interval"):
@@ -62,20 +62,20 @@ def audit(found: Audit) -> Group:
     return Group(table, Text(counts, style="dim"))
 
 
-def suite(name: str, rows: Sequence[Evaluation]) -> Group:
+def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:
     """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
     own = _OWN if name in ANCHORS else ()
     names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
-    table = _table(names, rows, agent=False)
+    table = _evaluation_columns(names, rows, agent=False)
     table.add_section()
-    mean = macro(rows)
+    mean = macro_averages(rows)
     cells = {
-        "success %": interval(mean["success"], percent=True),
-        "return": interval(mean["score"], 2),
-        "score": interval(mean["reference_score"]),
+        "success %": format_interval(mean["success"], percent=True),
+        "return": format_interval(mean["score"], 2),
+        "score": format_interval(mean["reference_score"]),
     }
     table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
-    notes = _notes(
+    notes = _table_notes(
         rows,
         "return: mean reward of an episode. played: mean turns, won or not.",
         *(_OWN_MEANS if own else ()),
@@ -84,13 +84,13 @@ def suite(name: str, rows: Sequence[Evaluation]) -> Group:
     return Group(
         Text(f"{name}, {rows[0].label}", style="italic"),
         table,
-        *_faults(rows, agent=False, shown=own),
-        *_samples(rows, agent=False),
+        *_defect_tables(rows, agent=False, shown=own),
+        *_sample_tables(rows, agent=False),
         *notes,
     )
 
 
-def leaderboard(board: Board) -> Group:
+def leaderboard_tables(board: Board) -> Group:
     """One table per suite, then one over all suites."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
@@ -98,20 +98,20 @@ def leaderboard(board: Board) -> Group:
         table = _plain_table(name, ("agent", "of suite"), columns)
         for one in results:
             headline = one.headline
-            means = (one.mean(metric)[0] for metric in ("success", *PROFILE.values()))
+            means = (one.mean_metric(metric)[0] for metric in ("success", *PROFILE.values()))
             success, asks, decides, follows = means
             table.add_row(
                 one.agent + (" *" if one.privileged else ""), f"{headline.played}/{headline.of}",
-                interval(headline.score), interval(success, percent=True), number(asks, 2),
-                interval(decides, percent=True), interval(follows, percent=True), f"{one.tokens:,}",
+                format_interval(headline.score), format_interval(success, percent=True), format_mean(asks, 2),
+                format_interval(decides, percent=True), format_interval(follows, percent=True), f"{one.tokens:,}",
             )  # fmt: skip
         parts.append(table)
     table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
     for agent, results in board.agents.items():
-        found = [value for value, _ in profile(results).values()]
+        found = [value for value, _ in agent_profile(results).values()]
         n = sum(len(one.environments) for one in results)
-        rest = (interval(value, percent=True) for value in found[1:])
-        table.add_row(agent, str(n), interval(found[0], 2), *rest)
+        rest = (format_interval(value, percent=True) for value in found[1:])
+        table.add_row(agent, str(n), format_interval(found[0], 2), *rest)
     notes = (
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
         "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
@@ -130,8 +130,8 @@ def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Ta
     return table
 
 
-def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
-    titles = [_title(e, agent) for e in rows]
+def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
+    titles = [_environment_title(e, agent) for e in rows]
     gap = 1 if max(map(len, titles)) <= _LONG else 0  # long names leave no room for a gap
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
     table.add_column(
@@ -140,18 +140,20 @@ def _table(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> 
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
-    names += [name for name in _IF_ANY if name not in _FAULTS and _any(rows, name)]
+    names += [name for name in _IF_ANY if name not in _FAULTS and _has_any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
     for e, title in zip(rows, titles, strict=True):
-        table.add_row(title, *([e.label + _star(e)] if agent else []), *(_COLUMNS[name](e) for name in names))
+        table.add_row(
+            title, *([e.label + _privileged_mark(e)] if agent else []), *(_COLUMNS[name](e) for name in names)
+        )
     return table
 
 
-def _faults(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = ()) -> list[Table]:
+def _defect_tables(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = ()) -> list[Table]:
     """Defects of replies, for the evaluations that have any; without the columns in `shown`, which the main table
     has."""
-    names = [name for name in _FAULTS if name not in shown and _any(rows, name)]
+    names = [name for name in _FAULTS if name not in shown and _has_any(rows, name)]
     if not names:
         return []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -160,17 +162,19 @@ def _faults(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = (
     for name in names:
         table.add_column(name, justify="right", min_width=max(map(len, name.split())))
     for e in rows:
-        if any(_any([e], name) for name in names):
-            table.add_row(_title(e, agent), *([e.label] if agent else []), *(_COLUMNS[name](e) for name in names))
+        if any(_has_any([e], name) for name in names):
+            table.add_row(
+                _environment_title(e, agent), *([e.label] if agent else []), *(_COLUMNS[name](e) for name in names)
+            )
     return [table]
 
 
-def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
+def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
     """mean@k with both deviations, and pass@j, for evaluations with many samples."""
     found = [(e, e.mean_at) for e in rows if e.mean_at is not None and e.k >= MANY]
     if not found:
         return []
-    at = sorted({j for e, _ in found for j in passes(e.metrics, e.k)} - {1})
+    at = sorted({j for e, _ in found for j in pass_curve(e.metrics, e.k)} - {1})
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for column in ("environment", *(["agent"] if agent else []), "mean@k", "sd", "se", *(f"@{j}" for j in at)):
         words = column in ("environment", "agent")
@@ -178,16 +182,16 @@ def _samples(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
     for e, mean in found:
         shares = (mean.mean, mean.over_samples, mean.over_tasks)
         cells = [NOT_AVAILABLE if value is None else f"{100 * value:.1f}" for value in shares]
-        passed = passes(e.metrics, e.k)
+        passed = pass_curve(e.metrics, e.k)
         cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
-        table.add_row(_title(e, agent), *([e.label] if agent else []), *cells)
+        table.add_row(_environment_title(e, agent), *([e.label] if agent else []), *cells)
     note = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
     return [table, Text(note, style="dim")]
 
 
-def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
+def _table_notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
-    notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _any(rows, name)]
+    notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _has_any(rows, name)]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
     notes += [
@@ -196,11 +200,11 @@ def _notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
         for seat, name in e.others.items()
     ]
     notes += [f"{e.env_name}, {e.label}: {note}" for e in rows for note in e.notes]
-    failures = [Text(note, style="bold red") for e in rows if (note := _failures(e))]
+    failures = [Text(note, style="bold red") for e in rows if (note := _describe_failures(e))]
     return [*(Text(note, style="dim") for note in notes), *failures]
 
 
-def _failures(e: Evaluation) -> str:
+def _describe_failures(e: Evaluation) -> str:
     """The number of failed and missing episodes, with the first error; empty if there are none."""
     lost = [f"{n} {kind}" for kind in ("error", "missing") if (n := e.kinds[kind])]
     if not lost:
@@ -209,18 +213,20 @@ def _failures(e: Evaluation) -> str:
     return f"{e.env_name}, {e.label}: {', '.join(lost)} of {sum(e.kinds.values())} episodes count as failures{why}"
 
 
-def _title(e: Evaluation, agent: bool) -> str:
+def _environment_title(e: Evaluation, agent: bool) -> str:
     """The environment, with its preset if that is not the default."""
     check_recorded(e.env)
     cls: Any = find(e.env["name"])
-    return e.env_name + ("" if e.preset == cls.presets[0] else f" ({e.preset})") + ("" if agent else _star(e))
+    return (
+        e.env_name + ("" if e.preset == cls.presets[0] else f" ({e.preset})") + ("" if agent else _privileged_mark(e))
+    )
 
 
-def _star(e: Evaluation) -> str:
+def _privileged_mark(e: Evaluation) -> str:
     return " *" if e.privileged else ""
 
 
-def _share(e: Evaluation, name: str) -> str:
+def _format_share(e: Evaluation, name: str) -> str:
     if (found := e.metrics.get(name)) is None:
         return NOT_AVAILABLE
     return "<1" if 0.0 < found.mean < 0.005 else f"{100 * found.mean:.0f}"
@@ -250,26 +256,26 @@ _IF_ANY_MEANS = {
 }
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
-    "success %": lambda e: interval(e.metrics["success"], percent=True),
-    "pass@k": lambda e: interval(e.metrics[f"pass@{e.k}"], percent=True),
-    "return": lambda e: interval(e.metrics["score"], 2),
-    "score": lambda e: interval(e.metrics["reference_score"]),
-    "turns": lambda e: number(e.metrics["turns"], 1),
+    "success %": lambda e: format_interval(e.metrics["success"], percent=True),
+    "pass@k": lambda e: format_interval(e.metrics[f"pass@{e.k}"], percent=True),
+    "return": lambda e: format_interval(e.metrics["score"], 2),
+    "score": lambda e: format_interval(e.metrics["reference_score"]),
+    "turns": lambda e: format_mean(e.metrics["turns"], 1),
     "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
-    "bits": lambda e: number(e.metrics["bits_per_turn"], 2),
+    "bits": lambda e: format_mean(e.metrics["bits_per_turn"], 2),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
-    **{name: partial(_share, name=metric) for name, metric in _IF_ANY.items()},
+    **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
 _OWN = ("0-100", "invalid %")
 _OWN_MEANS = ("0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",)
 """Columns of LMRL-Gym's suite, whose paper has a scale of its own."""
 
 
-def _any(rows: Sequence[Evaluation], column: str) -> bool:
+def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
     return any((value := e.metrics.get(_IF_ANY[column])) and value.mean for e in rows)
 
 
-def comparison(c: Comparison) -> Table:
+def comparison_table(c: Comparison) -> Table:
     """The paired differences of two runs."""
     table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
     for name in ("metric", "difference", "95 % interval"):
@@ -279,7 +285,7 @@ def comparison(c: Comparison) -> Table:
     return table
 
 
-def listing(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Names with their descriptions."""
     table = Table(title=title, show_header=False, box=None, title_justify="left", padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
@@ -312,7 +318,7 @@ _MOST = 7
 """Number of them in a table that fits 80 columns."""
 
 
-def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """The statistics of a dataset beside the paper's."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("")
@@ -323,25 +329,25 @@ def dataset(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     return table
 
 
-def told(entry: Mapping[str, float]) -> dict[str, str]:
+def format_history_entry(entry: Mapping[str, float]) -> dict[str, str]:
     """An entry of a training's history, formatted, most important metrics first; without the share of unreadable
     answers where it is 0.
 
-    >>> told({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
+    >>> format_history_entry({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
     shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
-    return {_TOLD[key][0]: _number(value, _TOLD[key][1]) for key, value in shown.items()}
+    return {_TOLD[key][0]: _format_number(value, _TOLD[key][1]) for key, value in shown.items()}
 
 
-def _number(value: float, form: str) -> str:
+def _format_number(value: float, form: str) -> str:
     return f"{100 * value:.0f}" if form == "percent" else f"{value:{form}}"
 
 
-def training(history: Sequence[Mapping[str, float]]) -> Table:
+def training_table(history: Sequence[Mapping[str, float]]) -> Table:
     """The most important metrics of a training at up to ten steps, in at most 80 columns."""
     at = sorted({round(i * (len(history) - 1) / 9) for i in range(10)}) if history else []
-    rows = [told(history[i]) for i in at]
+    rows = [format_history_entry(history[i]) for i in at]
     names = list(dict.fromkeys(name for row in rows for name in row))[:_MOST]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for column in ("step", *names):
@@ -351,7 +357,7 @@ def training(history: Sequence[Mapping[str, float]]) -> Table:
     return table
 
 
-def stages(outcome: Outcome) -> Group:
+def stage_table(outcome: PipelineResult) -> Group:
     """Every stage of a pipeline in every environment, and the last stage compared with the base."""
     table = Table(box=box.SIMPLE_HEAD)
     for column in (
@@ -366,10 +372,15 @@ def stages(outcome: Outcome) -> Group:
     for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
         for i, e in enumerate(rows):
             name = f"{e.env_name} {e.preset}" if i == 0 else ""
-            at_k = number(e.metrics.get(f"pass@{e.k}"), 2)
-            turns = interval(e.metrics.get("turns"), 1)
+            at_k = format_mean(e.metrics.get(f"pass@{e.k}"), 2)
+            turns = format_interval(e.metrics.get("turns"), 1)
             table.add_row(
-                name, e.label, interval(e.metrics["success"], 1, True), at_k, turns, _share(e, "format_failure")
+                name,
+                e.label,
+                format_interval(e.metrics["success"], 1, True),
+                at_k,
+                turns,
+                _format_share(e, "format_failure"),
             )
     gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
     return Group(table, *gains)

@@ -18,18 +18,18 @@ from typing import Any, TextIO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 
 
 class Terminal(Console):
-    """A console without markup and emoji codes; all text goes through `plain`."""
+    """A console without markup and emoji codes; all text goes through `make_visible`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"markup": False, "emoji": False, **settings})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+            yield segment if segment.control else Segment(make_visible(segment.text), segment.style)
 
     def print_json(self, json: str | None = None, **settings: Any) -> None:
         """Print JSON with rich; characters that the console's encoding lacks are escaped, so the parsed value is the

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from rich.console import RenderableType
 from typer import Argument, Option
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
@@ -21,12 +21,12 @@ from sonde.runs.rollout import OnDone
 from sonde.runs.run import read_config
 from sonde.runs.store import Run
 from sonde.train import paprika
-from sonde.train.collect import Game, trajectories
+from sonde.train.collect import Game, load_trajectories
 from sonde.train.credit import ESTIMATORS
 from sonde.train.curriculum import BANDITS
 from sonde.train.learn import learn, learn_online
-from sonde.train.objectives import found as find_objective
-from sonde.train.paprika import PAPER, TINY, Outcome, judged
+from sonde.train.objectives import find_objective as find_objective
+from sonde.train.paprika import PAPER, TINY, PipelineResult, add_judge_seat
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.rewarders import REWARDERS, Rewarder
 from sonde.train.rewards import RewardMix
@@ -37,11 +37,11 @@ from sonde.viewer.training_history import HISTORY
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import speakers
+from .estimate import describe_speakers
 from .evaluate import with_seats
-from .overrides import Part, override, parse_assignment
-from .players import model_config, model_seats, trained_model
-from .progress import progress, training
+from .overrides import Part, apply_overrides, parse_assignment
+from .players import model_config, model_seats, model_to_train
+from .progress import episode_progress, training_progress
 from .terminal import print_result, stderr
 
 Seats = Mapping[str, Mapping[str, Json]]
@@ -51,7 +51,7 @@ MODEL = "The model to train: a name of `sonde models list`, hf:NAME, or a folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Training:
+class _TrainingOptions:
     """The options that `sonde train` and `sonde paprika` share."""
 
     folder: Annotated[Path, Option("--out", help="Folder for checkpoints, history and the trained model.")]
@@ -79,7 +79,7 @@ class _Training:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainCommand(_Training):
+class TrainCommand(_TrainingOptions):
     """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
 
     Named settings such as starpo and delta_belief stand for an objective with all settings of a paper. To play with the
@@ -115,26 +115,30 @@ class TrainCommand(_Training):
     trusted: opt.TrustOpt = False
 
     def run(self) -> None:
-        model = trained_model(self.model)
+        model = model_to_train(self.model)
         objective, settings = _split_objective(self.objective, self.settings)
-        need("training", *NEEDED)
+        require_extra("training", *NEEDED)
         name = settings or find_objective(objective).preset
         if name not in PRESETS:
             raise unknown("--settings", name, PRESETS)
-        online = PRESETS[name].of(objective).plays
+        online = PRESETS[name].for_objective(objective).is_online
         self._check_used(objective, online)
         chosen, seats = override_training(
-            self._base(PRESETS[name].of(objective)),
+            self._training_with_options(PRESETS[name].for_objective(objective)),
             model_seats(self.user, self.judge, self.user_url, None),
             self.overrides,
         )
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False)
-        done = self._learn_online(model, chosen, seats, objective) if online else self._learn(model, chosen, objective)
+        done = (
+            self._learn_online(model, chosen, seats, objective)
+            if online
+            else self._learn_offline(model, chosen, objective)
+        )
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
         self._write_report([], [self.folder])
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
-        self._print(data, tables.training(done.history), done.model, self.folder / HISTORY)
+        self._print(data, tables.training_table(done.history), done.model, self.folder / HISTORY)
 
     def _check_used(self, objective: str, online: bool) -> None:
         """Refuse options that this objective does not use."""
@@ -153,7 +157,7 @@ class TrainCommand(_Training):
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
 
-    def _base(self, preset: Training) -> Training:
+    def _training_with_options(self, preset: Training) -> Training:
         """The preset with the options in their places."""
         return replace(
             preset,
@@ -162,22 +166,24 @@ class TrainCommand(_Training):
             online=replace(preset.online, context=self.context),
         )
 
-    def _learn(self, model: str, chosen: Training, objective: str) -> Any:
+    def _learn_offline(self, model: str, chosen: Training, objective: str) -> Any:
         opt.trust_runs(map(Path, self.sources), self.trusted)
-        played = trajectories([Run.load(source) for source in self.sources])
-        with _callbacks(objective) as callbacks:
+        played = load_trajectories([Run.load(source) for source in self.sources])
+        with _progress_callbacks(objective) as callbacks:
             return learn(model, chosen, played, resume=self.resume, fresh=self.fresh, callbacks=callbacks)
 
     def _learn_online(self, model: str, chosen: Training, seats: Seats, objective: str) -> Any:
-        games = [_game(judged(_env_config(name, self.preset), seats), self.n_tasks) for name in self.sources]
+        games = [
+            _make_game(add_judge_seat(_env_config(name, self.preset), seats), self.n_tasks) for name in self.sources
+        ]
         envs = [game.env for game in games]
         policies = _build_seats(seats, envs)
-        for line in speakers(envs, policies, chosen.episodes):
+        for line in describe_speakers(envs, policies, chosen.n_episodes):
             stderr.print(line, highlight=False)
-        server = _server(self.server, self.base_url)
+        server = _make_server(self.server, self.base_url)
         opt.trust_runs(map(Path, self.shown or ()), self.trusted)
-        shown = trajectories([Run.load(folder) for folder in self.shown]) if self.shown else []
-        with _callbacks(objective) as callbacks:
+        shown = load_trajectories([Run.load(folder) for folder in self.shown]) if self.shown else []
+        with _progress_callbacks(objective) as callbacks:
             return learn_online(
                 model, chosen, games, policies=policies, shown=shown, server=server, resume=self.resume,
                 fresh=self.fresh, callbacks=callbacks,
@@ -204,7 +210,7 @@ def _build_seats(configs: Seats, envs: Sequence[Env[Any]]) -> dict[str, AnyPolic
     return {seat: build(config) for seat, config in configs.items()}
 
 
-def _server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
+def _make_server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
     """The inference server that plays; None where this process does."""
     if spec is None:
         if base_url is not None:
@@ -216,7 +222,7 @@ def _server(spec: str | None, base_url: str | None) -> TokenEndpoint | None:
     return build(config)
 
 
-def _game(config: Mapping[str, Json], n: int | None) -> Game:
+def _make_game(config: Mapping[str, Json], n: int | None) -> Game:
     env = build(config)
     if not isinstance(env, Env):
         raise UserError(f"{config['name']!r} is not an environment")
@@ -249,7 +255,7 @@ def override_training(known: Training, seats: Seats, assignments: Sequence[str] 
         "settings": known.settings, "objective": known.options, "online": known.online,
         "rule": getattr(known.learning, rule), "seats": seats,
     }  # fmt: skip
-    parts = override(parts, assignments, names=PARTS, parts=SPECIAL)
+    parts = apply_overrides(parts, assignments, names=PARTS, parts=SPECIAL)
     asked = replace(
         known,
         settings=parts["settings"],
@@ -268,7 +274,7 @@ def _read_mix(given: Json) -> RewardMix:
         return RewardMix({name: weight for name, weight in given.items() if name != "every"}, given.get("every", {}))
     if not isinstance(given, str):
         raise invalid("-o online.rewards", given, "names with their weights, or the name of a mix")
-    return RewardMix.published(given)
+    return RewardMix.from_paper(given)
 
 
 def _read_rewarders(given: Any) -> tuple[Rewarder, ...]:
@@ -306,7 +312,7 @@ SPECIAL: Mapping[str, Part] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaprikaCommand(_Training):
+class PaprikaCommand(_TrainingOptions):
     """Run PAPRIKA from start to end: play, select, train, evaluate.
 
     The same command continues where it was interrupted.
@@ -324,20 +330,20 @@ class PaprikaCommand(_Training):
     overrides: opt.OverrideOpt = None
 
     def run(self) -> None:
-        values = override(self._values(), self.overrides, names=[f.name for f in fields(paprika.Paprika)])
+        values = apply_overrides(self._config_values(), self.overrides, names=[f.name for f in fields(paprika.Paprika)])
         asked = paprika.Paprika.from_json(values)
         for stage in asked.stages:
-            stderr.print(f"{stage}: {describe_preset(asked.training(stage))}", highlight=False)
-        outcome = paprika.run(asked, self.folder, watch=_watch)
+            stderr.print(f"{stage}: {describe_preset(asked.stage_training(stage))}", highlight=False)
+        outcome = paprika.run_pipeline(asked, self.folder, watch=_stage_progress)
         self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
-        self._print(outcome.to_json(), tables.stages(outcome), self.folder)
+        self._print(outcome.to_json(), tables.stage_table(outcome), self.folder)
 
-    def _values(self) -> dict[str, Json]:
+    def _config_values(self) -> dict[str, Json]:
         """The configuration of the file, changed by the options that are given."""
         if self.base_url is not None and self.player is None:
             raise UserError("--base-url: allowed: only with --player http:NAME")
         given: dict[str, Json] = {
-            "model": self.model and trained_model(self.model),
+            "model": self.model and model_to_train(self.model),
             "n_tasks": self.n_tasks,
             "k": self.k,
             "envs": [_env_config(env, self.preset) for env in self.envs] if self.envs else None,
@@ -357,12 +363,12 @@ def _stage_presets(name: str) -> dict[str, str]:
     return dict(known[name])
 
 
-def _evaluation_folders(outcome: Outcome) -> list[Path]:
+def _evaluation_folders(outcome: PipelineResult) -> list[Path]:
     root = outcome.folder / "evaluation"
     return [folder for stage in outcome.stages for folder in sorted((root / stage.name).iterdir())]
 
 
-def _training_folders(outcome: Outcome) -> list[Path]:
+def _training_folders(outcome: PipelineResult) -> list[Path]:
     """The folders of its trainings, in order."""
     return sorted(
         (path.parent for path in outcome.folder.glob("round-*/*/history.jsonl")), key=lambda p: p.stat().st_mtime
@@ -373,19 +379,19 @@ def _training_folders(outcome: Outcome) -> list[Path]:
 
 
 @contextmanager
-def _callbacks(objective: str) -> Iterator[list[Any]]:
+def _progress_callbacks(objective: str) -> Iterator[list[Any]]:
     """The callbacks that show a training while it runs."""
-    from sonde.train.callbacks import Watch
+    from sonde.train.callbacks import ProgressCallback
 
-    with training(objective) as show:
-        yield [Watch(show)]
+    with training_progress(objective) as show:
+        yield [ProgressCallback(show)]
 
 
-def _watch(title: str, total: int, before: int) -> Any:
-    return progress(title, total, before) if total else _stage(title)
+def _stage_progress(title: str, total: int, before: int) -> Any:
+    return episode_progress(title, total, before) if total else _print_stage(title)
 
 
 @contextmanager
-def _stage(title: str) -> Iterator[OnDone | None]:
+def _print_stage(title: str) -> Iterator[OnDone | None]:
     stderr.print(title, highlight=False)
     yield None

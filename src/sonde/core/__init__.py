@@ -3,10 +3,10 @@
 from sonde._util.frozen import Frozen, freeze, thaw
 from sonde._util.sync import run_sync
 
-from .belief import RULES, Belief, Filter, Gain, TabularFilter, by_rules, entropy, gains
+from .belief import RULES, Belief, Filter, Gain, TabularFilter, entropy, information_gains, rule_reply
 from .config import HOW, Configured
 from .env import CertainEnv, Env, TabularEnv, TaskList
-from .episode import Episode, Seated, advance, advance_now, default_policies, play_act
+from .episode import Episode, SeatedPolicies, advance_to_agent, advance_to_agent_now, default_policies, play_act
 from .errors import (
     CapabilityError,
     ContentRefused,
@@ -82,7 +82,7 @@ __all__ = [
     "ReplayError",
     "Rng",
     "Sampling",
-    "Seated",
+    "SeatedPolicies",
     "SondeError",
     "Spec",
     "Step",
@@ -102,23 +102,23 @@ __all__ = [
     "UserModel",
     "View",
     "WorldError",
-    "advance",
-    "advance_now",
+    "advance_to_agent",
+    "advance_to_agent_now",
     "build",
     "build_recorded",
-    "by_rules",
     "content_hash",
     "default_policies",
     "derive",
     "entropy",
     "find",
     "freeze",
-    "gains",
     "identity",
+    "information_gains",
     "invalid",
     "make",
     "names",
     "play_act",
+    "rule_reply",
     "run_sync",
     "thaw",
     "unknown",

@@ -94,7 +94,7 @@ class Filter(ABC):
         """The answer (without answer syntax) with the highest expected gain, and that gain in bits."""
 
     @property
-    def searchable(self) -> bool:
+    def has_questions(self) -> bool:
         """Whether `best_question` is available; False if the environment cannot list its answers."""
         return True
 
@@ -129,7 +129,7 @@ RULES = "rules"
 """Key of `Action.memory` under which a policy in a user's seat records what the filter's own user would have said."""
 
 
-def by_rules(turn: Turn) -> Turn:
+def rule_reply(turn: Turn) -> Turn:
     """The turn as the filter's own user would have played it: a reply by another policy is replaced by the recorded
     rule reply (`users/hybrid.py`)."""
     last = turn.acts[-1]
@@ -140,7 +140,9 @@ def by_rules(turn: Turn) -> Turn:
     return Turn(turn.index, (*turn.acts[:-1], last._replace(info=info)))
 
 
-def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expected: bool = False) -> tuple[Gain, ...]:
+def information_gains(
+    filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expected: bool = False
+) -> tuple[Gain, ...]:
     """The information of every turn, starting from the prior `filter`.
 
     `truth` is `-inf` when a turn rules out the truth, which an exact filter never does.
@@ -148,10 +150,10 @@ def gains(filter: Filter, turns: Sequence[Turn], hypothesis: Hypothesis, *, expe
     """
     rows: list[Gain] = []
     for turn in turns:
-        after = filter.observe(by_rules(turn))
+        after = filter.observe(rule_reply(turn))
         before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
         truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
-        best = float(filter.best_question()[1]) if expected and filter.searchable else None
+        best = float(filter.best_question()[1]) if expected and filter.has_questions else None
         asked = float(filter.expected_gain(turn.text)) if expected else None
         rows.append(Gain(float(filter.entropy - after.entropy), truth, asked, best))
         filter = after
@@ -180,7 +182,7 @@ class TabularFilter(Filter):
         self._best: tuple[str, float] | None = None
         self._outcomes, self._hypothesis, self._actions, self._say = outcomes, hypothesis, actions, say
 
-    def _with(self, rows: Sequence[tuple[float, Hashable]]) -> TabularFilter:
+    def _with_rows(self, rows: Sequence[tuple[float, Hashable]]) -> TabularFilter:
         return TabularFilter(rows, self._outcomes, self._hypothesis, self._actions, self._say)
 
     def observe(self, turn: Turn) -> TabularFilter:
@@ -188,10 +190,10 @@ class TabularFilter(Filter):
         if fact not in self._seen:
             if len(self._seen) == KEPT:  # free text rarely comes twice, and this filter may live as long as the process
                 self._seen.clear()
-            self._seen[fact] = self._after(turn)
+            self._seen[fact] = self._condition_on(turn)
         return self._seen[fact]
 
-    def _after(self, turn: Turn) -> TabularFilter:
+    def _condition_on(self, turn: Turn) -> TabularFilter:
         rows: list[tuple[float, Hashable]] = []
         for p, state in self._rows:
             for q, step in self._outcomes(state, turn.text):
@@ -199,13 +201,13 @@ class TabularFilter(Filter):
                     rows.append((p * q, step.state))
         if not rows:
             raise ValueError("the turn is impossible under every hidden setup of the prior")
-        return self._with(rows)
+        return self._with_rows(rows)
 
     def belief(self) -> Belief:
-        mass = self._mass(self._rows)
+        mass = self._sum_mass(self._rows)
         return Belief(tuple(mass), tuple(mass.values()))
 
-    def _mass(self, rows: Iterable[tuple[float, Hashable]]) -> dict[Hypothesis, float]:
+    def _sum_mass(self, rows: Iterable[tuple[float, Hashable]]) -> dict[Hypothesis, float]:
         mass: dict[Hypothesis, float] = {}
         for p, state in rows:
             h = self._hypothesis(state)
@@ -221,19 +223,19 @@ class TabularFilter(Filter):
         for rows in seen.values():
             total = sum(p for p, _ in rows)
             if total > 0.0:
-                after += total * entropy(p / total for p in self._mass(rows).values())
+                after += total * entropy(p / total for p in self._sum_mass(rows).values())
         return max(0.0, self.entropy - after)
 
     @property
-    def searchable(self) -> bool:
+    def has_questions(self) -> bool:
         return bool(self._actions(self._rows[0][1]))
 
     def best_question(self) -> tuple[str, float]:
         if self._best is None:
-            self._best = self._search()
+            self._best = self._search_best()
         return self._best
 
-    def _search(self) -> tuple[str, float]:
+    def _search_best(self) -> tuple[str, float]:
         answers = self._actions(self._rows[0][1])
         if not answers:
             raise ValueError("this environment lists no legal actions, so it has no best question")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
-from sonde._util.argument_checks import Checked, fields_of, is_field
+from sonde._util.argument_checks import Checked, configuration_fields, is_field
 
 from .errors import UserError, unknown
 from .types import Json, content_hash
@@ -57,8 +57,8 @@ class Configured(Checked):
     @property
     def config(self) -> dict[str, Json]:
         """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
-        fields = (f for f in fields_of(type(self)) if f.metadata.get("config", f.init))
-        values = {f.name: _plain(getattr(self, f.name)) for f in fields}
+        fields = (f for f in configuration_fields(type(self)) if f.metadata.get("config", f.init))
+        values = {f.name: _to_plain(getattr(self, f.name)) for f in fields}
         return {"name": self.called, **values}
 
     @cached_property
@@ -90,7 +90,7 @@ def _check_fields(cls: type[Configured]) -> None:
     fields = [name for name, hint in inspect.get_annotations(cls).items() if is_field(hint)]
     values = [name for name, value in vars(cls).items() if name in vars(Configured) and isinstance(value, str)]
     for name in (*fields, *(v for v in values if not v.startswith("_"))):
-        hidden = [base for base in cls.__mro__[1:] if _is_of_all(base, name)]
+        hidden = [base for base in cls.__mro__[1:] if _is_reserved(base, name)]
         if hidden:
             raise UserError(
                 f"class {cls.__name__}: got {name!r} as a field, which hides {hidden[0].__name__}.{name}, allowed: "
@@ -98,7 +98,7 @@ def _check_fields(cls: type[Configured]) -> None:
             )
 
 
-def _is_of_all(base: type, name: str) -> bool:
+def _is_reserved(base: type, name: str) -> bool:
     """Whether a base class defines a method, property or registry value (not a field) of this name."""
     if name in getattr(base, "__dataclass_fields__", ()) or name not in (*vars(base), *inspect.get_annotations(base)):
         return False
@@ -106,37 +106,37 @@ def _is_of_all(base: type, name: str) -> bool:
     return name in ("kind", "called") or callable(value) or isinstance(value, property | cached_property)
 
 
-def parts_of(value: object, path: str) -> Iterator[tuple[str, Configured]]:
+def configured_parts(value: object, path: str) -> Iterator[tuple[str, Configured]]:
     """Every configured part of a value, at any depth, with its place in the configuration, which is at `path`."""
     if isinstance(value, Configured):
         yield path, value
-        for f in fields_of(type(value)):
-            yield from parts_of(getattr(value, f.name) if f.init else None, f"{path}.{f.name}")
+        for f in configuration_fields(type(value)):
+            yield from configured_parts(getattr(value, f.name) if f.init else None, f"{path}.{f.name}")
     elif isinstance(value, Mapping):
         for name, inner in cast("Mapping[str, object]", value).items():
-            yield from parts_of(inner, f"{path}.{name}")
+            yield from configured_parts(inner, f"{path}.{name}")
     elif isinstance(value, tuple | list):
         for i, inner in enumerate(cast("Sequence[object]", value)):
-            yield from parts_of(inner, f"{path}.{i}")
+            yield from configured_parts(inner, f"{path}.{i}")
 
 
-def _plain(value: Any) -> Json:
+def _to_plain(value: Any) -> Json:
     if isinstance(value, Configured):
         config = value.config
         return config if ":" in config["name"] else {**config, "name": f"{value.kind}:{config['name']}"}
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}  # type: ignore[misc]
+        return {str(k): _to_plain(v) for k, v in value.items()}  # type: ignore[misc]
     if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]  # type: ignore[misc]
+        return [_to_plain(v) for v in value]  # type: ignore[misc]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: _to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return value
 
 
 _ABSENT = object()
 
 
-def difference(old: Json, new: Json, path: str) -> str:
+def first_difference(old: Json, new: Json, path: str) -> str:
     """Describe the first field in which two JSON values differ; empty if they are equal."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         before, after = cast("Mapping[str, Json]", old), cast("Mapping[str, Json]", new)
@@ -145,10 +145,10 @@ def difference(old: Json, new: Json, path: str) -> str:
         pairs = enumerate(zip(cast("list[Json]", old), cast("list[Json]", new), strict=True))
         fields = [(f"{path}[{i}]", a, b) for i, (a, b) in pairs]
     else:
-        return "" if old == new else f"{path}: got {_show(new)}, the run has {_show(old)}"
-    return next((found for name, a, b in fields if (found := difference(a, b, name))), "")
+        return "" if old == new else f"{path}: got {_shorten_json(new)}, the run has {_shorten_json(old)}"
+    return next((found for name, a, b in fields if (found := first_difference(a, b, name))), "")
 
 
-def _show(value: Json) -> str:
+def _shorten_json(value: Json) -> str:
     text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 100 else text[:100] + "..."

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 
 from .belief import Filter, TabularFilter
 from .config import Configured
@@ -100,7 +100,7 @@ class Env(Configured, ABC, Generic[S]):
     def task(self, hidden: Json) -> Task:
         """A task with this hidden setup; raises `UserError` naming the field that is invalid."""
 
-    def listed(
+    def make_listed_task(
         self, split: str, index: int, public: Mapping[str, Json] = EMPTY, hidden: Json = None, **tags: str
     ) -> Task:
         """The task at one index of a split; its group is the environment's name unless the tags name another."""
@@ -168,7 +168,7 @@ class Env(Configured, ABC, Generic[S]):
         """The prior over hypotheses for tasks with this public part; None if the environment has no filter."""
         return None
 
-    def model(self, public: Mapping[str, Json]) -> Any:
+    def decision_problem(self, public: Mapping[str, Json]) -> Any:
         """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
         (`envs/_shared/finite.py`); None if there is no finite one."""
         return None
@@ -194,7 +194,7 @@ class TabularEnv(Env[S]):
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
         """Sample a hidden setup from the prior, for tasks that leave it open."""
-        return pick(self.prior(public), rng)
+        return pick_weighted(self.prior(public), rng)
 
     def reset(self, task: Task, rng: Rng) -> S:
         hidden = self.draw(task.public, rng) if task.hidden is None else task.hidden
@@ -202,28 +202,28 @@ class TabularEnv(Env[S]):
 
     def step(self, state: S, text: str, rng: Rng) -> Step:
         outcomes = self.outcomes(state, text)
-        return outcomes[0][1] if len(outcomes) == 1 else pick(outcomes, rng)
+        return outcomes[0][1] if len(outcomes) == 1 else pick_weighted(outcomes, rng)
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        return _tabular(self, frozen(public))
+        return _tabular_prior(self, as_frozen(public))
 
 
 class CertainEnv(TabularEnv[S]):
     """An environment in which what follows from a text is certain: chance draws hidden setups only."""
 
     @abstractmethod
-    def after(self, state: S, text: str) -> Step:
+    def next_step(self, state: S, text: str) -> Step:
         """The step that follows `text`."""
 
     def outcomes(self, state: S, text: str) -> Sequence[tuple[float, Step]]:
-        return [(1.0, self.after(state, text))]
+        return [(1.0, self.next_step(state, text))]
 
     def step(self, state: S, text: str, rng: Rng) -> Step:
-        return self.after(state, text)
+        return self.next_step(state, text)
 
 
 @lru_cache(maxsize=64)
-def _tabular(env: TabularEnv[Any], public: Mapping[str, Json]) -> TabularFilter:
+def _tabular_prior(env: TabularEnv[Any], public: Mapping[str, Json]) -> TabularFilter:
     """The prior, listed once per environment and public part."""
     rows = [(p, env.start(public, hidden)) for p, hidden in env.prior(public)]
     return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say)
@@ -232,7 +232,7 @@ def _tabular(env: TabularEnv[Any], public: Mapping[str, Json]) -> TabularFilter:
 T = TypeVar("T")
 
 
-def pick(rows: Sequence[tuple[float, T]], rng: Rng) -> T:
+def pick_weighted(rows: Sequence[tuple[float, T]], rng: Rng) -> T:
     """One value drawn with its probability."""
     u = rng.random() * sum(p for p, _ in rows)
     for p, value in rows:

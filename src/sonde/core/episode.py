@@ -5,7 +5,8 @@ replayed.
     while ep.to_act is not None:
         ep = ep.step(policy.act_now(ep.view(ep.to_act)))
 
-`advance` lets other seats play until the agent must act; `Seated` is the synchronous one-agent view for scripts.
+`advance_to_agent` lets other seats play until the agent must act; `SeatedPolicies` is the synchronous one-agent view
+for scripts.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from sonde._util.argument_checks import checked
-from sonde._util.frozen import Frozen, frozen
+from sonde._util.argument_checks import check_call
+from sonde._util.frozen import Frozen, as_frozen
 from sonde._util.sync import run_sync
 
-from .belief import Belief, Filter, Gain, by_rules, gains
+from .belief import Belief, Filter, Gain, information_gains, rule_reply
 from .env import Env, seat_error
 from .errors import ContractError, ReplayError, Unanswerable, UserError, invalid, unknown
 from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
@@ -73,7 +74,7 @@ class Episode(NamedTuple):
         state = env.reset(task, Rng(seed, "reset", task.id))
         if env.to_act(state) is None:
             raise ContractError(f"{env.name}: nobody is to act in the first state")
-        messages = {seat: _tell((), env.intro(state, seat)) for seat in env.spec.seats}
+        messages = {seat: _append_told((), env.intro(state, seat)) for seat in env.spec.seats}
         return cls(env, task, seed, sample, state, env.to_act(state), messages, EMPTY, (), (), 0, None, [])
 
     def step(self, action: Action | str) -> Episode:
@@ -85,11 +86,11 @@ class Episode(NamedTuple):
             action = Action(action)
         elif not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("action", action, "an Action or text")
-        action = action.check()
+        action = action.check_storable()
         state, told, rewards, info, outcome = env.step(state, action.text, Rng(seed, "step", task.id, n))
-        act = Act(seat, action, frozen(told), frozen(rewards), frozen(info))
+        act = Act(seat, action, as_frozen(told), as_frozen(rewards), as_frozen(info))
         if outcome is not None:
-            to_act, outcome = None, _flagged(outcome, action)
+            to_act, outcome = None, _flag_truncated(outcome, action)
         elif (to_act := env.to_act(state)) is None:
             raise ContractError(f"{env.name}: nobody is to act, but the last step had no outcome")
         if seat == AGENT:
@@ -100,7 +101,7 @@ class Episode(NamedTuple):
             opening = (*opening, act)
         if action.memory is not None or seat in memory:
             memory = Frozen({**memory, seat: action.memory})
-        messages = _heard(messages, seat, action, told)
+        messages = _append_messages(messages, seat, action, told)
         return Episode(
             env, task, seed, sample, state, to_act, messages, memory, opening, turns, n + 1, outcome, known[:]
         )
@@ -111,7 +112,7 @@ class Episode(NamedTuple):
             raise unknown("seat", seat, self.messages)
         return View(seat, self.memory.get(seat), self)
 
-    def cut(self, by: Literal["context", "filter"]) -> Episode:
+    def cut_short(self, by: Literal["context", "filter"]) -> Episode:
         """End the episode here because the agent cannot continue; `by` is one of `CUT`. No environment ends an episode
         this way."""
         if self.to_act != AGENT:
@@ -140,15 +141,15 @@ class Episode(NamedTuple):
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated incrementally and cached; None if there is none."""
-        finished = self._finished
+        finished = self._finished_turns
         n, known = self.known[0] if self.known else (0, self.env.filter(self.task.public))
         for turn in finished[n:]:
-            known = known and known.observe(by_rules(turn))
+            known = known and known.observe(rule_reply(turn))
         self.known[:] = [(len(finished), known)]
         return known
 
     @property
-    def _finished(self) -> tuple[Turn, ...]:
+    def _finished_turns(self) -> tuple[Turn, ...]:
         """The turns in which no seat will speak again."""
         return self.turns if self.to_act in (AGENT, None) else self.turns[:-1]
 
@@ -161,7 +162,9 @@ class Episode(NamedTuple):
         """The information in bits of every finished turn; `expected` also compares each action with the best
         question."""
         prior = self.env.filter(self.task.public)
-        return prior and gains(prior, self._finished, self.env.hypothesis(self.state), expected=expected)
+        return prior and information_gains(
+            prior, self._finished_turns, self.env.hypothesis(self.state), expected=expected
+        )
 
     def information_gain(self) -> tuple[float, ...] | None:
         """Realised bits per turn, H(b_{t-1}) - H(b_t); None (n/a) if the environment has no filter."""
@@ -170,7 +173,7 @@ class Episode(NamedTuple):
 
     # --- the record --------------------------------------------------------------------------------------------------
 
-    def trajectory(
+    def to_trajectory(
         self,
         *,
         policies: Mapping[str, AnyPolicy] = EMPTY,
@@ -190,7 +193,7 @@ class Episode(NamedTuple):
             sample=self.sample,
             opening=self.opening,
             turns=self.turns,
-            outcome=_ended(self, error),
+            outcome=_recorded_outcome(self, error),
             policies={seat: {"fingerprint": p.fingerprint, **p.config} for seat, p in policies.items()},
             privileged=any(p.privileged for p in policies.values()),
             error=error,
@@ -215,13 +218,13 @@ class Episode(NamedTuple):
         _check_public(env, trajectory.task)
         acts = trajectory.acts
         ep = cls.begin(env, trajectory.task, seed=trajectory.seed, sample=trajectory.sample)
-        yield ep if acts else (ep := _cut_as(trajectory, ep))
+        yield ep if acts else (ep := _apply_recorded_cut(trajectory, ep))
         for n, act in enumerate(acts):
             ep = _replay_act(ep, n, act)
             if n + 1 == len(acts):
-                ep = _cut_as(trajectory, ep)
+                ep = _apply_recorded_cut(trajectory, ep)
             yield ep
-        if trajectory.outcome != _ended(ep, trajectory.error):
+        if trajectory.outcome != _recorded_outcome(ep, trajectory.error):
             raise ReplayError(f"recorded outcome {trajectory.outcome}, replay ended with {ep.outcome}")
 
     def __repr__(self) -> str:
@@ -237,12 +240,12 @@ def _check_public(env: Env[Any], task: Task) -> None:
         own = (env.tasks(task.split)[0] if task.hidden is None else env.task(task.hidden)).public
     except UserError as e:
         raise ReplayError(f"task: {e}") from e
-    same = own == task.public if task.hidden is not None else _form(own) == _form(task.public)
+    same = own == task.public if task.hidden is not None else _value_types(own) == _value_types(task.public)
     if not same:
         raise ReplayError(f"task: recorded public {dict(task.public)!r}, this environment has {dict(own)!r}")
 
 
-def _form(public: Mapping[str, Json]) -> dict[str, type]:
+def _value_types(public: Mapping[str, Json]) -> dict[str, type]:
     return {name: type(value) for name, value in public.items()}
 
 
@@ -254,7 +257,7 @@ def _check_recorded(policies: Mapping[str, AnyPolicy], tags: Mapping[str, str]) 
             raise invalid("trajectory: tags", {name: value}, "text for text")
 
 
-def _ended(ep: Episode, error: str) -> Outcome | None:
+def _recorded_outcome(ep: Episode, error: str) -> Outcome | None:
     """The outcome stored in a record, if any."""
     return Outcome("error") if ep.outcome is None and error else ep.outcome
 
@@ -272,13 +275,13 @@ def _replay_act(ep: Episode, n: int, act: Act) -> Episode:
     return ep
 
 
-def _cut_as(trajectory: Trajectory, ep: Episode) -> Episode:
+def _apply_recorded_cut(trajectory: Trajectory, ep: Episode) -> Episode:
     """The episode after its last recorded act, cut short if the record says so."""
     by = trajectory.outcome.truncated if trajectory.outcome else ""
-    return ep.cut(by) if by in ("context", "filter") and ep.to_act == AGENT else ep
+    return ep.cut_short(by) if by in ("context", "filter") and ep.to_act == AGENT else ep
 
 
-def _heard(
+def _append_messages(
     messages: Mapping[str, tuple[Message, ...]], seat: str, action: Action, told: Mapping[str, str]
 ) -> Mapping[str, tuple[Message, ...]]:
     """The messages of all seats after one seat has spoken and seats were told the result."""
@@ -287,11 +290,11 @@ def _heard(
     after[seat] += (Message(_ASSISTANT, said, completions[-1] if completions else None),)
     for other, text in told.items():
         if text:
-            after[other] = _tell(after[other], text)
+            after[other] = _append_told(after[other], text)
     return after
 
 
-def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+def _append_told(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
     """Append text told to a seat; consecutive texts join into one message, so roles alternate strictly."""
     if not text:
         return messages
@@ -300,7 +303,7 @@ def _tell(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
     return (*messages, Message(_USER, text))
 
 
-def _flagged(outcome: Outcome, action: Action) -> Outcome:
+def _flag_truncated(outcome: Outcome, action: Action) -> Outcome:
     """Mark a format failure as truncated if the token limit cut the answer."""
     if outcome.kind == "format" and action.completions and action.completions[-1].finish == "length":
         return outcome._replace(truncated="tokens")
@@ -317,7 +320,7 @@ async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
         raise seat_error(seat, ep.messages)
     try:
         if isinstance(policy, EpisodePolicy):
-            action = await policy.choose(ep, {s: p for s, p in policies.items() if isinstance(p, Policy)})
+            action = await policy.choose_action(ep, {s: p for s, p in policies.items() if isinstance(p, Policy)})
         else:
             action = await policy.act(ep.view(seat))
     except Unanswerable as e:
@@ -326,19 +329,19 @@ async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
     return ep.step(action)
 
 
-async def advance(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
+async def advance_to_agent(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
     """Play the other seats until the agent must act or the episode is over."""
     while ep.to_act not in (AGENT, None):
         ep = await play_act(ep, policies)
     return ep
 
 
-def advance_now(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
+def advance_to_agent_now(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
     """The synchronous form: programs answer at once, and an event loop (or, inside a running one, a thread) is started
     only for other policies."""
     while ep.to_act not in (AGENT, None) and isinstance(policy := policies.get(str(ep.to_act)), ProgramPolicy):
         ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))
-    return ep if ep.to_act in (AGENT, None) else run_sync(advance(ep, policies))
+    return ep if ep.to_act in (AGENT, None) else run_sync(advance_to_agent(ep, policies))
 
 
 def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
@@ -346,13 +349,13 @@ def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
     return {seat: make(name) for seat, name in env.spec.seats.items() if name is not None}
 
 
-class Seated:
+class SeatedPolicies:
     """A synchronous view of one agent's seat: `reset` and `step` for scripts, notebooks and other protocols.
 
     Works inside a running event loop too (a notebook), by running other seats' policies on a thread of its own.
     """
 
-    @checked
+    @check_call
     def __init__(self, env: Env[Any], policies: Mapping[str, AnyPolicy] | None = None) -> None:
         self.env = env
         self.policies = {**default_policies(env), **(policies or {})}
@@ -367,11 +370,11 @@ class Seated:
 
     def reset(self, task: Task, *, seed: int = 0, sample: int = 0) -> View:
         """Begin an episode and return the agent's first view."""
-        self._episode = advance_now(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies)
+        self._episode = advance_to_agent_now(Episode.begin(self.env, task, seed=seed, sample=sample), self.policies)
         return self._episode.view()
 
     def step(self, action: Action | str) -> tuple[View, float, bool, Mapping[str, Any]]:
         """Act as the agent: `(view, reward, done, info)`, where reward and info are those of the finished turn."""
-        self._episode = advance_now(self.episode.step(action), self.policies)
+        self._episode = advance_to_agent_now(self.episode.step(action), self.policies)
         turn = self._episode.turns[-1]
         return self._episode.view(), turn.rewards.get(AGENT, 0.0), self._episode.outcome is not None, turn.info

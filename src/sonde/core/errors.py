@@ -89,20 +89,22 @@ def unknown(field: str, got: object, names: Iterable[str], *, see: str = "") -> 
     Of more names than `LISTED` only the nearest are told, and `see`, the command that lists all of them.
     """
     known = sorted(names)
-    return UnknownName(f"{field}: unknown name {got!r}{near(str(got), known)}; known: {_listed(str(got), known, see)}")
+    return UnknownName(
+        f"{field}: unknown name {got!r}{nearest_hint(str(got), known)}; known: {_list_names(str(got), known, see)}"
+    )
 
 
-def _listed(got: str, known: Sequence[str], see: str) -> str:
+def _list_names(got: str, known: Sequence[str], see: str) -> str:
     if len(known) <= LISTED:
         return ", ".join(known) or "none"
     nearest = difflib.get_close_matches(got, known, n=NEAREST, cutoff=0.0)
     return f"{', '.join(nearest)} and {len(known) - NEAREST} more{f', see `{see}`' if see else ''}"
 
 
-def near(got: str, names: Iterable[str]) -> str:
+def nearest_hint(got: str, names: Iterable[str]) -> str:
     """A suggestion of the nearest of some names, to append to an error; empty if none is near.
 
-    >>> near("smolm2", ["smollm2", "sonde-tiny-maze"])
+    >>> nearest_hint("smolm2", ["smollm2", "sonde-tiny-maze"])
     " (did you mean 'smollm2'?)"
     """
     found = difflib.get_close_matches(got, list(names), n=1)

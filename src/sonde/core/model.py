@@ -61,7 +61,7 @@ class Sampling(Checked):
             raise invalid("sampling: seed", self.seed, "0 to 2**64 - 1")
 
     @property
-    def truncates(self) -> bool:
+    def is_truncating(self) -> bool:
         """Whether some tokens can never be sampled."""
         return self.top_p < 1.0 or self.min_p > 0.0
 
@@ -86,7 +86,7 @@ class Probe(Checked):
     all of it. With `ending` the token that ends the message counts too, as the last one.
 
     >>> told = Message("user", "yes"), Message("assistant", "Is it an apple?")
-    >>> Probe(told, span=(9, 14)).text
+    >>> Probe(told, span=(9, 14)).span_text
     'apple'
     """
 
@@ -105,14 +105,14 @@ class Probe(Checked):
             raise invalid("probe: span", self.span, f"characters of the last message, which has {n}: 0 <= a < b <= {n}")
 
     @property
-    def bounds(self) -> tuple[int, int]:
+    def span_bounds(self) -> tuple[int, int]:
         """The scored span as start and end."""
         return self.span or (0, len(self.messages[-1].content))
 
     @property
-    def text(self) -> str:
+    def span_text(self) -> str:
         """The text of the span."""
-        a, b = self.bounds
+        a, b = self.span_bounds
         return self.messages[-1].content[a:b]
 
 
@@ -126,7 +126,7 @@ class Model(Configured, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "generate" in vars(cls):
-            cls.generate = _completing(cls.generate)  # pyright: ignore[reportAttributeAccessIssue]
+            cls.generate = _wrap_generate(cls.generate)  # pyright: ignore[reportAttributeAccessIssue]
 
     @abstractmethod
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
@@ -138,34 +138,34 @@ class Model(Configured, ABC):
 
         A backend computes what its probes have in common once, so ask for many in one call, and many calls at once.
         """
-        raise self.lacks("score")
+        raise self.capability_error("score")
 
     async def rank(self, probes: Sequence[Probe]) -> list[float]:
         """A score for the text of each probe: the sum of its log-probabilities, plus the value terms if values steer
         this model."""
         return [sum(logprobs) for logprobs in await self.score(probes)]
 
-    def lacks(self, capability: str) -> CapabilityError:
+    def capability_error(self, capability: str) -> CapabilityError:
         """The error for a missing capability of this backend."""
         have = ", ".join(CAPABILITIES[capability])
         return CapabilityError(f"model {self.name!r} cannot {capability}; backends that can: {have}")
 
-    def require(self, *capabilities: str) -> Self:
+    def require_capabilities(self, *capabilities: str) -> Self:
         """This model, or the error for the first capability that it lacks."""
         for c in capabilities:
             if not getattr(self.capabilities, c):
-                raise self.lacks(c)
+                raise self.capability_error(c)
         return self
 
     async def close(self) -> None:
         """Release connections, threads and memory. Idempotent."""
 
 
-def _completing(generate: Callable[..., Any]) -> Callable[..., Awaitable[Completion]]:
+def _wrap_generate(generate: Callable[..., Any]) -> Callable[..., Awaitable[Completion]]:
     """Wrap a custom class's `generate` so that plain text becomes a completion."""
 
     @wraps(generate)
-    async def completed(self: Model, messages: Sequence[Message], sampling: Sampling) -> Completion:
+    async def generate_completion(self: Model, messages: Sequence[Message], sampling: Sampling) -> Completion:
         reply = generate(self, messages, sampling)
         if isawaitable(reply):
             reply = await reply
@@ -175,4 +175,4 @@ def _completing(generate: Callable[..., Any]) -> Callable[..., Awaitable[Complet
             raise invalid(f"{self.called}.generate", reply, "a Completion, or the text of one")
         return reply
 
-    return completed
+    return generate_completion

@@ -42,7 +42,7 @@ class Playthrough:
     acts: tuple[tuple[str, str], ...]
     """Pairs of seat and text."""
 
-    def play(self) -> Episode:
+    def replay_episode(self) -> Episode:
         """Replay the episode."""
         env: Env[Any] = build(self.env)
         ep = Episode.begin(env, self.task, seed=self.seed)
@@ -53,19 +53,23 @@ class Playthrough:
         return ep
 
 
-def write(ep: Episode) -> str:
-    """Write an episode as text. Raises `UserError` if `read` would not recover the same words, because a reply contains
-    lines that look like this format's markers."""
+def write_playthrough(ep: Episode) -> str:
+    """Write an episode as text. Raises `UserError` if `read_playthrough` would not recover the same words, because a
+    reply contains lines that look like this format's markers."""
     start = Episode.begin(ep.env, ep.task, seed=ep.seed)
-    lines = [f"{_MARK}env {_json(ep.env.config)}", f"{_MARK}task {_json(ep.task.to_json())}", f"{_MARK}seed {ep.seed}"]
+    lines = [
+        f"{_MARK}env {_dump_json(ep.env.config)}",
+        f"{_MARK}task {_dump_json(ep.task.to_json())}",
+        f"{_MARK}seed {ep.seed}",
+    ]
     for seat, messages in start.messages.items():
         lines += [f"{_MARK}told {seat}\n{m.content}" for m in messages]
     for act in ep.acts:
         lines += _act(act)
     if ep.outcome is not None:
-        lines.append(f"{_MARK}outcome {_json(ep.outcome._asdict())}")
+        lines.append(f"{_MARK}outcome {_dump_json(ep.outcome._asdict())}")
     text = "\n".join(lines) + "\n"
-    if read(text).acts != tuple((act.seat, act.action.text) for act in ep.acts):
+    if read_playthrough(text).acts != tuple((act.seat, act.action.text) for act in ep.acts):
         raise UserError(f"playthrough: a text has a line that begins with {_MARK!r}")
     return text
 
@@ -74,11 +78,12 @@ def _act(act: Act) -> Iterable[str]:
     yield f"{_MARK}{act.seat}\n{act.action.text}"
     for seat, text in act.told.items():
         yield f"{_MARK}told {seat}\n{text}"
-    yield f"{_MARK}info {_json(act.info)} rewards {_json(act.rewards)}"
+    yield f"{_MARK}info {_dump_json(act.info)} rewards {_dump_json(act.rewards)}"
 
 
-def read(text: str) -> Playthrough:
-    """Parse the text that `write` makes; what seats were told is skipped, because replay produces it again."""
+def read_playthrough(text: str) -> Playthrough:
+    """Parse the text that `write_playthrough` makes; what seats were told is skipped, because replay produces it
+    again."""
     facts: dict[str, str] = {}
     acts: list[tuple[str, str]] = []
     for block in ("\n" + text.removesuffix("\n")).split("\n" + _MARK)[1:]:
@@ -95,12 +100,12 @@ def read(text: str) -> Playthrough:
     return Playthrough(json.loads(facts["env"]), task, int(facts["seed"]), tuple(acts))
 
 
-def recorded(env: str, preset: str) -> list[Playthrough]:
+def golden_playthroughs(env: str, preset: str) -> list[Playthrough]:
     """The playthroughs that ship with sonde for an environment, in order."""
     folder = env_folder(env).joinpath("golden")
     names = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
-    return [read(folder.joinpath(name).read_text("utf-8")) for name in names]
+    return [read_playthrough(folder.joinpath(name).read_text("utf-8")) for name in names]
 
 
-def _json(value: Json) -> str:
+def _dump_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)

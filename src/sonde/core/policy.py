@@ -67,13 +67,13 @@ class UserModel(ProgramPolicy):
         """P(reply | pending message in this view of its seat, h) for every hypothesis h, whichever is true in the view;
         shape `(len(hypotheses),)`."""
 
-    def probs(self, view: View) -> Mapping[str, float]:
+    def reply_probs(self, view: View) -> Mapping[str, float]:
         """The distribution over replies to this view; by default one certain reply."""
         return {self.act_now(view).text: 1.0}
 
-    def answers(self, view: View) -> bool:
+    def has_answer(self, view: View) -> bool:
         """Whether this user has an answer to the pending message; False if it can only say that it has none."""
-        return UNKNOWN not in self.probs(view)
+        return UNKNOWN not in self.reply_probs(view)
 
 
 class EpisodePolicy(Configured, ABC):
@@ -84,7 +84,7 @@ class EpisodePolicy(Configured, ABC):
     privileged: ClassVar[bool] = True
 
     @abstractmethod
-    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+    async def choose_action(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         """What to say now; `policies` are the other seats'."""
 
     async def finish(self, view: View) -> None:

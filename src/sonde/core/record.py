@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 from sonde._util.argument_checks import check_arguments, check_value
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 from sonde._util.json_types import read_as
 
 from .errors import ReplayError, UserError, invalid, unknown
@@ -48,7 +48,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         for name in ("env", "policies", "tags"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, as_frozen(getattr(self, name)))
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -78,13 +78,13 @@ class Trajectory:
     def from_json(cls, data: Mapping[str, Any]) -> Trajectory:
         """The trajectory of a JSON record. Raises `ReplayError`, naming the field, if it is not one."""
         try:
-            return cls._read(data)
+            return cls._from_values(data)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
             named = f"trajectory {data['id']}" if isinstance(data, Mapping) and "id" in data else "trajectory"  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ReplayError(f"{named}: not a readable record: {type(e).__name__}: {e}") from e
 
     @classmethod
-    def _read(cls, data: Mapping[str, Any]) -> Trajectory:
+    def _from_values(cls, data: Mapping[str, Any]) -> Trajectory:
         if data["schema"] > SCHEMA:
             raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
         turns = tuple(Turn(i, tuple(map(_act_from_json, acts))) for i, acts in enumerate(data["turns"]))
@@ -145,7 +145,7 @@ class _Field(NamedTuple):
     within: tuple[type, ...] = ()
     required: bool = True
 
-    def fits(self, value: Any) -> bool:
+    def accepts_value(self, value: Any) -> bool:
         if type(value) not in self.exact:
             return False
         inner = cast("Iterable[object]", value.values() if isinstance(value, dict) else value)
@@ -159,7 +159,7 @@ def _check_row(where: str, row: Any, fields: Mapping[str, _Field]) -> None:
         if name not in row:
             if field.required:
                 raise UserError(f"{where}: missing {name}")
-        elif not field.fits(row[name]):
+        elif not field.accepts_value(row[name]):
             check_value(f"{where}: {name}", field.hint, row[name])
     if other := set(cast("Mapping[str, Any]", row)) - set(fields):
         raise unknown(where, min(other), fields)
@@ -207,7 +207,7 @@ def _act_to_json(act: Act) -> dict[str, Json]:
 def _act_from_json(row: Mapping[str, Any]) -> Act:
     completions = tuple(_completion_from_json(c) for c in row.get("completions", ()))
     action = Action(row["text"], row.get("memory"), completions)
-    told, rewards, info = (frozen(row.get(name, EMPTY)) for name in ("told", "rewards", "info"))
+    told, rewards, info = (as_frozen(row.get(name, EMPTY)) for name in ("told", "rewards", "info"))
     return Act(row["seat"], action, told, rewards, info)
 
 

@@ -26,7 +26,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from sonde._util.argument_checks import fields_of
+from sonde._util.argument_checks import configuration_fields
 
 from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
@@ -80,7 +80,7 @@ def env_folder(name: str) -> Traversable:
     return files("sonde.envs").joinpath(module.split(".")[2] if f"envs:{name}" in _places() else "_shared")
 
 
-def summary(kind: str, name: str) -> str:
+def read_summary(kind: str, name: str) -> str:
     """The first line of a class's docstring, read without importing the file; empty for plug-ins."""
     spec = importlib.util.find_spec(_place(kind, name)[0])
     if spec is None or spec.origin is None:
@@ -95,27 +95,27 @@ def find(name: str) -> type[Configured]:
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
     if name not in _CLASSES:
-        _CLASSES[name] = _find(name)
+        _CLASSES[name] = _find_class(name)
     return _CLASSES[name]
 
 
-def _find(name: str) -> type[Configured]:
+def _find_class(name: str) -> type[Configured]:
     source, _, theirs = name.partition(":")
     if source in SOURCES:
         adapter: Any = _class_of_file(f"sonde.interop.inward.{source}", source)
-        return _checked(adapter.for_game(theirs), name)
+        return _check_class(adapter.for_game(theirs), name)
     kind, _, rest = name.rpartition(":") if name.partition(":")[0] in KINDS else ("envs", "", name)
     if ":" in rest or (kind not in KINDS):
         module, _, attribute = name.rpartition(":")
-        return _checked(_attribute(module, attribute), name)
+        return _check_class(_import_attribute(module, attribute), name)
     plugins = entry_points(group=f"sonde.{kind}", name=rest)
     if plugins:
-        return _checked(next(iter(plugins)).load(), name)
+        return _check_class(next(iter(plugins)).load(), name)
     if rest not in names(kind):
         what = kind.rstrip("s") if kind != "envs" else "environment"
         raise unknown(what, rest, names(kind), see=f"sonde list {kind}")
     place, attribute = _place(kind, rest)
-    return _checked(_attribute(place, attribute) if attribute else _class_of_file(place, rest), name)
+    return _check_class(_import_attribute(place, attribute) if attribute else _class_of_file(place, rest), name)
 
 
 def _class_of_file(module_name: str, name: str) -> type:
@@ -127,7 +127,7 @@ def _class_of_file(module_name: str, name: str) -> type:
     raise UserError(f"{module_name} defines no class named like its file")
 
 
-def _attribute(module: str, attribute: str) -> Any:
+def _import_attribute(module: str, attribute: str) -> Any:
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise invalid("name", f"{module}:{attribute}", "module:Class, such as 'my_game:MyGame'")
     try:
@@ -136,10 +136,10 @@ def _attribute(module: str, attribute: str) -> Any:
         raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
 
 
-def _checked(cls: Any, name: str) -> type[Configured]:
+def _check_class(cls: Any, name: str) -> type[Configured]:
     if not (isinstance(cls, type) and issubclass(cls, Configured)):
         raise UserError(f"{name}: not a class derived from Env, Policy, Model or Objective")
-    fields_of(cls)
+    configuration_fields(cls)
     return cls
 
 
@@ -156,26 +156,26 @@ def identity(config: Json) -> Json:
     """A saved configuration without the fields declared as `config.HOW`, at any depth."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
-        left_out = fields_of_access(str(rows.get("name", "")))
+        left_out = access_fields(str(rows.get("name", "")))
         return {k: identity(v) for k, v in rows.items() if k not in left_out}
     if isinstance(config, list | tuple):
         return [identity(v) for v in cast("Sequence[Json]", config)]
     return config
 
 
-def fields_of_access(name: str) -> frozenset[str]:
+def access_fields(name: str) -> frozenset[str]:
     """The fields of this name's class that are declared as `config.HOW`: how something is reached. None if the name is
     not a kind-qualified class, or its class is not imported yet."""
-    return _fields_of_access(name) if ":" in name and describe_reach(name) is None else frozenset()
+    return _access_fields(name) if ":" in name and describe_reach(name) is None else frozenset()
 
 
 @cache
-def _fields_of_access(name: str) -> frozenset[str]:
+def _access_fields(name: str) -> frozenset[str]:
     try:
         cls = find(name)
     except UserError:
         return frozenset()
-    return cls.retired.union(f.name for f in fields_of(cls) if not f.metadata.get("identity", True))
+    return cls.retired.union(f.name for f in configuration_fields(cls) if not f.metadata.get("identity", True))
 
 
 def describe_reach(name: str) -> str | None:
@@ -200,7 +200,7 @@ def describe_reach(name: str) -> str | None:
 def check_recorded(config: Json) -> None:
     """Raise `UntrustedError` if building a recorded configuration would import a module that it names or contact an
     address, at any depth."""
-    for name in recorded_names(config):
+    for name in configured_names(config):
         if (reach := describe_reach(name)) is not None:
             raise UntrustedError(
                 f"{name}: a record names it, and building it {reach}; allowed: what sonde and installed plug-ins have, "
@@ -214,13 +214,13 @@ def build_recorded(config: Mapping[str, Json]) -> Any:
     return build(config)
 
 
-def trust(config: Json) -> None:
+def trust_classes(config: Json) -> None:
     """Find every class that a configuration names, so that records naming it can be built from now on."""
-    for name in recorded_names(config):
+    for name in configured_names(config):
         find(name)
 
 
-def recorded_names(config: Json, top: bool = True) -> Iterator[str]:
+def configured_names(config: Json, top: bool = True) -> Iterator[str]:
     """The names of the classes in a configuration: its own, and all kind-qualified ones below it."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
@@ -230,7 +230,7 @@ def recorded_names(config: Json, top: bool = True) -> Iterator[str]:
         config = list(rows.values())
     if isinstance(config, list | tuple):
         for value in cast("Sequence[Json]", config):
-            yield from recorded_names(value, top=False)
+            yield from configured_names(value, top=False)
 
 
 def build(config: Mapping[str, Json]) -> Any:
@@ -239,16 +239,16 @@ def build(config: Mapping[str, Json]) -> Any:
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
     retired = find(config["name"]).retired
-    return make(config["name"], **{k: _build(v) for k, v in config.items() if k != "name" and k not in retired})
+    return make(config["name"], **{k: _build_value(v) for k, v in config.items() if k != "name" and k not in retired})
 
 
-def _build(value: Json) -> Any:
+def _build_value(value: Json) -> Any:
     """Nested configurations have a kind-qualified name, such as `models:hf`; other mappings stay mappings."""
     if isinstance(value, Mapping):
         rows = cast("Mapping[str, Json]", value)
         name = rows.get("name")
         nested = isinstance(name, str) and ":" in name
-        return build(rows) if nested else {k: _build(v) for k, v in rows.items()}
+        return build(rows) if nested else {k: _build_value(v) for k, v in rows.items()}
     if isinstance(value, list | tuple):
-        return tuple(_build(v) for v in cast("Sequence[Json]", value))
+        return tuple(_build_value(v) for v in cast("Sequence[Json]", value))
     return value

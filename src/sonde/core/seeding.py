@@ -13,7 +13,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
 | `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
 | `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
-| `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
+| `(view.seed, "check_choice")` | which policy plays the episode (`agents/check_choice`) |
 | `(0, "hybrid", hash of the messages)` | the model's reply to a question about one secret (`users/hybrid`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
@@ -105,9 +105,9 @@ else:
             if self._seed is None:
                 self._seed = derive(*self._path)
                 return (self._seed >> 11) * 2.0**-53
-            return self._generator().random()
+            return self._make_generator().random()
 
-        def _generator(self) -> random.Random:
+        def _make_generator(self) -> random.Random:
             if self._random is None:
                 if self._seed is None:
                     self._seed = derive(*self._path)
@@ -115,4 +115,4 @@ else:
             return self._random
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(self._generator(), name)
+            return getattr(self._make_generator(), name)

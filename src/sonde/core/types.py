@@ -166,7 +166,7 @@ class Action(NamedTuple):
     memory: Json = None
     completions: tuple[Completion, ...] = ()
 
-    def check(self) -> Action:
+    def check_storable(self) -> Action:
         """This action, its text made storable and its memory read-only. Raises `UserError` if the text is not text, or
         if the memory is not JSON of at most `MEMORY_LIMIT` bytes.
 
@@ -180,10 +180,10 @@ class Action(NamedTuple):
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         elif memory is None:
             return self
-        return Action(text, _remembered(memory), completions)
+        return Action(text, _freeze_memory(memory), completions)
 
 
-def _remembered(memory: Json) -> Json:
+def _freeze_memory(memory: Json) -> Json:
     """`memory` as a record returns it, so that a replayed episode remembers what the first one did."""
     if memory is None:
         return None
@@ -217,8 +217,8 @@ class Outcome(_Outcome):
     (no answer could be read), a `timeout` (turns, or the room for them, ran out) and an `error` (the world failed).
     `truncated` says what cut the episode short, if anything did: the limit on `turns`, the limit on the `tokens` of a
     reply, the agent's own `context`, which the conversation has outgrown, or the `filter` of its model's host. The last
-    two are ends that no environment knows (`Episode.cut`). `claimed` and `judged` are for environments with a judge.
-    Any other value is a `UserError`, since nothing would count it.
+    two are ends that no environment knows (`Episode.cut_short`). `claimed` and `judged` are for environments with a
+    judge. Any other value is a `UserError`, since nothing would count it.
 
     >>> Outcome("win", 1.0).success
     True

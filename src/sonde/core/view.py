@@ -67,8 +67,8 @@ class View:
 
     @property
     def problem(self) -> Any:
-        """The decision problem described by the task's public part (`Env.model`); None if there is none."""
-        return self._episode.env.model(self.public)
+        """The decision problem described by the task's public part (`Env.decision_problem`); None if there is none."""
+        return self._episode.env.decision_problem(self.public)
 
     @property
     def legal(self) -> Sequence[str] | None:

@@ -8,10 +8,10 @@ Source: LMRL-Gym (arXiv 2311.18232), appendix D and table 1. Rewards stay where 
 `sonde.train` places them on the last token of each reply, as the paper does.
 """
 
-from .card import CARD, README, card, rows, save, statistics
-from .imports import Read, load
-from .make import PARTS, Part, fill, held, parts
-from .tasks import TASKS, Dataset, Statistics, dataset
+from .card import CARD, README, compute_statistics, make_card, save_card, table_rows
+from .imports import ImportResult, import_file
+from .make import PARTS, Part, count_held, fill_part, make_parts
+from .tasks import TASKS, Dataset, Statistics, find_dataset
 
 __all__ = [
     "CARD",
@@ -19,16 +19,16 @@ __all__ = [
     "README",
     "TASKS",
     "Dataset",
+    "ImportResult",
     "Part",
-    "Read",
     "Statistics",
-    "card",
-    "dataset",
-    "fill",
-    "held",
-    "load",
-    "parts",
-    "rows",
-    "save",
-    "statistics",
+    "compute_statistics",
+    "count_held",
+    "fill_part",
+    "find_dataset",
+    "import_file",
+    "make_card",
+    "make_parts",
+    "save_card",
+    "table_rows",
 ]

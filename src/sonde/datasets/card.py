@@ -28,7 +28,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def statistics(trajectories: Iterable[Trajectory]) -> Statistics:
+def compute_statistics(trajectories: Iterable[Trajectory]) -> Statistics:
     """The row of table 1 for these episodes: means and standard deviations over all of them (population, not sample).
     Episodes that ended with an error are left out. All zeros where there are no episodes."""
     n = wins = 0
@@ -37,8 +37,8 @@ def statistics(trajectories: Iterable[Trajectory]) -> Statistics:
         if not t.error and t.outcome is not None and t.outcome.kind != "error":
             n += 1
             wins += t.outcome is not None and t.outcome.success
-            length.add(len(t.turns))
-            returned.add(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
+            length.add_value(len(t.turns))
+            returned.add_value(sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns))
     return Statistics(
         size=n,
         mean_length=length.mean,
@@ -55,7 +55,7 @@ class _Moments:
     def __init__(self) -> None:
         self.n, self.mean, self._squares = 0, 0.0, 0.0
 
-    def add(self, value: float) -> None:
+    def add_value(self, value: float) -> None:
         self.n += 1
         before = value - self.mean
         self.mean += before / self.n
@@ -66,43 +66,43 @@ class _Moments:
         return math.sqrt(self._squares / self.n) if self.n else 0.0
 
 
-def card(task: str, dataset: Dataset, runs: Mapping[str, Run], **more: Json) -> dict[str, Json]:
+def make_card(task: str, dataset: Dataset, runs: Mapping[str, Run], **more: Json) -> dict[str, Json]:
     """The card of these parts as JSON, with `more` as further entries."""
     return {
         "dataset": f"lmrl {task}",
         "sonde": __version__,
         "paper": {"source": "LMRL-Gym (arXiv 2311.18232), table 1", **asdict(dataset.paper)},
-        "parts": {name: _part(run) for name, run in runs.items()},
+        "parts": {name: _part_card(run) for name, run in runs.items()},
         **more,
     }
 
 
-def _part(run: Run) -> dict[str, Json]:
+def _part_card(run: Run) -> dict[str, Json]:
     config = {key: run.config[key] for key in ("env", "seats", "split", "seed", "imported") if key in run.config}
-    return {**asdict(statistics(run)), "fingerprint": run.fingerprint, **config}
+    return {**asdict(compute_statistics(run)), "fingerprint": run.fingerprint, **config}
 
 
-def save(found: Mapping[str, Json], folder: Path) -> None:
+def save_card(found: Mapping[str, Json], folder: Path) -> None:
     """Write the card into the dataset's folder, as JSON and as a page."""
-    for name, text in ((CARD, orjson.dumps(found, option=orjson.OPT_INDENT_2)), (README, _page(found).encode())):
+    for name, text in ((CARD, orjson.dumps(found, option=orjson.OPT_INDENT_2)), (README, _format_page(found).encode())):
         write_atomically(folder / name, text)
 
 
-def rows(found: Mapping[str, Json]) -> list[tuple[str, ...]]:
+def table_rows(found: Mapping[str, Json]) -> list[tuple[str, ...]]:
     """The table: a row per statistic, a column per part, the paper's numbers last."""
     columns = [*found["parts"].values(), found["paper"]]
-    return [(words.strip(), *(_number(column[name]) for column in columns)) for name, words in _WORDS.items()]
+    return [(words.strip(), *(_format_number(column[name]) for column in columns)) for name, words in _WORDS.items()]
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 100 else f"{value:.1f}"
 
 
-def _page(found: Mapping[str, Json]) -> str:
-    return "".join(f"{line}\n" for line in _lines(found))
+def _format_page(found: Mapping[str, Json]) -> str:
+    return "".join(f"{line}\n" for line in _page_lines(found))
 
 
-def _lines(found: Mapping[str, Json]) -> Iterator[str]:
+def _page_lines(found: Mapping[str, Json]) -> Iterator[str]:
     names = list(found["parts"])
     yield f"# {found['dataset']}"
     yield ""
@@ -110,7 +110,7 @@ def _lines(found: Mapping[str, Json]) -> Iterator[str]:
     yield ""
     yield f"| | {' | '.join(names)} | paper |"
     yield f"|---|{'---|' * (len(names) + 1)}"
-    for row in rows(found):
+    for row in table_rows(found):
         yield f"| {' | '.join(row)} |"
     for name, part in found["parts"].items():
         known = {key: part[key] for key in ("env", "seats", "split", "seed", "imported") if key in part}

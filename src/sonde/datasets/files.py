@@ -15,43 +15,43 @@ from sonde.core import UserError
 
 
 @dataclass(frozen=True)
-class Row:
+class JsonObject:
     """One object of a file, and its place in the file."""
 
     value: Any
     where: str
 
-    def get(self, name: str, *kinds: type) -> Any:
+    def get_field(self, name: str, *kinds: type) -> Any:
         """A field, checked to be of one of these types."""
         found = self.value.get(name) if isinstance(self.value, Mapping) else None
         if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
-            self.wrong(name, found, " or ".join(kind.__name__ for kind in kinds))
+            self.raise_invalid(name, found, " or ".join(kind.__name__ for kind in kinds))
         return found
 
-    def list(self, name: str, *kinds: type) -> list[Any]:
+    def get_list(self, name: str, *kinds: type) -> get_list[Any]:
         """A field that is a list of values of these types."""
-        found = self.get(name, list)
+        found = self.get_field(name, list)
         for i, value in enumerate(found):
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                self.wrong(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
+                self.raise_invalid(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
         return found
 
-    def within(self, name: str, kind: type = dict) -> list[Row]:
+    def get_objects(self, name: str, kind: type = dict) -> get_list[JsonObject]:
         """A field that is a list of objects."""
-        return [Row(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.list(name, kind))]
+        return [JsonObject(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.get_list(name, kind))]
 
-    def wrong(self, name: str, got: object, allowed: str) -> NoReturn:
+    def raise_invalid(self, name: str, got: object, allowed: str) -> NoReturn:
         shown = json.dumps(got, ensure_ascii=False, default=repr)
         raise UserError(f"{self.where}: {name}: got {shown[:100]}, allowed: {allowed}")
 
 
-def sha256(file: Path) -> str:
+def hash_file(file: Path) -> str:
     """The SHA-256 of a file's content."""
     with file.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _read_lines(file: Path) -> Iterator[str]:
     """The lines of a file; an error names a line that is not UTF-8."""
     with file.open("rb") as f:
         for number, line in enumerate(f, 1):
@@ -61,47 +61,47 @@ def _lines(file: Path) -> Iterator[str]:
                 raise UserError(f"{file}: line {number}: not UTF-8 ({e})") from e
 
 
-def rows(file: Path, *, nested: bool = False) -> Iterator[Row]:
+def read_objects(file: Path, *, nested: bool = False) -> Iterator[JsonObject]:
     """The objects of a file, one per line or all in one list; `nested`: the objects are lists themselves."""
-    first = next((line for line in _lines(file) if line.strip()), "")
+    first = next((line for line in _read_lines(file) if line.strip()), "")
     try:
         value = json.loads(first)
     except (ValueError, RecursionError):
         value = None
-    per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _flat(value))
+    per_line = isinstance(value, Mapping) or (nested and isinstance(value, list) and _is_episode(value))
     if per_line or not first.lstrip().startswith("["):
-        for number, line in enumerate(_lines(file), 1):
+        for number, line in enumerate(_read_lines(file), 1):
             if line.strip():
                 where = f"{file}: line {number}"
-                yield Row(_parsed(line, where), where)
+                yield JsonObject(_parse_json(line, where), where)
         return
-    for number, one in enumerate(_parsed("".join(_lines(file)), str(file)), 1):
-        yield Row(one, f"{file}: item {number}")
+    for number, one in enumerate(_parse_json("".join(_read_lines(file)), str(file)), 1):
+        yield JsonObject(one, f"{file}: item {number}")
 
 
-def _flat(value: Sequence[Any]) -> bool:
+def _is_episode(value: Sequence[Any]) -> bool:
     """Whether this is one episode and not a list of episodes."""
     return not value or isinstance(value[0], Mapping)
 
 
-def _parsed(text: str, where: str) -> Any:
+def _parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
         raise UserError(f"{where}: not JSON ({e})") from e
 
 
-def games(file: Path) -> Iterator[Row]:
+def read_games(file: Path) -> Iterator[JsonObject]:
     """The moves of a file, game by game: a line is a move, or all moves of a game."""
-    moves: list[Row] = []
-    for number, line in enumerate(chain(_lines(file), [""]), 1):
+    moves: list[JsonObject] = []
+    for number, line in enumerate(chain(_read_lines(file), [""]), 1):
         if line.strip():
             where = f"{file}: line {number}"
-            value = _parsed(line, where)
+            value = _parse_json(line, where)
             if isinstance(value, list):
-                yield Row([Row(move, f"{where}: move {i}") for i, move in enumerate(value)], where)
+                yield JsonObject([JsonObject(move, f"{where}: move {i}") for i, move in enumerate(value)], where)
                 continue
-            moves.append(Row(value, where))
-        if moves and (not line.strip() or moves[-1].get("done", bool, int)):
-            yield Row(moves, moves[0].where)
+            moves.append(JsonObject(value, where))
+        if moves and (not line.strip() or moves[-1].get_field("done", bool, int)):
+            yield JsonObject(moves, moves[0].where)
             moves = []

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sonde._util.processes import cores, spread
+from sonde._util.processes import count_cores, map_processes
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, Task, Trajectory, build, derive, invalid, run_sync
 from sonde.core.types import Json
-from sonde.runs.rollout import Key, OnDone, Plan, close, record, rollout, seated
-from sonde.runs.run import Prepared, RunConfig, prepare
+from sonde.runs.rollout import Key, OnDone, Plan, close, fill_seats, record_plan, rollout
+from sonde.runs.run import PreparedRun, RunConfig, prepare_run
 from sonde.runs.store import Run, RunWriter
 
 from .tasks import Dataset
@@ -44,37 +44,37 @@ class Part:
     """One part of a dataset with its environment, policies and tasks, and the number of its episodes."""
 
     name: str
-    run: Prepared
+    run: PreparedRun
     episodes: int
     cost: float
 
     @property
     def plan(self) -> Plan:
-        return replace(self.run.config.plan(), span=(0, self.episodes))
+        return replace(self.run.config.make_plan(), span=(0, self.episodes))
 
     @property
-    def speaks(self) -> bool:
+    def has_model(self) -> bool:
         """Whether a language model has a seat."""
         return any(_has_model(policy.config) for policy in self.run.policies.values())
 
-    def chunks(self, finished: Set[Key]) -> list[Chunk]:
+    def make_chunks(self, finished: Set[Key]) -> list[EpisodeChunk]:
         """The unfinished episodes, in chunks of some seconds."""
         size = max(1, min(_MOST, int(1000 * _SECONDS / self.cost)))
-        found = [self._chunk(at, min(at + size, self.episodes), finished) for at in range(0, self.episodes, size)]
+        found = [self._make_chunk(at, min(at + size, self.episodes), finished) for at in range(0, self.episodes, size)]
         return [chunk for chunk in found if chunk is not None]
 
-    def _chunk(self, first: int, end: int, finished: Set[Key]) -> Chunk | None:
+    def _make_chunk(self, first: int, end: int, finished: Set[Key]) -> EpisodeChunk | None:
         span, run, skip = (first, end), self.run, frozenset[Key]()
         if finished:
             plan = replace(self.plan, span=span)
-            skip = frozenset(job.key for job in plan.jobs(run.tasks)) & finished
+            skip = frozenset(job.key for job in plan.list_jobs(run.tasks)) & finished
             if len(skip) == end - first:
                 return None
         env, seats = run.env.config, {seat: policy.config for seat, policy in run.policies.items()}
-        return Chunk(orjson.dumps(env), orjson.dumps(seats), run.config.split, run.config.seed, span, skip)
+        return EpisodeChunk(orjson.dumps(env), orjson.dumps(seats), run.config.split, run.config.seed, span, skip)
 
 
-class Chunk(NamedTuple):
+class EpisodeChunk(NamedTuple):
     """Some episodes of a part, in a form that can be sent to another process."""
 
     env: bytes
@@ -85,7 +85,7 @@ class Chunk(NamedTuple):
     skip: frozenset[Key]
 
 
-def parts(
+def make_parts(
     dataset: Dataset,
     *,
     n: int | None = None,
@@ -108,70 +108,72 @@ def parts(
             env=dataset.env, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name], seed=own, k=1,
             concurrency=concurrency, budget=budget, gains=False,
         )  # fmt: skip
-        run = prepare(config)
-        found.append(Part(name, replace(run, tasks=_kept(run.tasks)), episodes, dataset.cost))
+        run = prepare_run(config)
+        found.append(Part(name, replace(run, tasks=_keep_tasks(run.tasks)), episodes, dataset.cost))
     return found
 
 
-def held(part: Part, folder: Path) -> int:
+def count_held(part: Part, folder: Path) -> int:
     """The number of episodes that the folder holds, without failed ones."""
     begun = (folder / "config.json").is_file()
-    return len(Run.load(folder).trajectories.where("error = ''")) if begun else 0
+    return len(Run.load(folder).trajectories.select_where("error = ''")) if begun else 0
 
 
-def fill(part: Part, folder: Path, *, processes: int | None = None, on_done: OnDone | None = None) -> Run:
+def fill_part(part: Part, folder: Path, *, processes: int | None = None, on_done: OnDone | None = None) -> Run:
     """Play the missing episodes. Raises `UserError` where the folder holds anything but this part."""
     run = part.run
-    if part.speaks:
-        return record(run.env, run.policies, run.tasks, part.plan, folder, run.resolved, on_done=on_done)
-    _write(part, folder, processes, on_done)
+    if part.has_model:
+        return record_plan(run.env, run.policies, run.tasks, part.plan, folder, run.resolved_config, on_done=on_done)
+    _write_part(part, folder, processes, on_done)
     return Run.load(folder)
 
 
-def _write(part: Part, folder: Path, processes: int | None, on_done: OnDone | None) -> None:
+def _write_part(part: Part, folder: Path, processes: int | None, on_done: OnDone | None) -> None:
     """Play with several processes. A separate function, so that the writer's index is freed before the run's is
     read."""
-    with RunWriter.open(folder, part.run.resolved) as writer:
-        chunks = part.chunks(writer.finished)
-        at_once = min(len(chunks), processes or cores())
-        played = spread(_played, chunks, at_once) if at_once > 1 else (_played(chunk) for chunk in chunks)
+    with RunWriter.open(folder, part.run.resolved_config) as writer:
+        chunks = part.make_chunks(writer.finished_keys)
+        at_once = min(len(chunks), processes or count_cores())
+        played = (
+            map_processes(_play_chunk, chunks, at_once) if at_once > 1 else (_play_chunk(chunk) for chunk in chunks)
+        )
         with closing(played):
             for rows in played:
                 for trajectory in rows:
-                    writer.append(trajectory)
+                    writer.append_trajectory(trajectory)
                     if on_done is not None:
                         on_done(trajectory)
 
 
-def _played(chunk: Chunk) -> list[Trajectory]:
+def _play_chunk(chunk: EpisodeChunk) -> list[Trajectory]:
     """Play the episodes of a chunk, in any process."""
-    env, policies, tasks = _built(chunk.env, chunk.seats, chunk.split)
+    env, policies, tasks = _build_players(chunk.env, chunk.seats, chunk.split)
     plan = Plan(seed=chunk.seed, span=chunk.span)
 
-    async def play() -> list[Trajectory]:
+    async def play_episodes() -> list[Trajectory]:
         try:
-            async with aclosing(_stream(env, policies, tasks, plan, chunk.skip)) as stream:
+            async with aclosing(_stream_episodes(env, policies, tasks, plan, chunk.skip)) as stream:
                 return [trajectory async for trajectory in stream]
         finally:
             await close(policies)
 
-    return run_sync(play())
+    return run_sync(play_episodes())
 
 
-def _stream(
+def _stream_episodes(
     env: Env[Any], policies: Mapping[str, AnyPolicy], tasks: Sequence[Task], plan: Plan, skip: frozenset[Key]
 ) -> AsyncGenerator[Trajectory, None]:
     return rollout(env, policies, tasks, plan, skip=skip)
 
 
 @lru_cache(maxsize=2)
-def _built(env: bytes, seats: bytes, split: str) -> tuple[Env[Any], dict[str, AnyPolicy], Sequence[Task]]:
+def _build_players(env: bytes, seats: bytes, split: str) -> tuple[Env[Any], dict[str, AnyPolicy], Sequence[Task]]:
     made = build(orjson.loads(env))
-    policies = seated(made, {seat: build(config) for seat, config in orjson.loads(seats).items()})
-    return made, policies, _kept(made.tasks(split))
+    policies = fill_seats(made, {seat: build(config) for seat, config in orjson.loads(seats).items()})
+    return made, policies, _keep_tasks(made.tasks(split))
 
 
-def _kept(tasks: Sequence[Task]) -> Sequence[Task]:
+def _keep_tasks(tasks: Sequence[Task]) -> Sequence[Task]:
     return list(tasks) if len(tasks) <= _HELD else tasks
 
 

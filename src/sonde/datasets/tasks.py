@@ -50,35 +50,37 @@ class Dataset:
     splits: Mapping[str, str] = field(default_factory=lambda: Frozen({"train": "train", "eval": "test"}))
 
 
-def _env(name: str, preset: str) -> Frozen[Json]:
+def _env_config(name: str, preset: str) -> Frozen[Json]:
     return Frozen({"name": name, "preset": preset})
 
 
-def _diluted(agent: Json, epsilon: float | None) -> dict[str, Json]:
+def _diluted_config(agent: Json, epsilon: float | None) -> dict[str, Json]:
     return {"name": "agents:diluted", "policy": agent, "epsilon": epsilon}
 
 
-def _one_of(*agents: Json) -> dict[str, Json]:
+def _one_of_config(*agents: Json) -> dict[str, Json]:
     return {"name": "agents:one_of", "policies": list(agents)}
 
 
-def _skills(agent: str, *epsilons: float) -> dict[str, Json]:
+def _skills_config(agent: str, *epsilons: float) -> dict[str, Json]:
     """One agent, at several rates of random play."""
-    return _one_of(*(_diluted({"name": agent}, e) for e in epsilons))
+    return _one_of_config(*(_diluted_config({"name": agent}, e) for e in epsilons))
 
 
-def _minimax(depth: int, blunder: float = 0.0) -> dict[str, Json]:
+def _minimax_config(depth: int, blunder: float = 0.0) -> dict[str, Json]:
     return {"name": "users:minimax", "depth": depth, "blunder": blunder}
 
 
-def _paper(size: int, length: float, std: float, success: float, returned: float, spread: float) -> Statistics:
+def _paper_statistics(
+    size: int, length: float, std: float, success: float, returned: float, spread: float
+) -> Statistics:
     return Statistics(
         size=size, mean_length=length, std_length=std, success=success, mean_return=returned, std_return=spread
     )
 
 
-_MAZE = _paper(1_240, 19.7, 24.5, 0.11, -19.7, 24.5)
-_NAV = _paper(2_500, 12.2, 8.77, 0.26, 0.258, 0.424)
+_MAZE = _paper_statistics(1_240, 19.7, 24.5, 0.11, -19.7, 24.5)
+_NAV = _paper_statistics(2_500, 12.2, 8.77, 0.26, 0.258, 0.424)
 _SAME = Frozen({"train": "test", "eval": "test"})
 _SELLERS = tuple(
     {"name": "agents:car_dealer_sellers", "style": style} for style in ("discounts", "features", "concise")
@@ -87,50 +89,50 @@ _CLOSER = {"name": "agents:car_dealer"}
 
 TASKS: Mapping[str, Dataset] = {
     "maze": Dataset(
-        env=_env("maze", "lmrl"), agent={"name": "agents:maze_walker"}, splits=_SAME,
+        env=_env_config("maze", "lmrl"), agent={"name": "agents:maze_walker"}, splits=_SAME,
         size=1_240, eval_size=124, cost=13, paper=_MAZE,
     ),
     "maze_partial": Dataset(
-        env=_env("maze", "lmrl_partial"), agent={"name": "agents:maze_walker"}, splits=_SAME,
+        env=_env_config("maze", "lmrl_partial"), agent={"name": "agents:maze_walker"}, splits=_SAME,
         size=1_240, eval_size=124, cost=13, paper=_MAZE,
     ),
     "text_nav": Dataset(
-        env=_env("text_nav", "fo"), agent={"name": "agents:text_nav_walker"},
+        env=_env_config("text_nav", "fo"), agent={"name": "agents:text_nav_walker"},
         size=2_500, eval_size=250, cost=5, paper=_NAV,
     ),
     "text_nav_partial": Dataset(
-        env=_env("text_nav", "po"), agent={"name": "agents:text_nav_walker"},
+        env=_env_config("text_nav", "po"), agent={"name": "agents:text_nav_walker"},
         size=2_500, eval_size=250, cost=5, paper=_NAV,
     ),
     "wordle": Dataset(
-        env=_env("wordle", "lmrl"), agent=_diluted({"name": "agents:guesser"}, 0.66),
-        size=1_000_000, eval_size=100_000, cost=2.2, paper=_paper(1_000_000, 4.82, 1.27, 0.70, -4.12, 1.59),
+        env=_env_config("wordle", "lmrl"), agent=_diluted_config({"name": "agents:guesser"}, 0.66),
+        size=1_000_000, eval_size=100_000, cost=2.2, paper=_paper_statistics(1_000_000, 4.82, 1.27, 0.70, -4.12, 1.59),
     ),
     "chess": Dataset(
-        env=_env("chess", "full"), agent=_one_of(_minimax(1, 0.1), _minimax(1), _minimax(2), _minimax(2)),
-        size=10_000, eval_size=1_000, cost=300, paper=_paper(625_000, 46.7, 18.16, 0.60, 0.210, 0.970),
+        env=_env_config("chess", "full"), agent=_one_of_config(_minimax_config(1, 0.1), _minimax_config(1), _minimax_config(2), _minimax_config(2)),
+        size=10_000, eval_size=1_000, cost=300, paper=_paper_statistics(625_000, 46.7, 18.16, 0.60, 0.210, 0.970),
     ),
     "endgames": Dataset(
-        env=_env("chess", "endgames"), agent=_diluted({"name": "agents:chess"}, None),
-        size=97_756, eval_size=645, cost=25, paper=_paper(97_756, 11.9, 12.0, 0.59, 0.586, 0.492),
+        env=_env_config("chess", "endgames"), agent=_diluted_config({"name": "agents:chess"}, None),
+        size=97_756, eval_size=645, cost=25, paper=_paper_statistics(97_756, 11.9, 12.0, 0.59, 0.586, 0.492),
     ),
     "twenty_questions": Dataset(
-        env=_env("twenty_questions", "lmrl"), agent=_skills("agents:twenty_questions", 0.5, 0.9, 0.95, 1.0),
-        size=100_000, eval_size=10_000, cost=19, paper=_paper(100_000, 14.9, 4.38, 0.31, -17.3, 2.56),
+        env=_env_config("twenty_questions", "lmrl"), agent=_skills_config("agents:twenty_questions", 0.5, 0.9, 0.95, 1.0),
+        size=100_000, eval_size=10_000, cost=19, paper=_paper_statistics(100_000, 14.9, 4.38, 0.31, -17.3, 2.56),
     ),
     "guess_my_city": Dataset(
-        env=_env("guess_my_city", "lmrl"), agent=_skills("agents:guess_my_city", 0.8, 0.9, 0.95, 0.98),
-        size=100_000, eval_size=10_000, cost=9, paper=_paper(100_000, 18.8, 4.57, 0.53, -18.8, 4.12),
+        env=_env_config("guess_my_city", "lmrl"), agent=_skills_config("agents:guess_my_city", 0.8, 0.9, 0.95, 0.98),
+        size=100_000, eval_size=10_000, cost=9, paper=_paper_statistics(100_000, 18.8, 4.57, 0.53, -18.8, 4.12),
     ),
     "car_dealer": Dataset(
-        env=_env("car_dealer", "lmrl"), agent=_one_of(*_SELLERS, _CLOSER, _diluted(_CLOSER, 0.5)),
-        size=19_000, eval_size=1_900, cost=4, paper=_paper(19_000, 16.5, 3.61, 0.53, 0.562, 0.422),
+        env=_env_config("car_dealer", "lmrl"), agent=_one_of_config(*_SELLERS, _CLOSER, _diluted_config(_CLOSER, 0.5)),
+        size=19_000, eval_size=1_900, cost=4, paper=_paper_statistics(19_000, 16.5, 3.61, 0.53, 0.562, 0.422),
     ),
 }  # fmt: skip
 """Name -> dataset. Table 7 of the paper prints the returns of twenty questions and cities without the minus sign."""
 
 
-def dataset(name: str) -> Dataset:
+def find_dataset(name: str) -> Dataset:
     """The dataset of this name."""
     if name not in TASKS:
         raise unknown("dataset lmrl: task", name, TASKS)

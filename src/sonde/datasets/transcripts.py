@@ -1,8 +1,8 @@
 """A recorded conversation as an environment: it repeats the record as long as the agent does.
 
 It holds texts that none of our environments would produce: LMRL-Gym's houses, cars and oracles. Such a trajectory has
-those texts word for word and can be replayed, so it can be trained on like any other. `sonde.datasets.load` makes it;
-it cannot be played, since any reply that differs from the record loses.
+those texts word for word and can be replayed, so it can be trained on like any other. `sonde.datasets.import_file`
+makes it; it cannot be played, since any reply that differs from the record loses.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Transcript(Env[State]):
         after = state._replace(turn=state.turn + 1)
         if text != said:
             return Step(after._replace(turn=len(state.turns)), info=Frozen(result="foreign"), outcome=Outcome("loss"))
-        outcome = _outcome(state.end) if after.turn == len(state.turns) else None
+        outcome = _make_outcome(state.end) if after.turn == len(state.turns) else None
         return Step(after, Frozen({AGENT: told}), Frozen({AGENT: reward}), Frozen(result="recorded"), outcome)
 
     def hypothesis(self, state: State) -> None:
@@ -92,13 +92,13 @@ class Transcript(Env[State]):
         return
 
 
-def _outcome(end: str) -> Outcome:
+def _make_outcome(end: str) -> Outcome:
     if end == "timeout":
         return Outcome("timeout", truncated="turns")
     return Outcome("win", 1.0) if end == "win" else Outcome("loss")
 
 
-def transcript(opening: str, turns: Sequence[tuple[str, float, str]], end: str) -> Episode:
+def make_transcript(opening: str, turns: Sequence[tuple[str, float, str]], end: str) -> Episode:
     """The finished episode of a record."""
     env = Transcript()
     hidden = {"opening": opening, "turns": [list(turn) for turn in turns], "end": end}

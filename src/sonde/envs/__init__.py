@@ -1,6 +1,6 @@
-"""Environments: one file each, found by name (`sonde.make("wordle")`). `parse_answer`, `read_answer` and `tagged` serve
-new ones."""
+"""Environments: one file each, found by name (`sonde.make("wordle")`). `parse_answer`, `read_answer` and `tag_answer`
+serve new ones."""
 
-from ._shared.answer import parse_answer, read_answer, tagged
+from ._shared.answer import parse_answer, read_answer, tag_answer
 
-__all__ = ["parse_answer", "read_answer", "tagged"]
+__all__ = ["parse_answer", "read_answer", "tag_answer"]

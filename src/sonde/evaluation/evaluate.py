@@ -16,19 +16,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sonde._util.argument_checks import checked
+from sonde._util.argument_checks import check_call
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
 from sonde.runs import display_names as labels
 from sonde.runs.rollout import OnDone
-from sonde.runs.rollout import tokens as count_tokens
+from sonde.runs.rollout import count_tokens as count_tokens
 
 from . import metrics
 from . import per_turn as curves
 from . import reply_defects as replies
 from . import scale as reference
-from .information_gain import NOTHING, Information, measured
+from .information_gain import NOTHING, Information, score_trajectories
 from .metrics import Estimate, MeanAt
 from .rows import Row
 
@@ -43,7 +43,7 @@ METRICS = (
 )  # fmt: skip
 """The metrics of every evaluation, beside pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
-"""The metrics that `macro` averages over environments."""
+"""The metrics that `macro_averages` averages over environments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class Evaluation:
         """Everything, as JSON."""
         return asdict(self)
 
-    def summary(self) -> dict[str, Json]:
+    def summary_json(self) -> dict[str, Json]:
         """The numbers, without the rows of single episodes."""
         return asdict(replace(self, rows=()))
 
@@ -113,7 +113,7 @@ class Evaluation:
         return found
 
 
-def rows_of(
+def summarise_trajectories(
     env: Env[Any],
     trajectories: Iterable[Trajectory],
     *,
@@ -123,16 +123,16 @@ def rows_of(
 ) -> list[Row]:
     """Summarise finished trajectories. With `gains` the exact information gain of every question is computed, on all
     cores; values stored in the run `folder` are not computed again."""
-    pairs = measured(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
+    pairs = score_trajectories(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
     found: list[Row] = []
     for trajectory, known in pairs:
-        found.append(row(trajectory, known))
+        found.append(summarise_trajectory(trajectory, known))
         if on_done is not None:
             on_done(trajectory)
     return found
 
 
-def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
+def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING) -> Row:
     """Summarise a finished trajectory as a row; `known` is its precomputed information gain."""
     outcome = trajectory.outcome
     if outcome is None:
@@ -146,17 +146,17 @@ def row(trajectory: Trajectory, known: Information = NOTHING) -> Row:
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=count_tokens(trajectory),
-        replies=replies.count(trajectory),
-        shared=replies.shared(trajectory),
+        replies=replies.count_defects(trajectory),
+        shared=replies.count_shared(trajectory),
         truncated=outcome.truncated,
         error=trajectory.error,
         entropy=known.entropy,
         gains=known.gains,
-        called=curves.called(trajectory),
+        called=curves.marked_turns(trajectory),
     )
 
 
-def summarise(
+def make_evaluation(
     env: Env[Any],
     rows: Iterable[Row],
     *,
@@ -181,7 +181,7 @@ def summarise(
     for r in rows:
         by_task.setdefault(r.task, []).append(r)
     kinds = Counter(r.kind for r in rows)
-    kinds["missing"] = _missing(by_task, k)
+    kinds["missing"] = _count_missing(by_task, k)
     return Evaluation(
         env=env.config,
         env_name=spec.name,
@@ -196,49 +196,49 @@ def summarise(
         n_tasks=len(by_task),
         privileged=privileged,
         rows=rows,
-        metrics=_metrics(env, by_task, k, split, {seat: str(p["fingerprint"]) for seat, p in others.items()}),
+        metrics=_compute_metrics(env, by_task, k, split, {seat: str(p["fingerprint"]) for seat, p in others.items()}),
         kinds={kind: kinds[kind] for kind in KINDS},
-        within=curves.within(by_task, k, spec.max_turns),
-        entropy=curves.entropy(rows, spec.max_turns),
+        within=curves.success_within(by_task, k, spec.max_turns),
+        entropy=curves.mean_entropy(rows, spec.max_turns),
         turns_played=curves.turns_played([r.turns for r in rows]),
-        wasted=curves.wasted(by_task),
-        mean_at=metrics.mean_at([row[:k] for row in _wins(by_task, k)]) if k > 1 else None,
-        others=labels.swapped(env, others),
+        wasted=curves.wasted_turns(by_task),
+        mean_at=metrics.mean_at([row[:k] for row in _win_table(by_task, k)]) if k > 1 else None,
+        others=labels.replaced_policies(env, others),
         seconds=seconds,
-        notes=replies.notes(rows),
+        notes=replies.defect_notes(rows),
     )
 
 
-def _missing(by_task: Mapping[str, list[Row]], k: int) -> int:
+def _count_missing(by_task: Mapping[str, list[Row]], k: int) -> int:
     return sum(max(0, k - len(rows)) for rows in by_task.values())
 
 
-def _metrics(
+def _compute_metrics(
     env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str, others: Mapping[str, str]
 ) -> dict[str, Estimate | None]:
     spec = env.spec
-    wins = _wins(by_task, k)
+    wins = _win_table(by_task, k)
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
         chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
         found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
-    score = metrics.estimate(_scores(by_task, k, _worst(spec)), bounds=reference.returns(spec))
+    score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=reference.return_bounds(spec))
     found["score"] = score
-    found["reference_score"] = reference.scaled(env, split, score, others)
+    found["reference_score"] = reference.reference_score(env, split, score, others)
     turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
-    found["turns"] = metrics.mean(_turns(by_task, k, spec.max_turns), bounds=turns)
+    found["turns"] = metrics.mean(_turn_table(by_task, k, spec.max_turns), bounds=turns)
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
-    found["format_failure"] = metrics.rate(_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
+    found["format_failure"] = metrics.rate(_make_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
     found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains), bits)
     found["bits_per_turn"] = _mean_of(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
-    found["efficiency"] = _mean_of(by_task, curves.efficiency, (0.0, 1.0))
+    found["efficiency"] = _mean_of(by_task, curves.mean_efficiency, (0.0, 1.0))
     for name in curves.CALLED:
-        found[name] = _mean_of(by_task, partial(curves.share, name=name), (0.0, 1.0))
+        found[name] = _mean_of(by_task, partial(curves.marked_share, name=name), (0.0, 1.0))
     for name, by in CUT_SHORT.items():
-        found[name] = metrics.rate(_table(by_task, k, partial(_cut_by, by=by), 0.0))
-    for name, table in replies.shares(by_task).items():
+        found[name] = metrics.rate(_make_table(by_task, k, partial(_cut_by, by=by), 0.0))
+    for name, table in replies.defect_tables(by_task).items():
         found[name] = metrics.rate(table) if table else None
     found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
@@ -254,26 +254,26 @@ def _cut_by(row: Row, by: str) -> float:
     return float(row.truncated == by)
 
 
-def _worst(spec: Spec) -> float:
+def _worst_score(spec: Spec) -> float:
     """The score of an unfinished episode: the lowest reward of a turn, in every turn."""
-    return reference.returns(spec)[0]
+    return reference.return_bounds(spec)[0]
 
 
-def _wins(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
-    return _table(by_task, k, lambda r: float(r.win), 0.0)
+def _win_table(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
+    return _make_table(by_task, k, lambda r: float(r.win), 0.0)
 
 
-def _scores(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
+def _score_table(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list[list[float]]:
     """Returns; unfinished and missing episodes get the worst score."""
-    return _table(by_task, k, lambda r: worst if r.is_broken_off else r.score, worst)
+    return _make_table(by_task, k, lambda r: worst if r.is_broken_off else r.score, worst)
 
 
-def _turns(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
+def _turn_table(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
     """Turns to the win; episodes that were not won count as the limit."""
-    return _table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
+    return _make_table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
-def _table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float) -> list[list[float]]:
+def _make_table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: float) -> list[list[float]]:
     """One row per task with k values or more; missing episodes get `missing`."""
     return [[value(r) for r in rows] + [missing] * (k - len(rows)) for rows in by_task.values()]
 
@@ -285,7 +285,7 @@ def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bound
     return metrics.mean(table, bounds=bounds) if table else None
 
 
-@checked
+@check_call
 def evaluate(
     trajectories: Iterable[Trajectory],
     *,
@@ -317,9 +317,9 @@ def evaluate(
         raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
     env: Env[Any] = build_recorded(first.env)
     per_task = Counter(t.task.id for t in found)
-    return summarise(
+    return make_evaluation(
         env,
-        rows_of(env, found, gains=gains),
+        summarise_trajectories(env, found, gains=gains),
         agent=first.policies.get(AGENT, {}),
         label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
         split=first.task.split,
@@ -332,13 +332,13 @@ def evaluate(
     )
 
 
-def macro(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
+def macro_averages(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
     """Macro averages over environments of success, score and reference_score; None where an environment lacks the
     metric. The average of scores is meaningful only where all environments have the same range of returns."""
     found: dict[str, Estimate | None] = {}
     for name in MACRO:
         values = [value for e in evaluations if (value := e.metrics[name]) is not None]
-        found[name] = metrics.average(values) if len(values) == len(evaluations) else None
+        found[name] = metrics.mean_of_estimates(values) if len(values) == len(evaluations) else None
     return found
 
 
@@ -355,7 +355,7 @@ class Comparison:
     turns: Estimate
 
 
-@checked
+@check_call
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two evaluations, A - B, paired by the tasks of both; a missing sample counts as in an evaluation."""
     if a.env != b.env:
@@ -367,18 +367,20 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         raise UserError("compare: the evaluations share no task; allowed: runs on the same tasks")
 
     tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
-    limit, scores = a.max_turns, reference.returns(build_recorded(a.env).spec)
+    limit, scores = a.max_turns, reference.return_bounds(build_recorded(a.env).spec)
 
-    def gap(table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds) -> Estimate:
+    def paired_difference(
+        table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds
+    ) -> Estimate:
         rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
-        return metrics.difference(rows_a, rows_b, bounds=bounds)
+        return metrics.paired_difference(rows_a, rows_b, bounds=bounds)
 
     return Comparison(
         env_name=a.env_name,
         a=a.label if a.others == b.others else a.players,
         b=b.label if a.others == b.others else b.players,
         n_tasks=len(shared),
-        success=gap(_wins, (0.0, 1.0)),
-        score=gap(lambda rows, k: _scores(rows, k, scores[0]), scores),
-        turns=gap(lambda rows, k: _turns(rows, k, limit), (0.0, float(limit))),
+        success=paired_difference(_win_table, (0.0, 1.0)),
+        score=paired_difference(lambda rows, k: _score_table(rows, k, scores[0]), scores),
+        turns=paired_difference(lambda rows, k: _turn_table(rows, k, limit), (0.0, float(limit))),
     )

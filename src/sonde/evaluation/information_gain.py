@@ -1,8 +1,9 @@
 """Exact information gain of recorded episodes, computed on all cores and stored beside the run.
 
-`measured` pairs trajectories with their `Information`. A run folder stores it as annotations named `information`: per
-turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of the prior and the number of
-turns. They are valid for one version of sonde and of the environment; those of another version are recomputed.
+`score_trajectories` pairs trajectories with their `Information`. A run folder stores it as annotations named
+`compute_information`: per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of
+the prior and the number of turns. They are valid for one version of sonde and of the environment; those of another
+version are recomputed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde._util.extras import DISTRIBUTION
-from sonde._util.processes import cores, spread
+from sonde._util.processes import count_cores, map_processes
 from sonde.core import Env, Episode, Gain, Spec, Trajectory, build
 from sonde.core.types import Json
 from sonde.runs.store import Annotation, Annotator, annotation_names, read_annotations
-from sonde.runs.store.codec import dumps, loads
+from sonde.runs.store.codec import dump_json, load_json
 
 THROUGH = "users:hybrid"
 """A user whose record keeps the rules' replies; posteriors are computed from those."""
@@ -50,34 +51,34 @@ class Information(NamedTuple):
 NOTHING = Information(None, None)
 
 
-def information(env: Env[Any], trajectory: Trajectory) -> Information:
+def compute_information(env: Env[Any], trajectory: Trajectory) -> Information:
     """Replay the trajectory through the exact filter and compare every question asked with the best one."""
-    prior = env.filter(trajectory.task.public) if as_assumed(env.spec, trajectory) else None
+    prior = env.filter(trajectory.task.public) if has_assumed_policies(env.spec, trajectory) else None
     found = prior and Episode.replay(env, trajectory).gains(expected=True)
-    return NOTHING if prior is None or found is None else _from(float(prior.entropy), found)
+    return NOTHING if prior is None or found is None else _make_information(float(prior.entropy), found)
 
 
-def _from(prior: float, gains: Sequence[Gain]) -> Information:
+def _make_information(prior: float, gains: Sequence[Gain]) -> Information:
     entropy = [prior]
     for gain in gains:
         entropy.append(entropy[-1] - gain.realised)
     return Information(tuple(entropy), tuple(gains))
 
 
-def as_assumed(spec: Spec, trajectory: Trajectory) -> bool:
+def has_assumed_policies(spec: Spec, trajectory: Trajectory) -> bool:
     """Whether the policies that the filter assumes are the ones that played, or a user whose record keeps what they
-    would have said (`core.belief.by_rules`)."""
+    would have said (`core.belief.rule_reply`)."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
     return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
 
 
-def measured(
+def score_trajectories(
     env: Env[Any], trajectories: Iterable[Trajectory], *, folder: Path | None = None, processes: int | None = None
 ) -> Generator[tuple[Trajectory, Information], None, None]:
     """Yield every trajectory with its information: first those stored in the run `folder`, then, in another pass, the
     rest, which is stored there. The values do not depend on the number of `processes`, by default one per core.
     """
-    known = {} if folder is None else _kept(folder, env)
+    known = {} if folder is None else _stored_information(folder, env)
     if known:  # two passes, so that the rest is not held in memory
         complete = True
         for trajectory in trajectories:
@@ -89,17 +90,17 @@ def measured(
             return
     rest = (trajectory for trajectory in trajectories if trajectory.id not in known)
     with ExitStack() as stack:
-        notes = None if folder is None else stack.enter_context(_Notes.open(folder, env))
-        for trajectory, found in stack.enter_context(closing(_computed(env, rest, processes or cores()))):
+        notes = None if folder is None else stack.enter_context(_Notes.open_folder(folder, env))
+        for trajectory, found in stack.enter_context(closing(_compute_parallel(env, rest, processes or count_cores()))):
             if notes is not None:
-                notes.keep(trajectory, found)
+                notes.store_information(trajectory, found)
             yield trajectory, found
 
 
 # --- on all cores --------------------------------------------------------------------------------------------------
 
 
-def _computed(
+def _compute_parallel(
     env: Env[Any], trajectories: Iterator[Trajectory], processes: int
 ) -> Generator[tuple[Trajectory, Information], None, None]:
     """Compute in this process for `PATIENCE` seconds, then in several, if enough is left."""
@@ -107,37 +108,37 @@ def _computed(
         processes = 1
     begun = time.monotonic()
     for trajectory in trajectories:
-        yield trajectory, information(env, trajectory)
+        yield trajectory, compute_information(env, trajectory)
         if processes > 1 and time.monotonic() - begun > PATIENCE:
             break
     ahead = list(islice(trajectories, BATCH * processes))
     if len(ahead) < BATCH * processes:
-        yield from ((trajectory, information(env, trajectory)) for trajectory in ahead)
+        yield from ((trajectory, compute_information(env, trajectory)) for trajectory in ahead)
         return
     rest = chain(ahead, trajectories)
     mine, theirs = tee(iter(lambda: list(islice(rest, BATCH)), []))
-    config = dumps(env.config)
-    with closing(spread(_informed, ((config, batch) for batch in theirs), processes)) as answers:
+    config = dump_json(env.config)
+    with closing(map_processes(_compute_batch, ((config, batch) for batch in theirs), processes)) as answers:
         for batch, found in zip(mine, answers, strict=True):
             yield from zip(batch, found, strict=True)
 
 
-def _informed(work: tuple[bytes, Sequence[Trajectory]]) -> list[Information]:
+def _compute_batch(work: tuple[bytes, Sequence[Trajectory]]) -> list[Information]:
     """The work of another process."""
     config, trajectories = work
-    env = _built(config)
-    return [information(env, trajectory) for trajectory in trajectories]
+    env = _build_env(config)
+    return [compute_information(env, trajectory) for trajectory in trajectories]
 
 
 @lru_cache(maxsize=1)
-def _built(config: bytes) -> Env[Any]:
-    return build(loads(config))
+def _build_env(config: bytes) -> Env[Any]:
+    return build(load_json(config))
 
 
 # --- beside the run ------------------------------------------------------------------------------------------------
 
 
-def _version(env: Env[Any]) -> str:
+def _producer_version(env: Env[Any]) -> str:
     return f"{version(DISTRIBUTION)}, {env.name} {env.spec.version}"
 
 
@@ -149,36 +150,40 @@ class _Notes:
 
     @classmethod
     @contextmanager
-    def open(cls, folder: Path, env: Env[Any]) -> Iterator[_Notes]:
-        with Annotator.open(folder, NAME, producer=PRODUCER, version=_version(env)) as notes:
+    def open_folder(cls, folder: Path, env: Env[Any]) -> Iterator[_Notes]:
+        with Annotator.open_annotations(folder, NAME, producer=PRODUCER, version=_producer_version(env)) as notes:
             yield cls(notes)
 
-    def keep(self, trajectory: Trajectory, found: Information) -> None:
+    def store_information(self, trajectory: Trajectory, found: Information) -> None:
         for turn, gain in enumerate(found.gains or ()):
-            self._notes.add(trajectory.id, {name: getattr(gain, name) for name in _FIELDS}, turn=turn)
+            self._notes.add_note(trajectory.id, {name: getattr(gain, name) for name in _FIELDS}, turn=turn)
         whole = None if found.entropy is None else {"prior": found.entropy[0], "turns": len(found.gains or ())}
-        self._notes.add(trajectory.id, whole)
+        self._notes.add_note(trajectory.id, whole)
         if time.monotonic() - self._flushed > DURABLE:
             self._notes.flush()
             self._flushed = time.monotonic()
 
 
-def _kept(folder: Path, env: Env[Any]) -> dict[str, Information]:
+def _stored_information(folder: Path, env: Env[Any]) -> dict[str, Information]:
     """The information that the folder stores for this version, by trajectory id."""
     if NAME not in annotation_names(folder):
         return {}
-    mine = (PRODUCER, _version(env))
+    mine = (PRODUCER, _producer_version(env))
     notes = {key: note for key, note in read_annotations(folder, NAME).items() if note[1:] == mine}
     whole = {trajectory: note.value for (trajectory, turn), note in notes.items() if turn is None}
-    found = {trajectory: _read(trajectory, value, notes) for trajectory, value in whole.items()}
+    found = {trajectory: _read_information(trajectory, value, notes) for trajectory, value in whole.items()}
     return {trajectory: known for trajectory, known in found.items() if known is not None}
 
 
-def _read(
+def _read_information(
     trajectory: str, whole: Mapping[str, Json] | None, notes: Mapping[tuple[str, int | None], Annotation]
 ) -> Information | None:
     """The stored information of a trajectory; None where the annotation of a turn is missing."""
     if whole is None:
         return NOTHING
     turns = [notes.get((trajectory, turn)) for turn in range(whole["turns"])]
-    return None if None in turns else _from(whole["prior"], [Gain(**note.value) for note in turns if note is not None])
+    return (
+        None
+        if None in turns
+        else _make_information(whole["prior"], [Gain(**note.value) for note in turns if note is not None])
+    )

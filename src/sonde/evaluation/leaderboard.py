@@ -16,47 +16,50 @@ from sonde.core import UserError, invalid
 from sonde.core.types import Json
 
 from .metrics import Estimate
-from .results import PROFILE, Result, profile, read, stale
+from .results import PROFILE, SuiteResult, agent_profile, read_result, stale_reasons
 
 
 class Board(NamedTuple):
     """All results of a folder: the valid ones, and the outdated ones with the reasons."""
 
-    results: Sequence[Result]
-    stale: Sequence[tuple[Result, Sequence[str]]]
+    results: Sequence[SuiteResult]
+    stale: Sequence[tuple[SuiteResult, Sequence[str]]]
 
     @property
-    def suites(self) -> dict[str, list[Result]]:
+    def suites(self) -> dict[str, list[SuiteResult]]:
         """Complete results by headline score, the best first; then partial ones, which are not ranked."""
-        found: dict[str, list[Result]] = {name: [] for name in sorted({r.suite for r in self.results})}
-        for one in sorted(self.results, key=_rank):
+        found: dict[str, list[SuiteResult]] = {name: [] for name in sorted({r.suite for r in self.results})}
+        for one in sorted(self.results, key=_result_order):
             found[one.suite].append(one)
         return found
 
     @property
-    def agents(self) -> dict[str, list[Result]]:
+    def agents(self) -> dict[str, list[SuiteResult]]:
         """Results by agent; first the agents with the most environments, of these the ones that ask best."""
-        found: dict[str, list[Result]] = {}
+        found: dict[str, list[SuiteResult]] = {}
         for one in self.results:
             found.setdefault(one.agent, []).append(one)
-        return dict(sorted(found.items(), key=lambda item: (*_standing(item[1]), item[0])))
+        return dict(sorted(found.items(), key=lambda item: (*_agent_order(item[1]), item[0])))
 
     def to_json(self) -> dict[str, Json]:
         """The means over environments, and the outdated results."""
         return {
-            "suites": {name: [_line(one) for one in of] for name, of in self.suites.items()},
-            "agents": {agent: {k: _number(*v) for k, v in profile(of).items()} for agent, of in self.agents.items()},
+            "suites": {name: [_summarise_result(one) for one in of] for name, of in self.suites.items()},
+            "agents": {
+                agent: {k: _estimate_to_json(*v) for k, v in agent_profile(of).items()}
+                for agent, of in self.agents.items()
+            },
             "stale": [{"suite": one.suite, "agent": one.agent, "why": list(why)} for one, why in self.stale],
         }
 
 
-def _line(result: Result) -> dict[str, Json]:
+def _summarise_result(result: SuiteResult) -> dict[str, Json]:
     headline, means = result.headline, ("success", *PROFILE.values())
     return {
         "agent": result.agent,
-        "score": _number(headline.score, headline.played),
+        "score": _estimate_to_json(headline.score, headline.played),
         "whole": headline.whole,
-        **{name: _number(*result.mean(name)) for name in means},
+        **{name: _estimate_to_json(*result.mean_metric(name)) for name in means},
         "tokens": result.tokens,
         "seconds": result.seconds,
         "command": result.command,
@@ -64,36 +67,36 @@ def _line(result: Result) -> dict[str, Json]:
     }
 
 
-def _number(value: Estimate | None, environments: int) -> Json:
+def _estimate_to_json(value: Estimate | None, environments: int) -> Json:
     return None if value is None else {**asdict(value), "environments": environments}
 
 
-def _standing(results: Sequence[Result]) -> tuple[int, float]:
-    asks, _ = profile(results)["asks"]
+def _agent_order(results: Sequence[SuiteResult]) -> tuple[int, float]:
+    asks, _ = agent_profile(results)["asks"]
     return -sum(len(one.environments) for one in results), -asks.mean if asks else 0.0
 
 
-def _rank(result: Result) -> tuple[bool, float, str]:
+def _result_order(result: SuiteResult) -> tuple[bool, float, str]:
     headline = result.headline
     return not headline.whole, -headline.score.mean if headline.score else 0.0, result.agent
 
 
-def board(folder: Path) -> Board:
+def read_board(folder: Path) -> Board:
     """Read the results of a folder. Raises `UserError` for a file that is no result, or two of one agent and suite."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
     found: dict[tuple[str, str], Path] = {}
-    good: list[Result] = []
-    old: list[tuple[Result, Sequence[str]]] = []
+    good: list[SuiteResult] = []
+    old: list[tuple[SuiteResult, Sequence[str]]] = []
     for path in sorted(folder.glob("*.json")):
-        one = read(path)
+        one = read_result(path)
         if (one.suite, one.agent) in found:
             both = f"{found[one.suite, one.agent].name} and {path.name}"
             raise UserError(
                 f"results: got {both}, both of {one.agent} in {one.suite}, allowed: one; see `-o label=NAME`"
             )
         found[one.suite, one.agent] = path
-        if reasons := stale(one):
+        if reasons := stale_reasons(one):
             old.append((one, reasons))
         else:
             good.append(one)

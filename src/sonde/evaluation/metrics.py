@@ -83,19 +83,19 @@ def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimat
     In simulations it held the truth of normal values in 93 to 96 % of runs with 2 to 50 tasks, that of skewed
     (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the lowest and the highest possible value;
     the interval stays within them. Where all task means are equal, as with one task, resampling sees no spread; the
-    limits then are those of `unseen`, or the mean itself towards an infinite bound.
+    limits then are those of `max_unseen_share`, or the mean itself towards an infinite bound.
     """
     means = _task_means(table)
-    low, high = _interval(means, bounds, seed)
+    low, high = _mean_limits(means, bounds, seed)
     return Estimate(float(np.mean(means)), low, high, len(means))
 
 
 def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
     """A `rate` where all values are 0 or 1, so that the interval never collapses to a point; else a `mean`."""
-    return rate(table) if _binary(table) else mean(table, bounds=bounds)
+    return rate(table) if _is_binary(table) else mean(table, bounds=bounds)
 
 
-def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
+def paired_difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
     """Mean of a - b over the tasks of both, row by row, with a paired bootstrap interval over tasks.
 
     `bounds` are those of a value of a or b; by default none, or 0 and 1 where no other values occur, as in `estimate`.
@@ -104,7 +104,7 @@ def difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = Non
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
     gaps = _task_means(a) - _task_means(b)
-    low, high = _interval(gaps, _apart(bounds, (a, b)), seed)
+    low, high = _mean_limits(gaps, _difference_bounds(bounds, (a, b)), seed)
     return Estimate(float(np.mean(gaps)), low, high, len(gaps))
 
 
@@ -115,17 +115,17 @@ def difference_over_seeds(
 
     The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it
     covers the variation both of trainings and of tasks; it is conservative for many seeds, and few seeds do not
-    determine their spread well. `n` counts tasks; `bounds` are those of `difference`. Where all differences are equal,
-    the number of independent ones is taken to be that of seeds or of tasks, whichever is smaller.
+    determine their spread well. `n` counts tasks; `bounds` are those of `paired_difference`. Where all differences
+    are equal, the number of independent ones is taken to be that of seeds or of tasks, whichever is smaller.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
     gaps_ST = np.array([_task_means(x) - _task_means(y) for x, y in zip(a, b, strict=True)])
     n_seeds, n = gaps_ST.shape
-    limits = _apart(bounds, (*a, *b))
+    limits = _difference_bounds(bounds, (*a, *b))
     if np.ptp(gaps_ST) <= _SAME:
         value = float(gaps_ST.mean())
-        return Estimate(value, *_around(value, min(n_seeds, n), limits), n)
+        return Estimate(value, *_limits_around(value, min(n_seeds, n), limits), n)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
     found = np.empty(_RESAMPLES)
     for i in range(_RESAMPLES):
@@ -136,7 +136,7 @@ def difference_over_seeds(
     return Estimate(float(gaps_ST.mean()), max(limits[0], float(low)), min(limits[1], float(high)), n)
 
 
-def of_sums(
+def estimate_of_sums(
     sums: Any, statistic: Callable[[Any], Any], *, seed: int = 0, bounds: Bounds = _UNBOUNDED
 ) -> Estimate | None:
     """Any function of sums (a ratio, a slope, a correlation), with a bootstrap interval over whole tasks.
@@ -159,18 +159,18 @@ def of_sums(
         return None
     found = found[np.isfinite(found)]
     if n == 1 or not len(found) or np.ptp(found) <= _SAME:
-        return Estimate(centre, *_around(centre, n, bounds), n)
-    low, high = _stretched(centre, found, n)
+        return Estimate(centre, *_limits_around(centre, n, bounds), n)
+    low, high = _stretch_limits(centre, found, n)
     return Estimate(centre, min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high)), n)
 
 
-def average(estimates: Sequence[Estimate]) -> Estimate:
+def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     """The unweighted mean of estimates from independent samples; `n` is the sum of theirs.
 
     The interval combines the distances of the given limits from their means as a root of squares, which keeps
     asymmetric intervals asymmetric (Zou & Donner 2008, "Construction of confidence limits about effect measures").
 
-    >>> print(average([Estimate(0.5, 0.2, 0.8, 10), Estimate(1.0, 0.6, 1.0, 10)]))
+    >>> print(mean_of_estimates([Estimate(0.5, 0.2, 0.8, 10), Estimate(1.0, 0.6, 1.0, 10)]))
     0.750 [0.500, 0.900]
     """
     if not estimates:
@@ -195,66 +195,66 @@ def _task_means(table: Table) -> Any:
     return means
 
 
-def _binary(table: Table) -> bool:
+def _is_binary(table: Table) -> bool:
     return all(v in (0.0, 1.0) for row in table for v in row)
 
 
-def _apart(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
+def _difference_bounds(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds:
     """The bounds of the difference of two values."""
-    if all(map(_binary, tables)):
+    if all(map(_is_binary, tables)):
         bounds = (0.0, 1.0)
     elif bounds is None:
         bounds = _UNBOUNDED
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
-def unseen(n: int) -> float:
+def max_unseen_share(n: int) -> float:
     """The largest share of a population that may differ from n equal values drawn from it, with 95 % confidence.
 
     The exact upper limit of a proportion of which 0 in n were seen (Clopper and Pearson 1934): a greater share would
     have left no trace with a chance below 0.05, (1 - share)^n; about 3 / n. If that share lies at a bound, the mean is
     that far from the value seen, so the limits hold for any distribution.
 
-    >>> [round(unseen(n), 4) for n in (1, 20, 300)]
+    >>> [round(max_unseen_share(n), 4) for n in (1, 20, 300)]
     [0.95, 0.1391, 0.0099]
     """
     return 1.0 - (1.0 - LEVEL) ** (1.0 / n)
 
 
-def _around(value: float, n: int, bounds: Bounds) -> Bounds:
+def _limits_around(value: float, n: int, bounds: Bounds) -> Bounds:
     """The limits of the mean after n independent values that were all equal to `value`."""
-    low, high = (unseen(n) * (bound - value) if math.isfinite(bound) else 0.0 for bound in bounds)
+    low, high = (max_unseen_share(n) * (bound - value) if math.isfinite(bound) else 0.0 for bound in bounds)
     return value + min(0.0, low), value + max(0.0, high)
 
 
-def _interval(values: Any, bounds: Bounds, seed: int) -> Bounds:
+def _mean_limits(values: Any, bounds: Bounds, seed: int) -> Bounds:
     if np.ptp(values) <= _SAME:
-        return _around(float(values.mean()), len(values), bounds)
-    centre, (low, high) = float(values.mean()), _bootstrap(values, seed)
+        return _limits_around(float(values.mean()), len(values), bounds)
+    centre, (low, high) = float(values.mean()), _bootstrap_limits(values, seed)
     return min(centre, max(bounds[0], low)), max(centre, min(bounds[1], high))
 
 
-def _bootstrap(values: Any, seed: int) -> tuple[float, float]:
+def _bootstrap_limits(values: Any, seed: int) -> tuple[float, float]:
     """The limits of a percentile bootstrap of the mean, widened by the ratio of Student's t to the normal.
 
     Resampling n values understates their spread by sqrt((n - 1) / n), and its quantiles are those of a normal.
     """
     n = len(values)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
-    return _stretched(float(values.mean()), values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1), n)
+    return _stretch_limits(float(values.mean()), values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1), n)
 
 
-def _stretched(centre: float, found: Any, n: int) -> tuple[float, float]:
+def _stretch_limits(centre: float, found: Any, n: int) -> tuple[float, float]:
     """The limits from resamples of n tasks, widened about the value of all tasks."""
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
-    stretch = student(n - 1) / student(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
+    stretch = student_t(n - 1) / student_t(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
     return centre - stretch * max(0.0, centre - float(low)), centre + stretch * max(0.0, float(high) - centre)
 
 
-def student(freedom: float) -> float:
+def student_t(freedom: float) -> float:
     """The two-sided 95 % point of Student's t, by Abramowitz & Stegun 26.7.5; exact for 1 and 2 degrees of freedom.
 
-    >>> [round(student(n), 3) for n in (1, 2, 7, 30)], round(student(math.inf), 3)
+    >>> [round(student_t(n), 3) for n in (1, 2, 7, 30)], round(student_t(math.inf), 3)
     ([12.706, 4.303, 2.365, 2.042], 1.96)
     """
     if freedom == 1:
@@ -317,7 +317,8 @@ def mean_at(table: Table) -> MeanAt:
 
 
 def anchored_score(raw: float, *, low: float, average: float, high: float) -> float:
-    """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `average`, 100 at `high`.
+    """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `mean_of_estimates`, 100 at
+    `high`.
 
     Piecewise linear through these points and extrapolated beyond them, so it is not clipped. The paper takes the lowest
     possible return, the mean of its data set and the return of its best policy (table 7).
@@ -334,13 +335,13 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
     return 50.0 + 50.0 * (raw - average) / (high - average)
 
 
-def within(turns_to_win: Sequence[Sequence[int | None]], max_turns: int) -> list[Estimate]:
+def success_within(turns_to_win: Sequence[Sequence[int | None]], max_turns: int) -> list[Estimate]:
     """The share of episodes won within 1, 2, ..., max_turns turns; None marks an episode that was not won.
 
     One row per task. All budgets are read off the same games, so the curve never falls. An agent that knows its number
     of turns may play differently with fewer of them.
 
-    >>> print(*within([[1, 3], [None, None]], 3))
+    >>> print(*success_within([[1, 3], [None, None]], 3))
     0.250 [0.037, 0.744] 0.250 [0.037, 0.744] 0.500 [0.095, 0.905]
     """
     won = {turns for row in turns_to_win for turns in row}

@@ -22,48 +22,48 @@ ByTask = Mapping[str, Sequence[Row]]
 """Episodes by the task that they played."""
 
 
-def called(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
+def marked_turns(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
     """The turns, from 0, that the environment marked invalid or repeated; marks that it never gave are left out."""
     told = [(turn.info.get("result"), turn.info.get("answer")) for turn in trajectory.turns]
     found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in CALLED}
     return {name: turns for name, turns in found.items() if turns}
 
 
-def within(by_task: ByTask, k: int, max_turns: int) -> tuple[Estimate, ...]:
+def success_within(by_task: ByTask, k: int, max_turns: int) -> tuple[Estimate, ...]:
     """The share of episodes won within 1, 2, ..., max_turns turns; missing episodes count as not won."""
     won = [[r.turns if r.win else None for r in rows] + [None] * (k - len(rows)) for rows in by_task.values()]
-    return tuple(metrics.within(won, max_turns))
+    return tuple(metrics.success_within(won, max_turns))
 
 
-def wasted(by_task: ByTask) -> dict[str, tuple[Estimate, ...]]:
+def wasted_turns(by_task: ByTask) -> dict[str, tuple[Estimate, ...]]:
     """For each mark, the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
     longest = max((r.turns for rows in by_task.values() for r in rows), default=0)
-    return {name: tuple(_at(by_task, name, turn) for turn in range(longest)) for name in CALLED}
+    return {name: tuple(_marked_rate(by_task, name, turn) for turn in range(longest)) for name in CALLED}
 
 
-def _at(by_task: ByTask, name: str, turn: int) -> Estimate:
+def _marked_rate(by_task: ByTask, name: str, turn: int) -> Estimate:
     table = [[float(turn in r.called.get(name, ())) for r in rows if r.turns > turn] for rows in by_task.values()]
     return metrics.rate([values for values in table if values])
 
 
-def passes(found: Mapping[str, Estimate | None], k: int) -> dict[int, Estimate]:
+def pass_curve(found: Mapping[str, Estimate | None], k: int) -> dict[int, Estimate]:
     """pass@1, 2, 4, ... and k, from the metrics of an evaluation, which contain pass@1 to pass@k."""
     at = sorted({k, *(2**i for i in range(k.bit_length()) if 2**i <= k)})
     return {j: value for j in at if (value := found[f"pass@{j}"]) is not None}
 
 
-def share(row: Row, name: str) -> float | None:
+def marked_share(row: Row, name: str) -> float | None:
     """The share of an episode's turns with this mark; None for an episode without turns."""
     return len(row.called.get(name, ())) / row.turns if row.turns else None
 
 
-def efficiency(r: Row) -> float | None:
+def mean_efficiency(r: Row) -> float | None:
     """Mean question efficiency over the turns at which something was left to learn."""
     found = [e for g in r.gains or () if (e := g.efficiency) is not None]
     return sum(found) / len(found) if found else None
 
 
-def entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
+def mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | None:
     """Mean posterior entropy after 0, 1, ..., max_turns turns; ended episodes keep their last value."""
     curves = [r.entropy for r in rows if r.entropy is not None]
     if not curves:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import AGENT, Env, Rng, Trajectory, UserError, unknown
-from sonde.envs._shared.finite import FiniteEnv, Floats, Problem, World
+from sonde.envs._shared.finite import FiniteEnv, FiniteProblem, Floats, World
 
 Kind = Literal["expected", "realised"]
 _KINDS = ("expected", "realised")
@@ -33,7 +33,7 @@ NO_ACTION = -1
 """Stands for an answer that names no action."""
 
 
-class Curve(NamedTuple):
+class MeanCurve(NamedTuple):
     """A mean at every sub-episode with its standard error over `n` trials (NaN for one trial)."""
 
     mean: Floats
@@ -41,31 +41,31 @@ class Curve(NamedTuple):
     n: int
 
 
-class Truth(NamedTuple):
+class SolvedWorld(NamedTuple):
     """The problem of a trajectory and the tables of its world; `values_HS` = V*_h(s) has a row of zeros at its end."""
 
-    problem: Problem
+    problem: FiniteProblem
     world: World
     q_HSA: Floats
     values_HS: Floats
 
 
-def truth(env: Env[Any], trajectory: Trajectory) -> Truth:
+def solve_truth(env: Env[Any], trajectory: Trajectory) -> SolvedWorld:
     """The problem of a trajectory, solved in its true world."""
     task = trajectory.task
-    problem: Problem | None = env.model(task.public)
+    problem: FiniteProblem | None = env.decision_problem(task.public)
     if problem is None:
         raise UserError(f"regret: {env.name} has no finite model; allowed: an environment with one")
     finite = cast("FiniteEnv", env)
     world = finite.world(env.reset(task, Rng(trajectory.seed, "reset", task.id)))
-    q = world.values(problem.horizon)
-    return Truth(problem, world, q, np.vstack([q.max(axis=2), np.zeros(len(problem.states))]))
+    q = world.action_values(problem.horizon)
+    return SolvedWorld(problem, world, q, np.vstack([q.max(axis=2), np.zeros(len(problem.states))]))
 
 
 # --- one trajectory --------------------------------------------------------------------------------------------------
 
 
-def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> Floats:
+def episode_regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> Floats:
     """The regret of every sub-episode, shape `(K,)`."""
     if kind not in _KINDS:
         raise unknown("regret: kind", kind, _KINDS)
@@ -74,16 +74,16 @@ def regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expected") -> F
         raise UserError(
             f"regret: trajectory {trajectory.id} did not end by itself ({trajectory.error or 'unfinished'})"
         )
-    known = truth(env, trajectory)
+    known = solve_truth(env, trajectory)
     rows = np.zeros(known.problem.sub_episodes)
     for turn in trajectory.turns:
-        rows[turn.info["sub_episode"]] += _step(known, turn.info, kind)
+        rows[turn.info["sub_episode"]] += _step_regret(known, turn.info, kind)
     if outcome.is_broken_off:
-        rows += _missed(known, trajectory)
+        rows += _missed_value(known, trajectory)
     return rows
 
 
-def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
+def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> float:
     """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) -
     return."""
     problem, h = known.problem, info["step"]
@@ -96,7 +96,7 @@ def _step(known: Truth, info: Mapping[str, Any], kind: Kind) -> float:
     return float(known.values_HS[h, s] - info["reward"] - after)
 
 
-def _missed(known: Truth, trajectory: Trajectory) -> Floats:
+def _missed_value(known: SolvedWorld, trajectory: Trajectory) -> Floats:
     """The value that was left when the episode broke off, by sub-episode: from the state in which its last answer could
     not be parsed, or from the state that this answer led to."""
     problem, info = known.problem, trajectory.turns[-1].info
@@ -107,7 +107,7 @@ def _missed(known: Truth, trajectory: Trajectory) -> Floats:
     return rows
 
 
-def returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
+def episode_returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
     """The sum of rewards of every sub-episode, shape `(K,)`."""
     rows = np.zeros(sub_episodes)
     for turn in trajectory.turns:
@@ -115,9 +115,9 @@ def returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
     return rows
 
 
-def actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def chosen_actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """The index of the action of every turn (`NO_ACTION` where none was named), and whether it was optimal."""
-    known = truth(env, trajectory)
+    known = solve_truth(env, trajectory)
     chosen = np.full(len(trajectory.turns), NO_ACTION)
     optimal = np.zeros(len(trajectory.turns), np.bool_)
     for i, info in enumerate(turn.info for turn in trajectory.turns):
@@ -128,13 +128,13 @@ def actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64
     return chosen, optimal
 
 
-def solved_in(trajectory: Trajectory) -> int | None:
+def episodes_to_solve(trajectory: Trajectory) -> int | None:
     """The number of sub-episodes after which a problem that ends when solved was solved; None if it was not."""
     won = trajectory.outcome is not None and trajectory.outcome.success
     return int(trajectory.turns[-1].info["sub_episode"]) + 1 if won else None
 
 
-class Cost(NamedTuple):
+class CallCost(NamedTuple):
     """Model calls and tokens of one kind of sub-call."""
 
     calls: int = 0
@@ -146,18 +146,18 @@ class Cost(NamedTuple):
         return self.prompt + self.completion
 
 
-def costs(trajectory: Trajectory) -> dict[str, Cost]:
+def cost_by_call(trajectory: Trajectory) -> dict[str, CallCost]:
     """Calls and tokens by the name of the sub-call. A call made in `finish` comes after the last act and is not
     counted."""
-    found: dict[str, Cost] = {}
+    found: dict[str, CallCost] = {}
     for turn in trajectory.turns:
         for c in turn.acts[0].action.completions:
-            old = found.get(c.name, Cost())
-            found[c.name] = Cost(old.calls + 1, old.prompt + c.usage.prompt, old.completion + c.usage.completion)
+            old = found.get(c.name, CallCost())
+            found[c.name] = CallCost(old.calls + 1, old.prompt + c.usage.prompt, old.completion + c.usage.completion)
     return found
 
 
-def tokens(trajectory: Trajectory, sub_episodes: int) -> Floats:
+def tokens_per_episode(trajectory: Trajectory, sub_episodes: int) -> Floats:
     """Tokens processed (prompts and completions) in every sub-episode, shape `(K,)`."""
     rows = np.zeros(sub_episodes)
     for turn in trajectory.turns:
@@ -170,37 +170,37 @@ def tokens(trajectory: Trajectory, sub_episodes: int) -> Floats:
 
 
 def regret_table(env: Env[Any], trajectories: Sequence[Trajectory], kind: Kind = "expected") -> Floats:
-    """`regrets` of every trial, shape `(N, K)`."""
+    """`episode_regrets` of every trial, shape `(N, K)`."""
     if not trajectories:
         raise UserError("regret: got no trajectories, allowed: at least one")
-    return np.stack([regrets(env, t, kind) for t in trajectories])
+    return np.stack([episode_regrets(env, t, kind) for t in trajectories])
 
 
-def cumulative(rows_NK: npt.ArrayLike) -> Curve:
+def cumulative_regret(rows_NK: npt.ArrayLike) -> MeanCurve:
     """Mean cumulative regret after every sub-episode, with the standard error over trials.
 
-    >>> cumulative([[1.0, 1.0], [1.0, 0.0]]).mean.tolist()
+    >>> cumulative_regret([[1.0, 1.0], [1.0, 0.0]]).mean.tolist()
     [1.0, 1.5]
     """
-    return curve(np.cumsum(np.asarray(rows_NK, np.float64), axis=1))
+    return mean_curve(np.cumsum(np.asarray(rows_NK, np.float64), axis=1))
 
 
-def curve(rows_NK: npt.ArrayLike) -> Curve:
+def mean_curve(rows_NK: npt.ArrayLike) -> MeanCurve:
     """Mean and standard error over trials of every column."""
     rows = np.asarray(rows_NK, np.float64)
     n = len(rows)
     error = rows.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(rows.shape[1], math.nan)
-    return Curve(rows.mean(axis=0), error, n)
+    return MeanCurve(rows.mean(axis=0), error, n)
 
 
-def bayesian(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> Curve:
+def bayesian_regret(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> MeanCurve:
     """Mean cumulative regret over worlds drawn from the prior: trials in one world are averaged first, and the standard
     error is over the `n` worlds.
 
     `worlds[i]` names the world of trial i, such as `Trajectory.group`. Where every trial has its own world this is
-    `cumulative`.
+    `cumulative_regret`.
 
-    >>> bayesian([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
+    >>> bayesian_regret([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
     [2.5]
     """
     rows = np.asarray(rows_NK, np.float64)
@@ -208,26 +208,26 @@ def bayesian(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> Curve:
         raise UserError(f"bayesian: got {len(worlds)} worlds, allowed: one for each of {len(rows)} trials")
     names = list(dict.fromkeys(worlds))
     numbers = np.array([names.index(w) for w in worlds])
-    return cumulative(np.stack([rows[numbers == i].mean(axis=0) for i in range(len(names))]))
+    return cumulative_regret(np.stack([rows[numbers == i].mean(axis=0) for i in range(len(names))]))
 
 
-def by_tokens(rows_NK: npt.ArrayLike, tokens_NK: npt.ArrayLike) -> tuple[Floats, Curve]:
+def regret_by_tokens(rows_NK: npt.ArrayLike, tokens_NK: npt.ArrayLike) -> tuple[Floats, MeanCurve]:
     """Mean cumulative tokens and regret after every sub-episode (figures 19 and 20)."""
     spent = np.cumsum(np.asarray(tokens_NK, np.float64), axis=1).mean(axis=0)
-    return spent, cumulative(rows_NK)
+    return spent, cumulative_regret(rows_NK)
 
 
-def suffix_failures(optimal_NT: npt.ArrayLike) -> Curve:
+def suffix_failures(optimal_NT: npt.ArrayLike) -> MeanCurve:
     """At every period t, the share of trials in which no optimal action was taken in periods t to T.
 
     >>> suffix_failures([[True, False], [False, True]]).mean.tolist()
     [0.0, 0.5]
     """
     ahead = np.flip(np.logical_or.accumulate(np.flip(np.asarray(optimal_NT, np.bool_), axis=1), axis=1), axis=1)
-    return curve(~ahead)
+    return mean_curve(~ahead)
 
 
-def minimum_action_frequency(actions_NT: npt.ArrayLike, n_actions: int) -> Curve:
+def minimum_action_frequency(actions_NT: npt.ArrayLike, n_actions: int) -> MeanCurve:
     """At every period t, the frequency of the action taken least in periods 1 to t, times the number of actions, which
     gives values in [0, 1].
 
@@ -236,10 +236,10 @@ def minimum_action_frequency(actions_NT: npt.ArrayLike, n_actions: int) -> Curve
     """
     chosen = np.asarray(actions_NT, np.int64)
     least = np.stack([np.cumsum(chosen == a, axis=1) for a in range(n_actions)]).min(axis=0)
-    return curve(n_actions * least / np.arange(1, chosen.shape[1] + 1))
+    return mean_curve(n_actions * least / np.arange(1, chosen.shape[1] + 1))
 
 
-class Solved(NamedTuple):
+class SolveRate(NamedTuple):
     """Share of trials that solved the problem, with its standard error, and the mean number of sub-episodes they took
     (NaN if none did)."""
 
@@ -249,34 +249,34 @@ class Solved(NamedTuple):
     n: int
 
 
-def solved(took: Sequence[int | None]) -> Solved:
-    """The share of solved trials, from the values of `solved_in`.
+def solve_rate(took: Sequence[int | None]) -> SolveRate:
+    """The share of solved trials, from the values of `episodes_to_solve`.
 
-    >>> solved([2, 4, None, None])[:3]
+    >>> solve_rate([2, 4, None, None])[:3]
     (0.5, 0.28867513459481287, 3.0)
     """
     if not took:
         raise UserError("solved: got no trials, allowed: at least one")
     wins = [k for k in took if k is not None]
-    rate = curve([[float(k is not None)] for k in took])
+    rate = mean_curve([[float(k is not None)] for k in took])
     mean = sum(wins) / len(wins) if wins else math.nan
-    return Solved(float(rate.mean[0]), float(rate.error[0]), mean, rate.n)
+    return SolveRate(float(rate.mean[0]), float(rate.error[0]), mean, rate.n)
 
 
 class BanditReport(NamedTuple):
     """The three curves that the papers show for a bandit agent."""
 
-    regret: Curve
-    suffix_failures: Curve
-    minimum_action_frequency: Curve
+    regret: MeanCurve
+    suffix_failures: MeanCurve
+    minimum_action_frequency: MeanCurve
 
 
 def bandit_report(env: Env[Any], trajectories: Sequence[Trajectory]) -> BanditReport:
     """Cumulative regret, suffix failures and minimum action frequency of trials that were played to the end."""
     rows = regret_table(env, trajectories)
-    played = [actions(env, t) for t in trajectories]
+    played = [chosen_actions(env, t) for t in trajectories]
     if any(len(chosen) < rows.shape[1] for chosen, _ in played):
         raise UserError("bandit_report: got a trial that ended before its last pull, allowed: trials of full length")
-    n_actions = len(truth(env, trajectories[0]).problem.actions)
+    n_actions = len(solve_truth(env, trajectories[0]).problem.actions)
     frequency = minimum_action_frequency([chosen for chosen, _ in played], n_actions)
-    return BanditReport(cumulative(rows), suffix_failures([optimal for _, optimal in played]), frequency)
+    return BanditReport(cumulative_regret(rows), suffix_failures([optimal for _, optimal in played]), frequency)

@@ -15,39 +15,39 @@ from sonde.models.chat.reasoning import split_completion
 from sonde.models.remote.verdicts import LONGEST
 
 from . import per_turn as curves
-from .rows import Replies, Row, Shared
+from .rows import ReplyCounts, Row, SharedReplies
 
 
-def count(trajectory: Trajectory) -> Replies:
+def count_defects(trajectory: Trajectory) -> ReplyCounts:
     """Count the defects in an episode's replies."""
     said = [c for turn in trajectory.turns for c in turn.acts[0].action.completions]
-    return Replies(
+    return ReplyCounts(
         malformed=sum(c.unread == "malformed" for c in said),
         fallbacks=sum(c.unread == "fallback" for c in said),
         cut=sum(c.finish == "length" for c in said),
-        thoughts=sum(map(_only_thought, said)),
-        refused=sum(map(_refused, said)),
-        shrunk=_shrunk(trajectory),
-        unsent=_unsent(trajectory),
+        thoughts=sum(map(_is_only_thought, said)),
+        refused=sum(map(_is_refusal, said)),
+        shrunk=_count_shrunk(trajectory),
+        unsent=_unsent_fields(trajectory),
     )
 
 
 DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
-    "invalid": lambda t: "invalid" in curves.called(t),
-    "repeated": lambda t: "repeated" in curves.called(t),
-    "truncated": lambda t: count(t).cut > 0,
-    "reasoning_only": lambda t: count(t).thoughts > 0,
-    "refused": lambda t: count(t).refused > 0,
+    "invalid": lambda t: "invalid" in curves.marked_turns(t),
+    "repeated": lambda t: "repeated" in curves.marked_turns(t),
+    "truncated": lambda t: count_defects(t).cut > 0,
+    "reasoning_only": lambda t: count_defects(t).thoughts > 0,
+    "refused": lambda t: count_defects(t).refused > 0,
 }
 """Whether any reply of an episode has the defect. A reply that cannot be parsed at all is an outcome (`format`)."""
 
 
-def _unsent(trajectory: Trajectory) -> tuple[str, ...]:
+def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:
     acts = [(act.seat, c) for act in trajectory.acts for c in act.action.completions if c.unsent]
     return tuple(sorted({name if seat == AGENT else f"{seat}'s {name}" for seat, c in acts for name in c.unsent}))
 
 
-def _shrunk(trajectory: Trajectory) -> int:
+def _count_shrunk(trajectory: Trajectory) -> int:
     """The number of prompts that did not grow, for an agent that shows its model the whole conversation. Replies with
     token ids are skipped, as they were checked on arrival, and so are counts too small for their text."""
     if trajectory.policies.get(AGENT, {}).get("context") != "full":
@@ -61,32 +61,32 @@ def _shrunk(trajectory: Trajectory) -> int:
     return found
 
 
-def shared(trajectory: Trajectory) -> Shared:
+def count_shared(trajectory: Trajectory) -> SharedReplies:
     """Count who replied in an episode."""
-    said = Counter(by for turn in trajectory.turns if (by := _by(turn)))
-    return Shared(**{name: said[name] for name in ("rules", "model", "denied")})
+    said = Counter(by for turn in trajectory.turns if (by := _replied_by(turn)))
+    return SharedReplies(**{name: said[name] for name in ("rules", "model", "denied")})
 
 
-def _by(turn: Turn) -> str:
+def _replied_by(turn: Turn) -> str:
     """Who wrote the reply that ended a turn; empty where no seat is shared."""
     noted = [act.action.memory for act in turn.acts[1:] if isinstance(act.action.memory, Mapping)]
     return next((str(memory.get("by", "")) for memory in reversed(noted) if RULES in memory), "")
 
 
-def _only_thought(c: Completion) -> bool:
+def _is_only_thought(c: Completion) -> bool:
     found, answer = split_completion(c)
     return bool(found.reasoning) and not answer.strip()
 
 
-def _refused(c: Completion) -> bool:
+def _is_refusal(c: Completion) -> bool:
     return c.finish == "filter" or is_refusal(split_completion(c)[1])
 
 
 SHARES = ("cut", "reasoning_only", "refused")
-"""Names of the metrics of `shares`."""
+"""Names of the metrics of `defect_tables`."""
 
 
-def shares(by_task: Mapping[str, Sequence[Row]]) -> dict[str, list[list[float]]]:
+def defect_tables(by_task: Mapping[str, Sequence[Row]]) -> dict[str, list[list[float]]]:
     """Tables, per task and episode, of whether any reply was truncated, had only reasoning, or refused to play."""
     played = [rows for rows in by_task.values() if rows]
     return {
@@ -96,7 +96,7 @@ def shares(by_task: Mapping[str, Sequence[Row]]) -> dict[str, list[list[float]]]
     }
 
 
-def notes(rows: Sequence[Row]) -> tuple[str, ...]:
+def defect_notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Notes on the defects in a run's replies; empty if there are none."""
     malformed, fallbacks, cut, thoughts, refused = (
         sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts", "refused")
@@ -105,22 +105,22 @@ def notes(rows: Sequence[Row]) -> tuple[str, ...]:
     if malformed + fallbacks:
         found.append(
             f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
-            f"{_hit(rows, 'fallbacks')} episodes"
+            f"{_count_hit(rows, 'fallbacks')} episodes"
         )
     if cut:
         found.append(
-            f"{cut:,} replies were cut by the token limit, in {_hit(rows, 'cut')} episodes; --max-new-tokens sets it"
+            f"{cut:,} replies were cut by the token limit, in {_count_hit(rows, 'cut')} episodes; --max-new-tokens sets it"
         )
     if thoughts:
-        found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_hit(rows, 'thoughts')} episodes")
+        found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_count_hit(rows, 'thoughts')} episodes")
     if refused:
-        found.append(f"{refused:,} replies look like refusals, in {_hit(rows, 'refused')} episodes")
+        found.append(f"{refused:,} replies look like refusals, in {_count_hit(rows, 'refused')} episodes")
     for name in sorted({name for r in rows for name in r.replies.unsent}):
         hit = sum(name in r.replies.unsent for r in rows)
         found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")
     if shrunk := sum(r.replies.shrunk for r in rows):
         found.append(
-            f"{shrunk:,} prompts had no more tokens than the one before, in {_hit(rows, 'shrunk')} episodes: the "
+            f"{shrunk:,} prompts had no more tokens than the one before, in {_count_hit(rows, 'shrunk')} episodes: the "
             "endpoint cuts the beginning of conversations, or counts without what it has cached"
         )
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
@@ -132,5 +132,5 @@ def notes(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hit(rows: Sequence[Row], name: str) -> str:
+def _count_hit(rows: Sequence[Row], name: str) -> str:
     return f"{sum(getattr(r.replies, name) > 0 for r in rows)} of {len(rows)}"

@@ -35,14 +35,14 @@ from sonde._util.json_types import read_as
 from sonde.core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
 from sonde.core.types import Json
 from sonde.models.files.saving import read_command
-from sonde.runs.run import Prepared
+from sonde.runs.run import PreparedRun
 
 from . import metrics
 from . import scale as reference
 from .evaluate import Evaluation
-from .metrics import Estimate, average
+from .metrics import Estimate, mean_of_estimates
 from .rows import Row
-from .suites import Form, suite
+from .suites import Form, suite_environments
 
 SCHEMA = 1
 ENOUGH = 1.0
@@ -52,7 +52,7 @@ PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played(Checked):
+class PlayedEnvironment(Checked):
     """One environment of a suite, played by one agent. The first `tasks` of the `of` tasks of the split were played;
     `scale` is the fingerprint of its floor and reference; `tokens` and `seconds` are totals, the latter None where a
     part was played earlier; `episodes` is a hash of all episodes; `unsent` are the sampling fields that an endpoint
@@ -90,7 +90,7 @@ class Played(Checked):
             raise invalid("result: kinds", dict(self.kinds), f"{self.tasks * self.k} episodes in all")
 
     @property
-    def form(self) -> Form:
+    def env_and_preset(self) -> Form:
         return self.env["name"], self.env["preset"]
 
     @property
@@ -112,7 +112,7 @@ class Headline(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Checked):
+class SuiteResult(Checked):
     """The results of an agent (its display name) in a suite; `training` holds the commands that made its model, if
     known."""
 
@@ -124,12 +124,12 @@ class Result(Checked):
     sonde: str
     commit: str | None
     machine: str
-    environments: tuple[Played, ...]
+    environments: tuple[PlayedEnvironment, ...]
     training: str = ""
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        known, forms = suite(self.suite), [played.form for played in self.environments]
+        known, forms = suite_environments(self.suite), [played.env_and_preset for played in self.environments]
         if not forms:
             raise invalid("result: environments", [], "one or more")
         for form in forms:
@@ -140,14 +140,14 @@ class Result(Checked):
 
     @property
     def headline(self) -> Headline:
-        with_scale = scaled(self.suite)
-        scores = [p.metrics["reference_score"] for p in self.environments if p.form in with_scale]
+        with_scale = environments_with_scale(self.suite)
+        scores = [p.metrics["reference_score"] for p in self.environments if p.env_and_preset in with_scale]
         found = [score for score in scores if score is not None]
-        return Headline(average(found) if found else None, len(found), len(with_scale))
+        return Headline(mean_of_estimates(found) if found else None, len(found), len(with_scale))
 
-    def mean(self, name: str) -> tuple[Estimate | None, int]:
+    def mean_metric(self, name: str) -> tuple[Estimate | None, int]:
         """The mean of a metric over the environments that have it, and their number."""
-        return _mean(self.environments, name)
+        return _mean_over_environments(self.environments, name)
 
     @property
     def tokens(self) -> int:
@@ -163,45 +163,45 @@ class Result(Checked):
         return any(played.privileged for played in self.environments)
 
 
-def profile(results: Iterable[Result]) -> dict[str, tuple[Estimate | None, int]]:
+def agent_profile(results: Iterable[SuiteResult]) -> dict[str, tuple[Estimate | None, int]]:
     """How well an agent asks, decides and follows over all of its results, each with its number of environments."""
     played = [one for result in results for one in result.environments]
-    return {name: _mean(played, metric) for name, metric in PROFILE.items()}
+    return {name: _mean_over_environments(played, metric) for name, metric in PROFILE.items()}
 
 
-def _mean(played: Iterable[Played], name: str) -> tuple[Estimate | None, int]:
+def _mean_over_environments(played: Iterable[PlayedEnvironment], name: str) -> tuple[Estimate | None, int]:
     found = [value for one in played if (value := one.metrics[name]) is not None]
-    return (average(found) if found else None), len(found)
+    return (mean_of_estimates(found) if found else None), len(found)
 
 
 @cache
-def scaled(name: str) -> tuple[Form, ...]:
+def environments_with_scale(name: str) -> tuple[Form, ...]:
     """The environments of a suite with a scale, that is, whose floor and reference do not overlap."""
-    found = ((form, reference.bounds(make(form[0], preset=form[1]))) for form in suite(name))
+    found = ((form, reference.measured_bounds(make(form[0], preset=form[1]))) for form in suite_environments(name))
     return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
 
 
 # --- made -----------------------------------------------------------------------------------------------------------
 
 
-def result(
-    name: str, command: str, runs: Sequence[tuple[Prepared, Evaluation, float | None]], commit: str | None
-) -> Result:
+def make_result(
+    name: str, command: str, runs: Sequence[tuple[PreparedRun, Evaluation, float | None]], commit: str | None
+) -> SuiteResult:
     """Make the result of runs, each with its evaluation and its seconds. Raises `UserError` where an episode was not
     played, or failed."""
-    return Result(
+    return SuiteResult(
         suite=name,
         agent=runs[0][1].label,
         command=command,
         sonde=version(DISTRIBUTION),
         commit=commit,
         machine=f"Python {platform.python_version()}, {platform.machine()}",
-        environments=tuple(_played(*run) for run in runs),
-        training=_training(runs[0][0].policies[AGENT].config),
+        environments=tuple(_played_environment(*run) for run in runs),
+        training=_training_commands(runs[0][0].policies[AGENT].config),
     )
 
 
-def _training(agent: Mapping[str, Any]) -> str:
+def _training_commands(agent: Mapping[str, Any]) -> str:
     """The commands that trained the model of an agent's configuration; empty where they are not known."""
     model = agent.get("model")
     while isinstance(model, Mapping):  # a cache in front of a model
@@ -209,7 +209,7 @@ def _training(agent: Mapping[str, Any]) -> str:
     return read_command(model) if isinstance(model, str) else ""
 
 
-def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
+def _played_environment(run: PreparedRun, e: Evaluation, seconds: float | None) -> PlayedEnvironment:
     for kind in ("error", "missing"):
         if e.kinds[kind]:
             raise UserError(
@@ -218,10 +218,10 @@ def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
             )
     if run.config.tasks_file:
         raise invalid("--submit: tasks", run.config.tasks_file, "the environment's own")
-    return Played(
+    return PlayedEnvironment(
         env=run.env.config,
         version=run.env.spec.version,
-        scale=_scale(run.env),
+        scale=_scale_fingerprint(run.env),
         seats={seat: policy.config for seat, policy in run.policies.items()},
         others=e.others,
         split=e.split,
@@ -231,7 +231,11 @@ def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
         of=len(run.env.tasks(run.config.split)),
         privileged=e.privileged,
         kinds={kind: n for kind, n in e.kinds.items() if n},
-        metrics={**{m: e.metrics.get(m) for m in METRICS}, "decided": decided(e.rows), "followed": followed(e.rows)},
+        metrics={
+            **{m: e.metrics.get(m) for m in METRICS},
+            "decided": decision_rate(e.rows),
+            "followed": format_rate(e.rows),
+        },
         tokens=sum(row.tokens for row in e.rows),
         seconds=None if seconds is None else round(seconds, 1),
         episodes=content_hash(sorted(row.trajectory for row in e.rows)),
@@ -239,17 +243,17 @@ def _played(run: Prepared, e: Evaluation, seconds: float | None) -> Played:
     )
 
 
-def _scale(env: Env[Any]) -> str:
-    return reference.fingerprint(env) if env.spec.reference else ""
+def _scale_fingerprint(env: Env[Any]) -> str:
+    return reference.scale_fingerprint(env) if env.spec.reference else ""
 
 
-def decided(rows: Iterable[Row]) -> Estimate | None:
+def decision_rate(rows: Iterable[Row]) -> Estimate | None:
     """The share of wins among the episodes in which at most `ENOUGH` bits were unknown before some turn."""
     known = [row for row in rows if any(bits <= ENOUGH for bits in (row.entropy or ())[:-1])]
     return metrics.rate(metrics.group_by_task([(row.task, float(row.win)) for row in known])) if known else None
 
 
-def followed(rows: Iterable[Row]) -> Estimate | None:
+def format_rate(rows: Iterable[Row]) -> Estimate | None:
     """The mean share of an episode's turns whose answer could be parsed and was allowed."""
     shares = [
         (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
@@ -262,7 +266,7 @@ def followed(rows: Iterable[Row]) -> Estimate | None:
 # --- kept -----------------------------------------------------------------------------------------------------------
 
 
-def write(result: Result, to: Path) -> None:
+def write_result(result: SuiteResult, to: Path) -> None:
     """Write the file atomically."""
     to.parent.mkdir(parents=True, exist_ok=True)
     plain = {"schema": result.schema, **asdict(result)}
@@ -270,29 +274,29 @@ def write(result: Result, to: Path) -> None:
     write_atomically(to, text + "\n")
 
 
-def read(path: Path) -> Result:
+def read_result(path: Path) -> SuiteResult:
     """Read a result. Raises `UserError` naming the file and its defect."""
     try:
         data = orjson.loads(path.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             got = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise invalid("schema", got, SCHEMA)
-        return read_as(Result, data, "result")
+        return read_as(SuiteResult, data, "result")
     except ValueError as e:  # not JSON, or not a result
         raise UserError(f"{path}: not a result of `sonde eval --submit`: {e}") from None
 
 
-def stale(result: Result) -> list[str]:
+def stale_reasons(result: SuiteResult) -> list[str]:
     """The reasons for which a result is out of date with the installed version; empty if it is current."""
-    return [why for played in result.environments if (why := _stale(played))]
+    return [why for played in result.environments if (why := _stale_reason(played))]
 
 
-def _stale(played: Played) -> str:
-    name = " ".join(played.form)
+def _stale_reason(played: PlayedEnvironment) -> str:
+    name = " ".join(played.env_and_preset)
     try:
         env: Env[Any] = build_recorded(played.env)
     except SondeError as e:
         return f"{name}: {e}"
     if env.spec.version != played.version:
         return f"{name}: played on version {played.version}, installed is {env.spec.version}"
-    return "" if _scale(env) == played.scale else f"{name}: its floor or reference has changed since"
+    return "" if _scale_fingerprint(env) == played.scale else f"{name}: its floor or reference has changed since"

@@ -16,7 +16,7 @@ TRUNCATED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replies:
+class ReplyCounts:
     """Counts over one episode. `malformed`: replies to sub-calls that could not be parsed and were requested again;
     `fallbacks`: sub-calls that were given up; `cut`: replies truncated by the token limit; `thoughts`: replies with
     reasoning and no answer; `refused`: replies that decline to play, by the host's flag or by their wording
@@ -34,7 +34,7 @@ class Replies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class SharedReplies:
     """Who wrote the last reply of each turn, where rules and a model share a seat (`users/hybrid.py`). `denied`:
     replies of the model that the rules knew to be false, so the rules' reply was given instead."""
 
@@ -65,9 +65,9 @@ class Row:
     score: float
     turns: int
     tokens: int = 0
-    replies: Replies = field(default_factory=Replies)
+    replies: ReplyCounts = field(default_factory=ReplyCounts)
     """Defects of the agent's replies."""
-    shared: Shared = field(default_factory=Shared)
+    shared: SharedReplies = field(default_factory=SharedReplies)
     """Who replied to the agent, where rules and a model share a seat."""
     truncated: str = ""
     error: str = ""

@@ -13,22 +13,22 @@ from sonde._util.folders import write_atomically
 from sonde.core import AGENT, StoreError, Trajectory, UserError
 from sonde.core.types import Json
 from sonde.runs.rollout import OnDone
-from sonde.runs.run import Prepared, config_from, play, prepare
-from sonde.runs.store import Run, discard, scoring
+from sonde.runs.run import PreparedRun, config_from, play_run, prepare_run
+from sonde.runs.store import Run, discard_run, lock_scoring
 
-from .evaluate import Evaluation, rows_of, summarise
+from .evaluate import Evaluation, make_evaluation, summarise_trajectories
 
 EVALUATION = "evaluation.json"
 
 
-def execute(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
+def execute_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
     """Play the missing episodes, evaluate the run, and save the evaluation in its folder."""
     begun = time.perf_counter()
-    play(run, folder, on_done=on_done)
-    return rescore(run, folder, seconds=time.perf_counter() - begun)
+    play_run(run, folder, on_done=on_done)
+    return rescore_run(run, folder, seconds=time.perf_counter() - begun)
 
 
-def reopen(stored: Run, *, gains: bool = True) -> Prepared:
+def reopen_run(stored: Run, *, gains: bool = True) -> PreparedRun:
     """The run in a folder, to the extent of its last evaluation, or else of its episodes."""
     saved = ("env", "seats", "split", "seed", "tasks_file")
     config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
@@ -36,22 +36,22 @@ def reopen(stored: Run, *, gains: bool = True) -> Prepared:
         last = load_evaluation(stored.folder)
         extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
     elif len(stored):
-        known = list(stored.trajectories.entries())
+        known = list(stored.trajectories.index_entries())
         extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
     else:
         raise UserError(f"{stored.folder}: no episodes")
-    return prepare(config_from({**config, **extent, "gains": gains}), recorded=True)
+    return prepare_run(config_from({**config, **extent, "gains": gains}), recorded=True)
 
 
-def rescore(run: Prepared, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
+def rescore_run(run: PreparedRun, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
     """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once
     and stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
     includes what all of them have played. `seconds` of playing are added to those of the previous evaluation."""
-    with scoring(folder):
-        return _rescored(run, folder, seconds + (spent(folder) or 0.0), on_done)
+    with lock_scoring(folder):
+        return _rescore_run(run, folder, seconds + (read_seconds_played(folder) or 0.0), on_done)
 
 
-def spent(folder: Path) -> float | None:
+def read_seconds_played(folder: Path) -> float | None:
     """The seconds of playing in a folder's evaluation; None where there are none."""
     try:
         return load_evaluation(folder).seconds or None
@@ -59,10 +59,10 @@ def spent(folder: Path) -> float | None:
         return None
 
 
-def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:
-    episodes = _Episodes(run, Run.load(folder))
-    rows = rows_of(run.env, episodes, gains=run.config.gains, folder=folder, on_done=on_done)
-    evaluation = summarise(
+def _rescore_run(run: PreparedRun, folder: Path, seconds: float, on_done: OnDone | None) -> Evaluation:
+    episodes = _FinishedEpisodes(run, Run.load(folder))
+    rows = summarise_trajectories(run.env, episodes, gains=run.config.gains, folder=folder, on_done=on_done)
+    evaluation = make_evaluation(
         run.env,
         rows,
         agent=run.policies[AGENT].config,
@@ -84,21 +84,21 @@ def _rescored(run: Prepared, folder: Path, seconds: float, on_done: OnDone | Non
 
 
 @dataclass(frozen=True)
-class _Episodes:
+class _FinishedEpisodes:
     """The episodes of a folder that belong to a run, read from disk on every iteration."""
 
-    run: Prepared
+    run: PreparedRun
     stored: Run
 
     def __iter__(self) -> Iterator[Trajectory]:
         config, wanted = self.run.config, set(self.run.ids)
-        mine = self.stored.trajectories.where("sample < ? AND seed = ?", config.k, config.seed)
+        mine = self.stored.trajectories.select_where("sample < ? AND seed = ?", config.k, config.seed)
         return (t for t in mine if t.task.id in wanted)
 
 
-def begin_anew(folder: Path) -> None:
+def remove_run(folder: Path) -> None:
     """Remove the run in a folder, with its evaluation. Raises `UserError` where the folder holds anything else."""
-    discard(folder, also=(EVALUATION,))
+    discard_run(folder, also=(EVALUATION,))
 
 
 def load_evaluation(folder: Path) -> Evaluation:

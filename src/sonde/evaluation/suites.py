@@ -24,7 +24,7 @@ Form = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Protocol:
+class SuiteProtocol:
     """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and
     settings of the agent, where it has such fields."""
 
@@ -32,7 +32,7 @@ class Protocol:
     agent: Mapping[str, Json] = EMPTY
     each: Mapping[str, int] = EMPTY
 
-    def samples(self, env: str) -> int:
+    def samples_per_task(self, env: str) -> int:
         """Samples of each task of an environment."""
         return self.each.get(env, self.k)
 
@@ -46,9 +46,9 @@ TITLES: Mapping[str, str] = Frozen(
 )
 """The papers of the suites, and their subjects."""
 
-PROTOCOLS: Mapping[str, Protocol] = {
-    "delta_belief": Protocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0)),
-    "lmrl": Protocol(agent=Frozen(temperature=1.0, min_p=0.0), each=Frozen(maze=32, wordle=29, chess=1)),
+PROTOCOLS: Mapping[str, SuiteProtocol] = {
+    "delta_belief": SuiteProtocol(8, Frozen(temperature=0.7, top_p=0.8, min_p=0.0)),
+    "lmrl": SuiteProtocol(agent=Frozen(temperature=1.0, min_p=0.0), each=Frozen(maze=32, wordle=29, chess=1)),
 }
 """Protocols of papers that do not evaluate as PAPRIKA does.
 
@@ -81,11 +81,11 @@ ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
 those of the car dealer."""
 
 
-def suite(name: str) -> tuple[Form, ...]:
+def suite_environments(name: str) -> tuple[Form, ...]:
     """The environments of a suite with their presets: all presets of this name, and those in `ALSO`.
 
-    >>> ("word_guess", "mtp") in suite("mtp"), [p for env, p in suite("lmrl") if env == "maze"]
-    (True, ['lmrl', 'lmrl_partial'])
+    >>> ("word_guess", "mtp") in suite_environments("mtp"), [p for env, p in suite_environments("lmrl") if env ==
+    "maze"] (True, ['lmrl', 'lmrl_partial'])
     """
     presets: dict[str, Sequence[str]] = {env: getattr(find(env), "presets", ()) for env in names("envs")}
     also = ALSO.get(name, EMPTY)

@@ -5,7 +5,7 @@
     heard = session.say("<Answer>toast</Answer>")         # .text .reward .terminated .truncated .facts .outcome
 
 Users, opponents and judges play the other seats: the environment's defaults, or `policies`. `say` and `reset` are
-synchronous, for seats that programs fill; `asay` and `areset` are their asynchronous forms, for models.
+synchronous, for seats that programs fill; `say_async` and `reset_async` are their asynchronous forms, for models.
 
 **Which episode.** Hosts have seeds but no tasks. So `seed` is the world seed, and without an `index` the task is number
 `seed % n` of the split's n tasks: seeds 0 to n - 1 are every task once, and equal seeds are the same episode, here and
@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde._util.argument_checks import checked
+from sonde._util.argument_checks import check_call
 from sonde.core import (
     AGENT,
     EMPTY,
@@ -41,9 +41,9 @@ from sonde.core import (
     Trajectory,
     Turn,
     UserError,
-    advance,
-    advance_now,
-    gains,
+    advance_to_agent,
+    advance_to_agent_now,
+    information_gains,
     invalid,
     make,
     run_sync,
@@ -51,11 +51,11 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 from sonde.models.chat.reasoning import split_completion
-from sonde.runs.rollout import close, seated
+from sonde.runs.rollout import close, fill_seats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class SeatObservation:
     """The answer to the agent's seat, at the beginning and after each of its turns, in plain values.
 
     `reward` and `facts` are those of the turn that has just ended. `gain` is H(b_{t-1}) - H(b_t) in bits, `truth_gain`
@@ -76,7 +76,7 @@ class Heard:
         return self.terminated or self.truncated
 
 
-def environment(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[Any]:
+def resolve_env(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[Any]:
     """The given environment, or the one of this name with these constructor arguments."""
     if isinstance(env, str):
         made = make(env, **config)
@@ -88,7 +88,7 @@ def environment(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[A
     return env
 
 
-def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> Task:
+def find_task(env: Env[Any], split: str, seed: int, index: int | None = None) -> Task:
     """The task of a seed; see the module."""
     tasks = env.tasks(split)
     if index is None:
@@ -100,17 +100,17 @@ def task_of(env: Env[Any], split: str, seed: int, index: int | None = None) -> T
     return tasks[index]
 
 
-def places(
+def episode_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
     """The rows of a data set that name n episodes, of world seeds from `seed` on: plain values, nothing hidden."""
-    made = environment(env, config)
+    made = resolve_env(env, config)
     arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
     for world in range(seed, seed + n):
         yield {"env": made.name, "config": arguments, "seed": world, "split": split}
 
 
-def _answer(text: str | Action) -> str | Action:
+def _strip_reasoning(text: str | Action) -> str | Action:
     """The part of a host's text that reaches the environment: all but the model's reasoning, which stays on record."""
     if isinstance(text, Action):
         return text
@@ -121,7 +121,7 @@ def _answer(text: str | Action) -> str | Action:
 class Session:
     """See the module. One session plays one episode at a time; any number of them share an environment."""
 
-    @checked
+    @check_call
     def __init__(
         self,
         env: Env[Any] | str,
@@ -131,10 +131,10 @@ class Session:
         gains: bool = False,
         **config: Any,
     ) -> None:
-        self.env = environment(env, config)
+        self.env = resolve_env(env, config)
         if AGENT in policies:
             raise UserError(f"policies: {AGENT!r} is the seat that the host plays; give others' only")
-        self.policies = seated(self.env, policies, but=AGENT)
+        self.policies = fill_seats(self.env, policies, but=AGENT)
         self.split, self.gains = split, gains
         self.env.tasks(split)
         self._episode: Episode | None = None
@@ -155,49 +155,49 @@ class Session:
         """The record of the finished episode, to be stored, evaluated or trained on."""
         if self.episode.outcome is None:
             raise UserError("session: the episode goes on; a record is made of what is over")
-        return self.episode.trajectory(policies=self.policies, tags=tags)
+        return self.episode.to_trajectory(policies=self.policies, tags=tags)
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
-    def reset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
+    def reset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> SeatObservation:
         """Begin an episode; the text has the rules, the first position, and what others said before the agent."""
-        return self._begun(advance_now(self._begin(seed, index, sample), self.policies))
+        return self._observe_start(advance_to_agent_now(self._begin_episode(seed, index, sample), self.policies))
 
-    async def areset(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> Heard:
+    async def reset_async(self, seed: int = 0, *, index: int | None = None, sample: int = 0) -> SeatObservation:
         """`reset`, awaiting the other seats."""
-        return self._begun(await advance(self._begin(seed, index, sample), self.policies))
+        return self._observe_start(await advance_to_agent(self._begin_episode(seed, index, sample), self.policies))
 
-    def say(self, text: str | Action) -> Heard:
+    def say(self, text: str | Action) -> SeatObservation:
         """Take the agent's turn, and play the other seats until it is the agent's turn again."""
         before = self.episode
-        return self._after(before, advance_now(before.step(_answer(text)), self.policies))
+        return self._observe_turn(before, advance_to_agent_now(before.step(_strip_reasoning(text)), self.policies))
 
-    async def asay(self, text: str | Action) -> Heard:
+    async def say_async(self, text: str | Action) -> SeatObservation:
         """`say`, awaiting the other seats."""
         before = self.episode
-        return self._after(before, await advance(before.step(_answer(text)), self.policies))
+        return self._observe_turn(before, await advance_to_agent(before.step(_strip_reasoning(text)), self.policies))
 
     def close(self) -> None:
         """Release what the other seats hold."""
-        run_sync(self.aclose())
+        run_sync(self.close_async())
 
-    async def aclose(self) -> None:
+    async def close_async(self) -> None:
         await close(self.policies)
 
-    def _begin(self, seed: int, index: int | None, sample: int) -> Episode:
-        task = task_of(self.env, self.split, seed, index)
+    def _begin_episode(self, seed: int, index: int | None, sample: int) -> Episode:
+        task = find_task(self.env, self.split, seed, index)
         return Episode.begin(self.env, task, seed=seed, sample=sample)
 
-    def _begun(self, ep: Episode) -> Heard:
+    def _observe_start(self, ep: Episode) -> SeatObservation:
         self._episode = ep
-        return Heard(text=ep.messages[AGENT][-1].content, facts={})
+        return SeatObservation(text=ep.messages[AGENT][-1].content, facts={})
 
-    def _after(self, before: Episode, ep: Episode) -> Heard:
+    def _observe_turn(self, before: Episode, ep: Episode) -> SeatObservation:
         self._episode = ep
         turn, outcome = ep.turns[-1], ep.outcome
         cut = outcome is not None and outcome.truncated == "turns"
-        gain, truth_gain = self._gained(before, ep, turn) if self.gains else (None, None)
-        return Heard(
+        gain, truth_gain = self._measure_gain(before, ep, turn) if self.gains else (None, None)
+        return SeatObservation(
             text=turn.told,
             reward=float(turn.rewards.get(AGENT, 0.0)),
             terminated=outcome is not None and not cut,
@@ -208,9 +208,9 @@ class Session:
             outcome=None if outcome is None else outcome._asdict(),
         )
 
-    def _gained(self, before: Episode, ep: Episode, turn: Turn) -> tuple[float | None, float | None]:
+    def _measure_gain(self, before: Episode, ep: Episode, turn: Turn) -> tuple[float | None, float | None]:
         known = before.filter()
         if known is None:
             return None, None
-        gained = gains(known, [turn], self.env.hypothesis(ep.state))[0]
+        gained = information_gains(known, [turn], self.env.hypothesis(ep.state))[0]
         return gained.realised, gained.truth

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sonde._util.frozen import Frozen, frozen
+from sonde._util.frozen import Frozen, as_frozen
 from sonde.core import AGENT, EMPTY, Env, Outcome, Rng, Spec, Step, Task, TaskList, UserError, build, invalid, unknown
 from sonde.core.types import Json
 
@@ -153,7 +153,7 @@ class ThirdPartyEnv(Env[Place]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "options", frozen(self.options))
+        object.__setattr__(self, "options", as_frozen(self.options))
         if not self.reward_range[0] < self.reward_range[1]:
             raise invalid(f"{self.name}: reward_range", self.reward_range, "two numbers, the first below the second")
 
@@ -219,13 +219,13 @@ class ThirdPartyEnv(Env[Place]):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(SIZES[split], lambda i: self.listed(split, i, hidden={"seed": FIRST_SEED[split] + i}))
+        return TaskList(SIZES[split], lambda i: self.make_listed_task(split, i, hidden={"seed": FIRST_SEED[split] + i}))
 
     def task(self, hidden: Json) -> Task:
         seed = hidden.get("seed") if isinstance(hidden, Mapping) else None
         if type(seed) is not int or not 0 <= seed < 2**31 or len(hidden) > 1:
             raise invalid("hidden", hidden, "{'seed': the host's, 0 to 2**31 - 1}")
-        return self.listed("custom", 0, hidden={"seed": seed})
+        return self.make_listed_task("custom", 0, hidden={"seed": seed})
 
     def reset(self, task: Task, rng: Rng) -> Place:
         seed = task.hidden["seed"]
@@ -274,7 +274,7 @@ class ThirdPartyEnv(Env[Place]):
         if outcome is None and reply.to_act is not None and not told.get(reply.to_act):
             told[reply.to_act] = NO_TEXT
         rewards = {seat: float(reward) for seat, reward in reply.rewards.items() if reward}
-        return Step(place, Frozen(told), Frozen(rewards), frozen(reply.info), outcome)
+        return Step(place, Frozen(told), Frozen(rewards), as_frozen(reply.info), outcome)
 
     def _advance_place(self, state: Place, text: str, reply: HostReply) -> tuple[Place, Outcome | None]:
         """The place after this reply, and the outcome of the episode if that is its end."""

@@ -24,7 +24,7 @@ from typing import Any
 
 from sonde.core import HOW, Completion, Message, Model, Probe, Sampling, Usage, UserError, identity, invalid
 
-from .remote.retry import Stats
+from .remote.retry import CallStats
 
 FILE = "completions.sqlite"
 SCHEMA = 1
@@ -37,30 +37,30 @@ def cache_key(model: Mapping[str, Any], messages: Sequence[Message], sampling: S
     The tokens of assistant messages count too, because the same text in other tokens is another prompt. Computing the
     key hashes the whole conversation.
     """
-    said = [(m.role, m.content, _tokens(m.completion)) for m in messages]
+    said = [(m.role, m.content, _hash_tokens(m.completion)) for m in messages]
     text = json.dumps([SCHEMA, model, vars(sampling), said], sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=20).digest()
 
 
-def _tokens(completion: Completion | None) -> str:
+def _hash_tokens(completion: Completion | None) -> str:
     if completion is None or not completion.ids:
         return ""
     parts = (completion.prompt_ids, completion.ids)
     return f"{completion.shared}:" + blake2b(b"/".join(p.tobytes() for p in parts), digest_size=20).hexdigest()
 
 
-class Store:
+class CompletionStore:
     """The completions in `folder`, which is created if necessary. Raises `UserError` if it cannot be used."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._db = self._open()
+            self._db = self._open_database()
         except (OSError, sqlite3.Error) as e:
-            raise self._unusable(e) from e
+            raise self._unusable_error(e) from e
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_database(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._file, timeout=30.0, isolation_level=None, check_same_thread=False)
         version: int = db.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, SCHEMA):
@@ -72,22 +72,22 @@ class Store:
             db.execute(f"PRAGMA user_version = {SCHEMA}")
         return db
 
-    def _unusable(self, error: Exception) -> UserError:
+    def _unusable_error(self, error: Exception) -> UserError:
         return UserError(f"path: {self._file} cannot be used as a cache ({error})")
 
     def get(self, key: bytes) -> Completion | None:
         try:
             row = self._db.execute("SELECT value FROM completions WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as e:
-            raise self._unusable(e) from e
-        return row and _unpack(row[0])
+            raise self._unusable_error(e) from e
+        return row and _from_row(row[0])
 
     def put(self, key: bytes, completion: Completion) -> None:
         """Store a completion; if another process stored one first, that one stays."""
         try:
-            self._db.execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", (key, _pack(completion)))
+            self._db.execute("INSERT OR IGNORE INTO completions VALUES (?, ?)", (key, _to_row(completion)))
         except sqlite3.Error as e:
-            raise self._unusable(e) from e
+            raise self._unusable_error(e) from e
 
     def __len__(self) -> int:
         return self._db.execute("SELECT count(*) FROM completions").fetchone()[0]
@@ -96,12 +96,12 @@ class Store:
         self._db.close()
 
 
-def _pack(completion: Completion) -> str:
+def _to_row(completion: Completion) -> str:
     row = {f.name: getattr(completion, f.name) for f in fields(completion)}
     return json.dumps({k: v.tolist() if isinstance(v, array) else v for k, v in row.items()})
 
 
-def _unpack(text: str) -> Completion:
+def _from_row(text: str) -> Completion:
     row: dict[str, Any] = json.loads(text)
     for name, typecode in (("ids", "i"), ("prompt_ids", "i"), ("logprobs", "f")):
         row[name] = array(typecode, row[name])
@@ -126,11 +126,11 @@ class Cached(Model):
 
     model: Model
     path: str = field(metadata=HOW)
-    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
     _flights: dict[Flight, asyncio.Task[Completion]] = field(
         default_factory=dict[Flight, asyncio.Task[Completion]], init=False, repr=False, compare=False
     )
-    _stores: list[Store] = field(default_factory=list[Store], init=False, repr=False, compare=False)
+    _stores: list[CompletionStore] = field(default_factory=list[CompletionStore], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -147,7 +147,7 @@ class Cached(Model):
 
     @property
     def _model_counts(self) -> bool:
-        return isinstance(getattr(self.model, "stats", None), Stats)
+        return isinstance(getattr(self.model, "stats", None), CallStats)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -157,28 +157,30 @@ class Cached(Model):
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         key = cache_key(self.identity, messages, sampling)
         if flight := self._flights.get((asyncio.get_running_loop(), key)):
-            return self._hit(await asyncio.shield(flight))
-        if known := self._store().get(key):
-            return self._hit(known)
-        return await asyncio.shield(self._start(key, messages, sampling))  # cancelling one caller spares the others
+            return self._count_hit(await asyncio.shield(flight))
+        if known := self._open_store().get(key):
+            return self._count_hit(known)
+        return await asyncio.shield(
+            self._start_call(key, messages, sampling)
+        )  # cancelling one caller spares the others
 
-    def _hit(self, completion: Completion) -> Completion:
+    def _count_hit(self, completion: Completion) -> Completion:
         self.stats.hits += 1
         return completion
 
-    def _start(self, key: bytes, messages: Sequence[Message], sampling: Sampling) -> asyncio.Task[Completion]:
-        async def fetch() -> Completion:
+    def _start_call(self, key: bytes, messages: Sequence[Message], sampling: Sampling) -> asyncio.Task[Completion]:
+        async def fetch_completion() -> Completion:
             call = self.model.generate(messages, sampling)
-            completion = await (call if self._model_counts else self.stats.counting(call))
-            self._store().put(key, completion)
+            completion = await (call if self._model_counts else self.stats.count_call(call))
+            self._open_store().put(key, completion)
             return completion
 
         name = (asyncio.get_running_loop(), key)
-        flight = self._flights[name] = asyncio.create_task(fetch())
-        flight.add_done_callback(lambda done: self._land(name, done))
+        flight = self._flights[name] = asyncio.create_task(fetch_completion())
+        flight.add_done_callback(lambda done: self._finish_flight(name, done))
         return flight
 
-    def _land(self, name: Flight, done: asyncio.Task[Completion]) -> None:
+    def _finish_flight(self, name: Flight, done: asyncio.Task[Completion]) -> None:
         del self._flights[name]
         if not done.cancelled():
             done.exception()  # retrieve it, even if every waiting caller was cancelled
@@ -189,9 +191,9 @@ class Cached(Model):
     async def rank(self, probes: Sequence[Probe]) -> list[float]:
         return await self.model.rank(probes)
 
-    def _store(self) -> Store:
+    def _open_store(self) -> CompletionStore:
         if not self._stores:
-            self._stores.append(Store(Path(self.path).expanduser()))
+            self._stores.append(CompletionStore(Path(self.path).expanduser()))
         return self._stores[0]
 
     async def close(self) -> None:

@@ -23,7 +23,7 @@ from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
-from .remote.retry import Stats
+from .remote.retry import CallStats
 
 END = 256
 """The token that ends a message. Tokens below it are bytes of UTF-8, tokens above it open a message."""
@@ -50,7 +50,7 @@ class Fake(Model):
     script: tuple[str, ...] = ()
     pattern: tuple[str, ...] = ()
     latency: float = 0.0
-    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, deterministic=True)
 
@@ -63,16 +63,16 @@ class Fake(Model):
             raise invalid("latency", self.latency, "seconds, 0 or more")
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        return await self.stats.counting(self._generate(messages, sampling))
+        return await self.stats.count_call(self._generate_reply(messages, sampling))
 
-    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+    async def _generate_reply(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         rng = Rng(sampling.seed, "fake")
-        said = _until(self._reply(messages, sampling, rng), sampling.stop)
+        said = _cut_at_stop(self._pick_text(messages, sampling, rng), sampling.stop)
         if self.latency:
             await asyncio.sleep(2.0 * self.latency * rng.random())
-        return _completion(messages, said, sampling.max_new_tokens)
+        return _build_completion(messages, said, sampling.max_new_tokens)
 
-    def _reply(self, messages: Sequence[Message], sampling: Sampling, rng: Rng) -> str:
+    def _pick_text(self, messages: Sequence[Message], sampling: Sampling, rng: Rng) -> str:
         if self.script:
             turn = sum(m.role == "assistant" for m in messages)
             return self.script[min(turn, len(self.script) - 1)]
@@ -81,42 +81,44 @@ class Fake(Model):
         return _CHOICE.sub(lambda m: rng.choice(m[1].split("|")), rng.choice(self.pattern))
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        return [_scored(probe) for probe in probes]
+        return [_score_probe(probe) for probe in probes]
 
 
-def _scored(probe: Probe) -> list[float]:
+def _score_probe(probe: Probe) -> list[float]:
     """Log-probabilities of the span's bytes, since tokens are bytes."""
     text = probe.messages[-1].content
-    first, last = (len(_encode(text[:at])) for at in probe.bounds)
-    logprobs = _logprobs(_context(probe.messages[:-1]), _encode(text) + array("i", [END])).tolist()
+    first, last = (len(_encode_bytes(text[:at])) for at in probe.span_bounds)
+    logprobs = _bigram_logprobs(
+        _context_checksum(probe.messages[:-1]), _encode_bytes(text) + array("i", [END])
+    ).tolist()
     return logprobs[first:last] + (logprobs[-1:] if probe.ending else [])
 
 
-def _encode(text: str) -> array[int]:
+def _encode_bytes(text: str) -> array[int]:
     """One token per byte. Decoding the bytes to a text first is 30 times as fast as widening them one by one."""
     return array("i", text.encode("utf-8", "replace").decode("latin-1").encode(_WIDE))
 
 
-def _decode(ids: array[int]) -> str:
+def _decode_bytes(ids: array[int]) -> str:
     return bytes(i for i in ids if i < END).decode("utf-8", "replace")
 
 
-def _until(text: str, stop: Sequence[str]) -> str:
+def _cut_at_stop(text: str, stop: Sequence[str]) -> str:
     """`text` up to the first stop string in it."""
     return text[: min((text.find(s) for s in stop if s and s in text), default=len(text))]
 
 
-def _completion(messages: Sequence[Message], said: str, limit: int) -> Completion:
-    prompt = render(messages)
-    before = _previous(messages)
-    shared = len(before) if prompt[: len(before)] == before else _common(prompt, before)
-    whole = _encode(said)
+def _build_completion(messages: Sequence[Message], said: str, limit: int) -> Completion:
+    prompt = render_prompt(messages)
+    before = _previous_ids(messages)
+    shared = len(before) if prompt[: len(before)] == before else _common_prefix(prompt, before)
+    whole = _encode_bytes(said)
     whole.append(END)
     ids = whole[:limit]
     return Completion(
-        text=said if len(ids) == len(whole) else _decode(ids),
+        text=said if len(ids) == len(whole) else _decode_bytes(ids),
         ids=ids,
-        logprobs=_logprobs(_context(messages), ids),
+        logprobs=_bigram_logprobs(_context_checksum(messages), ids),
         temperature=1.0,
         prompt_ids=prompt[shared:],
         shared=shared,
@@ -126,7 +128,7 @@ def _completion(messages: Sequence[Message], said: str, limit: int) -> Completio
     )
 
 
-def render(messages: Sequence[Message]) -> array[int]:
+def render_prompt(messages: Sequence[Message]) -> array[int]:
     """The chat template: a role token opens every message and `END` ends it; an open assistant message follows. Sampled
     tokens are reused unchanged, since a cut reply may end inside a character."""
     prompt = array("i")
@@ -134,14 +136,14 @@ def render(messages: Sequence[Message]) -> array[int]:
         c = message.completion
         own = c is not None and c.model == "fake" and c.text == message.content
         prompt.append(ROLES[message.role])
-        prompt.extend(c.ids if own else _encode(message.content))  # pyright: ignore[reportOptionalMemberAccess]
+        prompt.extend(c.ids if own else _encode_bytes(message.content))  # pyright: ignore[reportOptionalMemberAccess]
         if prompt[-1] != END:
             prompt.append(END)
     prompt.append(ROLES["assistant"])
     return prompt
 
 
-def _previous(messages: Sequence[Message]) -> array[int]:
+def _previous_ids(messages: Sequence[Message]) -> array[int]:
     """Prompt and completion of this seat's previous call, rebuilt from the completions of the messages; empty if they
     are incomplete."""
     whole = array("i")
@@ -155,12 +157,12 @@ def _previous(messages: Sequence[Message]) -> array[int]:
     return whole
 
 
-def _common(a: array[int], b: array[int]) -> int:
+def _common_prefix(a: array[int], b: array[int]) -> int:
     """Length of the common prefix."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _context(messages: Sequence[Message]) -> int:
+def _context_checksum(messages: Sequence[Message]) -> int:
     """The checksum c of the bigram model, over all messages."""
     checksum = 0
     for message in messages:
@@ -168,6 +170,6 @@ def _context(messages: Sequence[Message]) -> int:
     return checksum % SAYABLE
 
 
-def _logprobs(context: int, ids: array[int]) -> array[float]:
+def _bigram_logprobs(context: int, ids: array[int]) -> array[float]:
     previous = (ROLES["assistant"], *ids)
     return array("f", [LOGPROBS[(31 * s + 17 * t + context) % SAYABLE] for s, t in zip(previous, ids, strict=False)])

@@ -2,7 +2,7 @@
 
 Keys, retries and the classification of errors: `remote.client`. No token ids come back; `models:vllm` and
 `models:sglang` keep them. A field that the endpoint refuses is left out from then on, or sent by its other name
-(`remote.adapting`); hosts with names of their own: `remote.providers`.
+(`remote.adapting`); hosts with names of their own: `remote.load_providers`.
 
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
@@ -30,12 +30,21 @@ from sonde.core import (
 )
 from sonde.core.model import CAPABILITIES
 
-from .remote.adapting import LIMITS, OMITTABLE, Adapted, Form, Refusal, named_fields, other_limit, refused_fields
+from .remote.adapting import (
+    LIMITS,
+    OMITTABLE,
+    EndpointForm,
+    Refusal,
+    RequestForm,
+    named_fields,
+    other_limit,
+    refused_fields,
+)
 from .remote.addresses import names_version
-from .remote.client import Endpoint, all_of, check_extra
-from .remote.keys import Keys
-from .remote.openai_chat import completion, largest
-from .remote.prompt_logprobs import Echo, echo, largest_echo, scores
+from .remote.client import Endpoint, check_extra, gather_all
+from .remote.keys import SecretHeaders
+from .remote.openai_chat import max_reply_bytes, read_completion
+from .remote.prompt_logprobs import PromptTokens, max_echo_bytes, read_prompt_tokens, score_span
 
 T = TypeVar("T")
 
@@ -70,7 +79,7 @@ class Http(Endpoint):
     omit: tuple[str, ...] = ()
     extra: Mapping[str, Any] = EMPTY
     strict: bool = field(default=False, metadata=HOW)
-    adapted: Adapted = field(default_factory=lambda: Adapted(""), init=False, repr=False, compare=False)
+    adapted: EndpointForm = field(default_factory=lambda: EndpointForm(""), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.omit, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -91,54 +100,63 @@ class Http(Endpoint):
         check_extra(self.extra, _NOT_EXTRA)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        return await self.stats.counting(self._generate(messages, sampling))
+        return await self.stats.count_call(self._request_completion(messages, sampling))
 
-    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        completed, sent = await self._ask_adapting(
-            self.body(messages, sampling),
-            lambda reply, keys: keys.hide_in(completion(reply, self.model, lambda end: self._unknown(keys.hide(end)))),
-            most=lambda request: largest(request, sampling.max_new_tokens, self._logprobs_per_token),
+    async def _request_completion(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        completed, sent = await self._send_adapting(
+            self.request_body(messages, sampling),
+            lambda reply, keys: keys.hide_in(
+                read_completion(reply, self.model, lambda end: self._warn_unknown_reason(keys.hide_secrets(end)))
+            ),
+            most=lambda request: max_reply_bytes(request, sampling.max_new_tokens, self._logprobs_per_token),
             seed=sampling.seed,
         )
-        if shrunk := self.experience.shrunk(messages, completed.usage.prompt):
-            self.experience.warn("shrunk", _SHRUNK.format(self.model, *shrunk))
+        if shrunk := self.experience.find_shrunk_prompt(messages, completed.usage.prompt):
+            self.experience.warn_once("shrunk", _SHRUNK.format(self.model, *shrunk))
         if self.logprobs and completed.text and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
-        unsent = tuple(sorted(set(self._fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
-        return _cut(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
+        unsent = tuple(sorted(set(self._request_fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
+        return _cut_at_stop(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
 
-    async def _ask_adapting(
-        self, body: Mapping[str, Any], read: Callable[[bytes, Keys], T], *, most: Callable[[int], int], seed: int
+    async def _send_adapting(
+        self,
+        body: Mapping[str, Any],
+        read: Callable[[bytes, SecretHeaders], T],
+        *,
+        most: Callable[[int], int],
+        seed: int,
     ) -> tuple[T, Mapping[str, Any]]:
         """Send this request, or if the endpoint refuses it, the same in a form that it accepts. Returns what `read`
         parses from the reply, and the request that was sent. Every form has the messages, the model and the token
         limit."""
-        form, first = Form() if self.strict else self.adapted.form, None
+        form, first = RequestForm() if self.strict else self.adapted.form, None
         while True:
-            sent = form.applied(body)
+            sent = form.apply_to(body)
             try:
-                result = await self.ask(self.url(form.below + "/chat/completions"), sent, read, most=most, seed=seed)
+                result = await self.send_request(
+                    self.url_of(form.below + "/chat/completions"), sent, read, most=most, seed=seed
+                )
             except Refusal as e:
                 first = first or e
-                after = None if self.strict else form.after(e, body, versioned=names_version(self.base_url))
+                after = None if self.strict else form.next_form(e, body, versioned=names_version(self.base_url))
                 if after is None:
-                    raise self._explained(first, body, form) from e
+                    raise self._add_remedies(first, body, form) from e
                 form = after
             else:
-                self._keep(form)
+                self._keep_form(form)
                 return result, sent
 
-    def _keep(self, form: Form) -> None:
+    def _keep_form(self, form: RequestForm) -> None:
         """Use this form, which the endpoint accepted, from now on."""
-        for note in () if self.strict else form.notes(self.adapted.key):
+        for note in () if self.strict else form.describe_form(self.adapted.key):
             self.stats.say_once(note)
         if form != self.adapted.form and not self.strict:
-            self.adapted.form = self.adapted.form.joined(form)
+            self.adapted.form = self.adapted.form.join_with(form)
 
     def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
         return bool(refused_fields(reply, body) & {*OMITTABLE, *LIMITS, *self.extra})
 
-    def _explained(self, refusal: Refusal, body: Mapping[str, Any], form: Form) -> Refusal:
+    def _add_remedies(self, refusal: Refusal, body: Mapping[str, Any], form: RequestForm) -> Refusal:
         """A refusal with the settings that might help."""
         if refusal.status in (404, 405):
             tried = f"; {form.below} was tried, too" if form.below else ""
@@ -151,21 +169,21 @@ class Http(Endpoint):
             remedies.append((f"omit=[{names}]", f"leaves {'it' if len(leave) == 1 else 'them'} out"))
         return Refusal(refusal.message, refusal.status, refusal.reply, remedies, asker=self)
 
-    def _unknown(self, reason: str) -> None:
+    def _warn_unknown_reason(self, reason: str) -> None:
         """Warn about an unknown finish reason."""
         shown = repr(reason[:40])
         self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are used unchanged")
 
-    def body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
+    def request_body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """The request as configured. Seeds are cut to 31 bits, the most that every endpoint accepts."""
-        fields = self._fields(messages, sampling)
+        fields = self._request_fields(messages, sampling)
         return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
-    def _fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
+    def _request_fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """All fields that the call asks for."""
         fields: dict[str, Any] = {
             "model": self.model,
-            "messages": _shown(messages),
+            "messages": _messages_to_send(messages),
             self.max_tokens_field: sampling.max_new_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed & 0x7FFFFFFF,
@@ -189,26 +207,28 @@ class Http(Endpoint):
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         if not self.prompt_logprobs:
-            raise self.lacks("score")
-        return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
+            raise self.capability_error("score")
+        return await gather_all([self._score_probe(probe, i) for i, probe in enumerate(probes)])
 
-    async def _score(self, probe: Probe, seed: int) -> list[float]:
+    async def _score_probe(self, probe: Probe, seed: int) -> list[float]:
         """Two calls if the end of the message counts too: only without it is known where the message stops."""
-        said = await self.stats.counting(self._echo(probe, seed, ends=False))
-        ended = await self.stats.counting(self._echo(probe, seed, ends=True)) if probe.ending else None
-        return scores(probe, said, ended)
+        said = await self.stats.count_call(self._request_echo(probe, seed, ends=False))
+        ended = await self.stats.count_call(self._request_echo(probe, seed, ends=True)) if probe.ending else None
+        return score_span(probe, said, ended)
 
-    async def _echo(self, probe: Probe, seed: int, *, ends: bool) -> Echo:
-        def read(reply: bytes, keys: Keys) -> Echo:
-            prompt = echo(reply)
+    async def _request_echo(self, probe: Probe, seed: int, *, ends: bool) -> PromptTokens:
+        def read_echo(reply: bytes, keys: SecretHeaders) -> PromptTokens:
+            prompt = read_prompt_tokens(reply)
             if prompt is None:
                 raise CapabilityError(
-                    f"prompt_logprobs: got True, but {urlsplit(self.url('/chat/completions')).path} returns none; "
+                    f"prompt_logprobs: got True, but {urlsplit(self.url_of('/chat/completions')).path} returns none; "
                     f"backends that can score: {', '.join(CAPABILITIES['score'])}"
                 )
             return prompt
 
-        prompt, _ = await self._ask_adapting(self.echo_body(probe, ends=ends), read, most=largest_echo, seed=seed)
+        prompt, _ = await self._send_adapting(
+            self.echo_body(probe, ends=ends), read_echo, most=max_echo_bytes, seed=seed
+        )
         return prompt
 
     def echo_body(self, probe: Probe, *, ends: bool) -> dict[str, Any]:
@@ -216,7 +236,7 @@ class Http(Endpoint):
         it `ends`, after what the template writes there."""
         fields: dict[str, Any] = {
             "model": self.model,
-            "messages": [*_shown(probe.messages[:-1]), probe.messages[-1].to_json()],
+            "messages": [*_messages_to_send(probe.messages[:-1]), probe.messages[-1].to_json()],
             self.max_tokens_field: 1,
             "temperature": 1.0,
             "prompt_logprobs": 0,
@@ -225,18 +245,18 @@ class Http(Endpoint):
         }
         return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
 
-    def _wrong(self, status: int, line: str) -> UserError:
+    def _wrong_request_error(self, status: int, line: str) -> UserError:
         if status in (400, 422):
             return UserError(f"model, omit or extra: the endpoint refuses the request: {line}")
-        return super()._wrong(status, line)
+        return super()._wrong_request_error(status, line)
 
 
-def _shown(messages: Sequence[Message]) -> list[dict[str, str]]:
+def _messages_to_send(messages: Sequence[Message]) -> list[dict[str, str]]:
     """Messages in the form in which they are sent."""
     return [(m if m.content.strip() else m._replace(content=BLANK)).to_json() for m in messages]
 
 
-def _cut(c: Completion, stop: Sequence[str]) -> Completion:
+def _cut_at_stop(c: Completion, stop: Sequence[str]) -> Completion:
     """Cut the completion at the first stop word, if the endpoint did not get it."""
     at = min((at for word in stop if word and "stop" in c.unsent and (at := c.text.find(word)) >= 0), default=-1)
     return c if at < 0 else replace(c, text=c.text[:at], finish="stop")

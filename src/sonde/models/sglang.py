@@ -23,11 +23,11 @@ from typing import Any, ClassVar, cast
 
 from sonde.core import Sampling, Usage
 
-from .remote.openai_chat import mapping, usage
-from .remote.token_client import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
-from .remote.weights_endpoint import Adapters
+from .remote.openai_chat import as_mapping, read_usage
+from .remote.token_client import SEED_BITS, EchoedPrompt, SampledTokens, TokenEndpoint, missing_error, read_ids
+from .remote.weights_endpoint import AdapterCommands
 
-ADAPTERS = Adapters("", known="already", needs="adapters are loaded by an SGLang started with --enable-lora")
+ADAPTERS = AdapterCommands("", known="already", needs="adapters are loaded by an SGLang started with --enable-lora")
 DISK = "weights are loaded by an SGLang from a folder that it sees under the same path"
 
 
@@ -36,11 +36,11 @@ class Sglang(TokenEndpoint):
     """The model that an SGLang server serves; `base_url` is its address, with or without `/v1`. `model` names it in
     completions. For the rest see `TokenEndpoint` and `Endpoint`.
 
-    >>> Sglang(base_url="http://localhost:30000/v1", model="Qwen/Qwen3-8B").where
+    >>> Sglang(base_url="http://localhost:30000/v1", model="Qwen/Qwen3-8B").token_url
     'http://localhost:30000/generate'
     """
 
-    adapters: ClassVar[Adapters] = ADAPTERS
+    adapters: ClassVar[AdapterCommands] = ADAPTERS
     says_weights: ClassVar[str] = "SGLang says so in its replies and at /model_info"
     taken: ClassVar[frozenset[str]] = frozenset({
         *("max_new_tokens", "temperature", "top_p", "min_p", "top_k", "sampling_seed", "stop", "stop_token_ids", "n"),
@@ -48,13 +48,13 @@ class Sglang(TokenEndpoint):
     })  # fmt: skip
 
     @property
-    def where(self) -> str:
-        return f"{self.root}/generate"
+    def token_url(self) -> str:
+        return f"{self.server_url}/generate"
 
-    def measures(self, sampling: Sampling) -> bool:
+    def gives_logprobs(self, sampling: Sampling) -> bool:
         return True
 
-    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+    def request_body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
         drawn = {
             "max_new_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature,
@@ -68,66 +68,66 @@ class Sglang(TokenEndpoint):
             "stop": list(sampling.stop),
             "stop_token_ids": sorted(self.chat.ends),
         }
-        return self._asked(ids, {**drawn, **self.extra}, len(ids), adapter)
+        return self._prompt_fields(ids, {**drawn, **self.extra}, len(ids), adapter)
 
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
         """Start one token earlier: the first token gets no log-probability."""
-        return self._asked(ids, {"max_new_tokens": 1, "temperature": 1.0, **self.extra}, first - 1, adapter)
+        return self._prompt_fields(ids, {"max_new_tokens": 1, "temperature": 1.0, **self.extra}, first - 1, adapter)
 
-    def _asked(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
+    def _prompt_fields(self, ids: array[int], drawn: Mapping[str, Any], start: int, adapter: str) -> dict[str, Any]:
         named = {"lora_path": adapter} if adapter else {}
         options = {"return_logprob": True, "logprob_start_len": -1 if start == len(ids) else start}
         return {"input_ids": ids.tolist(), "sampling_params": dict(drawn), **options, **named}
 
-    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
-        meta = mapping(reply.get("meta_info"))
-        finish = mapping(meta.get("finish_reason")).get("type")
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> SampledTokens:
+        meta = as_mapping(reply.get("meta_info"))
+        finish = as_mapping(meta.get("finish_reason")).get("type")
         if finish not in ("stop", "length"):
             raise ValueError(f"finish_reason {finish!r}")
-        sampled_ids, logprobs = _pairs(meta, "output_token_logprobs", "logprobs")
-        if isinstance(reply.get("output_ids"), list) and numbers(reply["output_ids"], "output_ids") != sampled_ids:
+        sampled_ids, logprobs = _id_logprob_pairs(meta, "output_token_logprobs", "logprobs")
+        if isinstance(reply.get("output_ids"), list) and read_ids(reply["output_ids"], "output_ids") != sampled_ids:
             raise ValueError("output_ids differ from those of output_token_logprobs")
         weights = meta.get("weight_version")
         text = reply.get("text")
-        return Sampled(
+        return SampledTokens(
             ids=sampled_ids,
             logprobs=logprobs,
             limit=finish == "length",
             weights=weights if isinstance(weights, str) else "",
-            usage=_usage(meta),
+            usage=_read_token_usage(meta),
             text=text if isinstance(text, str) else None,
         )
 
-    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
-        meta = mapping(reply.get("meta_info"))
-        echoed_ids, logprobs = _pairs(meta, "input_token_logprobs", "score")
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> EchoedPrompt:
+        meta = as_mapping(reply.get("meta_info"))
+        echoed_ids, logprobs = _id_logprob_pairs(meta, "input_token_logprobs", "score")
         if echoed_ids != ids[len(ids) - len(echoed_ids) :]:
             raise ValueError("input_token_logprobs are of other tokens than were sent")
-        return Echoed([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _usage(meta))
+        return EchoedPrompt([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _read_token_usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
-    async def held(self) -> str:
-        said = (await self.inquire("/model_info")).get("weight_version")
+    async def held_version(self) -> str:
+        said = (await self.send_query("/model_info")).get("weight_version")
         return said if isinstance(said, str) else ""
 
     async def load_weights(self, folder: Path, version: str) -> None:
         body = {"model_path": str(folder), "weight_version": version, "flush_cache": True}
-        await self.command("/update_weights_from_disk", body, f"{DISK}: {folder}")
+        await self.send_command("/update_weights_from_disk", body, f"{DISK}: {folder}")
 
 
-def _pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[int], array[float]]:
+def _id_logprob_pairs(meta: Mapping[str, Any], name: str, capability: str) -> tuple[array[int], array[float]]:
     """Ids with their log-probabilities, from rows of log-probability, id and text."""
     rows = meta.get(name)
     if not isinstance(rows, list):
-        raise lacking(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
+        raise missing_error(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
     pairs = cast("list[Any]", rows)
     if not all(isinstance(row, list) and len(cast("list[Any]", row)) >= 2 for row in pairs):
         raise ValueError(f"{name} are no rows of log-probability and id")
-    ids = numbers([row[1] for row in pairs], name)
+    ids = read_ids([row[1] for row in pairs], name)
     return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
 
 
-def _usage(meta: Mapping[str, Any]) -> Usage:
+def _read_token_usage(meta: Mapping[str, Any]) -> Usage:
     cached = {"prompt_tokens_details": {"cached_tokens": meta.get("cached_tokens")}}
-    return usage({**meta, **cached})
+    return read_usage({**meta, **cached})

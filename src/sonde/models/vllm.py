@@ -30,11 +30,11 @@ from typing import Any, ClassVar, Literal
 
 from sonde.core import Sampling, SondeError, UserError
 
-from .remote.openai_chat import mapping, usage
-from .remote.token_client import SEED_BITS, Echoed, Sampled, TokenEndpoint, lacking, numbers
-from .remote.weights_endpoint import Adapters
+from .remote.openai_chat import as_mapping, read_usage
+from .remote.token_client import SEED_BITS, EchoedPrompt, SampledTokens, TokenEndpoint, missing_error, read_ids
+from .remote.weights_endpoint import AdapterCommands
 
-ADAPTERS = Adapters(
+ADAPTERS = AdapterCommands(
     "/v1",
     known="already been loaded",
     needs="adapters are loaded by a vLLM started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1",
@@ -55,7 +55,7 @@ class Vllm(TokenEndpoint):
 
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] = "raw_logprobs"
 
-    adapters: ClassVar[Adapters] = ADAPTERS
+    adapters: ClassVar[AdapterCommands] = ADAPTERS
     says_weights: ClassVar[str] = "vLLM 0.32 says so with VLLM_SERVER_DEV_MODE=1, 0.33 in its replies too"
     taken: ClassVar[frozenset[str]] = frozenset({
         *("model", "prompt", "max_tokens", "temperature", "top_p", "min_p", "seed", "stop", "stop_token_ids", "stream"),
@@ -64,15 +64,15 @@ class Vllm(TokenEndpoint):
     })  # fmt: skip
 
     @property
-    def where(self) -> str:
-        return f"{self.root}/v1/completions"
+    def token_url(self) -> str:
+        return f"{self.server_url}/v1/completions"
 
-    def measures(self, sampling: Sampling) -> bool:
+    def gives_logprobs(self, sampling: Sampling) -> bool:
         if self.logprobs_mode == "processed_logprobs":
-            return not sampling.truncates
+            return not sampling.is_truncating
         return sampling.temperature in (0.0, 1.0)
 
-    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+    def request_body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
         fields = {
             "max_tokens": sampling.max_new_tokens,
             "temperature": sampling.temperature,
@@ -85,87 +85,97 @@ class Vllm(TokenEndpoint):
             "logprobs": 0,
             "return_weight_versions": True,
         }
-        return {**self._asked(ids, adapter), **fields, **self.extra}
+        return {**self._prompt_fields(ids, adapter), **fields, **self.extra}
 
     def echo_body(self, ids: array[int], first: int, adapter: str) -> dict[str, Any]:
-        return {**self._asked(ids, adapter), "max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, **self.extra}
+        return {
+            **self._prompt_fields(ids, adapter),
+            "max_tokens": 1,
+            "temperature": 1.0,
+            "prompt_logprobs": 0,
+            **self.extra,
+        }
 
-    def _asked(self, ids: array[int], adapter: str) -> dict[str, Any]:
+    def _prompt_fields(self, ids: array[int], adapter: str) -> dict[str, Any]:
         prompt = ids.tolist()
         return {
             "model": adapter or self.model, "prompt": prompt, "add_special_tokens": False, "return_token_ids": True,
         }  # fmt: skip
 
-    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
-        choice = _choice(reply)
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> SampledTokens:
+        choice = _single_choice(reply)
         if choice.get("finish_reason") not in ("stop", "length"):
             raise ValueError(f"finish_reason {choice.get('finish_reason')!r}")
-        sampled_ids = self._ids(choice, ids)
-        logprobs = mapping(choice.get("logprobs")).get("token_logprobs")
+        sampled_ids = self._checked_ids(choice, ids)
+        logprobs = as_mapping(choice.get("logprobs")).get("token_logprobs")
         if not isinstance(logprobs, list):
-            raise lacking("logprobs", "logprobs: the endpoint returns none", "vLLM does unless --max-logprobs forbids")
+            raise missing_error(
+                "logprobs", "logprobs: the endpoint returns none", "vLLM does unless --max-logprobs forbids"
+            )
         spans = choice.get("weight_versions")
-        oldest = mapping(spans[0]).get("version") if isinstance(spans, list) and spans else ""
-        return Sampled(
+        oldest = as_mapping(spans[0]).get("version") if isinstance(spans, list) and spans else ""
+        return SampledTokens(
             ids=sampled_ids,
             logprobs=array("f", [x if isinstance(x, int | float) else float("nan") for x in logprobs]),
             limit=choice.get("finish_reason") == "length",
             weights=oldest if isinstance(oldest, str) else "",
-            usage=usage(mapping(reply.get("usage"))),
+            usage=read_usage(as_mapping(reply.get("usage"))),
             text=text if isinstance(text := choice.get("text"), str) else None,
         )
 
-    def _ids(self, choice: Mapping[str, Any], ids: array[int]) -> array[int]:
+    def _checked_ids(self, choice: Mapping[str, Any], ids: array[int]) -> array[int]:
         """The sampled ids, provided that the server read the prompt as sent."""
         if choice.get("token_ids") is None or choice.get("prompt_token_ids") is None:
-            raise lacking(
+            raise missing_error(
                 "ids",
                 "token_ids: the endpoint returns none, though return_token_ids asks for them",
                 "vLLM 0.32 and later do; models:http does without",
             )
-        if numbers(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
+        if read_ids(choice.get("prompt_token_ids"), "prompt_token_ids") != ids:
             raise UserError(
                 "prompt_token_ids: the endpoint read other ids than were sent; allowed: a server that leaves prompts "
                 "unchanged (no truncate_prompt_tokens, no proxy that encodes them again)"
             )
-        return numbers(choice.get("token_ids"), "token_ids")
+        return read_ids(choice.get("token_ids"), "token_ids")
 
-    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed:
-        choice = _choice(reply)
-        self._ids(choice, ids)
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> EchoedPrompt:
+        choice = _single_choice(reply)
+        self._checked_ids(choice, ids)
         rows = choice.get("prompt_logprobs")
         if not isinstance(rows, list):
-            raise lacking("score", "prompt_logprobs: the endpoint returns none", "vLLM does unless a proxy drops them")
+            raise missing_error(
+                "score", "prompt_logprobs: the endpoint returns none", "vLLM does unless a proxy drops them"
+            )
         if len(rows) != len(ids):
             raise ValueError(f"{len(rows)} prompt_logprobs for {len(ids)} tokens")
-        values = [mapping(mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
+        values = [as_mapping(as_mapping(row).get(str(i))).get("logprob") for row, i in zip(rows, ids, strict=True)]
         logprobs = [float(x) if isinstance(x, int | float) else float("nan") for x in values]
-        return Echoed(logprobs, usage(mapping(reply.get("usage"))))
+        return EchoedPrompt(logprobs, read_usage(as_mapping(reply.get("usage"))))
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
-    async def held(self) -> str:
-        said = (await self.inquire("/weight_info")).get("weight_version")
+    async def held_version(self) -> str:
+        said = (await self.send_query("/weight_info")).get("weight_version")
         return said if isinstance(said, str) else ""
 
     async def load_weights(self, folder: Path, version: str) -> None:
-        await self.command("/pause?mode=wait", {}, DEV)
+        await self.send_command("/pause?mode=wait", {}, DEV)
         try:
             load = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
-            await self.command("/collective_rpc", load, f"{DEV}: {folder}")
-            emptied = await self.command("/reset_prefix_cache", {}, DEV)
+            await self.send_command("/collective_rpc", load, f"{DEV}: {folder}")
+            emptied = await self.send_command("/reset_prefix_cache", {}, DEV)
             if emptied.get("success") is False:
                 raise UserError("reset_prefix_cache: the server did not empty its cache of older weights")
-            await self.command("/update_weight_version", {"new_version": version}, DEV)
+            await self.send_command("/update_weight_version", {"new_version": version}, DEV)
         except SondeError:
             await self.close()  # the server drops it after an error: /resume needs a new connection
             raise
         finally:
-            await self.command("/resume", {}, DEV)
+            await self.send_command("/resume", {}, DEV)
 
 
-def _choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+def _single_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or len(choices) != 1:
         raise ValueError("no single choice")
-    return mapping(choices[0])
+    return as_mapping(choices[0])

@@ -10,10 +10,10 @@ from sonde.core.types import Json
 from sonde.models.files.weights import short_name
 
 
-def label(config: Mapping[str, Json]) -> str:
+def policy_label(config: Mapping[str, Json]) -> str:
     """`llm (smollm2)` for a policy with a model, `llm (rpo@1c9f03)` for a trained model, else the policy's name.
 
-    >>> label({"name": "users:llm", "model": {"name": "models:http", "model": "Qwen/Qwen3-14B"}})
+    >>> policy_label({"name": "users:llm", "model": {"name": "models:http", "model": "Qwen/Qwen3-14B"}})
     'llm (Qwen3-14B)'
     """
     name = str(config["name"]).removeprefix("agents:").removeprefix("users:")
@@ -31,8 +31,8 @@ def _model_name(config: Mapping[str, Json] | str) -> str:
     return short_name(str(config.get("model", config["name"].removeprefix("models:"))), config.get("weights"))
 
 
-def swapped(env: Env[Any], others: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
+def replaced_policies(env: Env[Any], others: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
     """Display names, by seat, of the policies in `others` that differ from the environment's defaults. `others` are
     configurations, each with its fingerprint."""
     own = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
-    return {seat: label(config) for seat, config in others.items() if config["fingerprint"] != own.get(seat)}
+    return {seat: policy_label(config) for seat, config in others.items() if config["fingerprint"] != own.get(seat)}

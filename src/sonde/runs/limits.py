@@ -23,8 +23,8 @@ class Breaker:
     def __init__(self) -> None:
         self._in_a_row = 0
 
-    def count(self, trajectory: Trajectory) -> None:
-        self._in_a_row = self._in_a_row + 1 if silenced(trajectory) else 0
+    def count_failure(self, trajectory: Trajectory) -> None:
+        self._in_a_row = self._in_a_row + 1 if ended_by_outage(trajectory) else 0
         if self._in_a_row >= OUTAGES:
             raise Halted(
                 f"{OUTAGES} episodes in a row failed, the last with {trajectory.error}; what has finished is kept, and "
@@ -32,7 +32,7 @@ class Breaker:
             )
 
 
-def silenced(trajectory: Trajectory) -> bool:
+def ended_by_outage(trajectory: Trajectory) -> bool:
     """Whether an `Outage` ended the episode."""
     return trajectory.error.startswith(f"{Outage.__name__}: ")
 
@@ -54,27 +54,27 @@ class Meter(Generic[J]):
         self._refused = False
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether the budget is spent."""
         return self._budget is not None and self._used >= self._budget
 
-    def next(self) -> J | None:
+    def next_job(self) -> J | None:
         """The next job that may start."""
-        if self._refused or (self._budget is not None and self._taken(self._budget)):
+        if self._refused or (self._budget is not None and self._is_reserved(self._budget)):
             return None
         job = next(self._jobs, None)
-        if self.spent and job is not None:
+        if self.is_spent and job is not None:
             self._refused, job = True, None
         self._running += job is not None
         return job
 
-    def _taken(self, budget: int) -> bool:
+    def _is_reserved(self, budget: int) -> bool:
         """Whether the running episodes will probably need the rest of the budget."""
         if not self._running or not self._ended:
             return self._running >= FIRST
         return self._used + self._running * self._earlier / self._ended >= budget
 
-    def spend(self, action: Action) -> None:
+    def count_tokens(self, action: Action) -> None:
         """Count the model calls of an act."""
         if self._budget is None:
             return
@@ -86,7 +86,7 @@ class Meter(Generic[J]):
                 )
             self._used += c.usage.prompt + c.usage.completion
 
-    def end(self, tokens: int | None) -> None:
+    def end_episode(self, tokens: int | None) -> None:
         """Record that an episode ended, after this many tokens, or was cut off."""
         self._running -= 1
         if tokens is None:
@@ -95,7 +95,7 @@ class Meter(Generic[J]):
             self._ended += 1
             self._earlier += tokens
 
-    def report(self) -> None:
+    def report_unplayed(self) -> None:
         """Report the episodes that the budget prevented."""
         if self._cut or self._refused:
             warnings.warn(

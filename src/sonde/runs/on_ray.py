@@ -23,8 +23,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from sonde._util.extras import lacking
-from sonde._util.workers import LAST, PATIENCE, Message, Work, perform
+from sonde._util.extras import missing_extra
+from sonde._util.workers import LAST, PATIENCE, Work, WorkerMessage, perform_part
 from sonde.core.errors import Halted, UserError, WorldError, invalid
 
 try:
@@ -32,7 +32,7 @@ try:
     import ray
     from ray.exceptions import RayActorError, RayError, RayTaskError
 except ModuleNotFoundError as e:
-    raise lacking("--on ray", "ray") from e
+    raise missing_extra("--on ray", "ray") from e
 
 
 LOOK = 2.0
@@ -50,7 +50,7 @@ class OnRay:
             how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
             how |= {} if address else {"include_dashboard": False}
             try:
-                _knock(address)
+                _check_address(address)
                 ray.init(address or "local", **how)
             except Exception as e:  # Ray raises some as no more than that
                 why = " ".join(str(e).split())
@@ -73,7 +73,7 @@ class OnRay:
         said = actor.do.options(num_returns="streaming").remote(str(Path.cwd()), sys.path, work, given)
         self._said[said] = part
 
-    def next(self) -> Message:
+    def next_message(self) -> WorkerMessage:
         said: Any = self._first_ready()
         part = self._said[said]
         try:
@@ -87,7 +87,7 @@ class OnRay:
         if kind in (*LAST, "gone"):
             del self._said[said]
             ray.kill(self._actors.pop(part))
-        return Message(part, kind, value)
+        return WorkerMessage(part, kind, value)
 
     def _first_ready(self) -> Any:
         """The first actor with a message. Raises `Halted` if none can ever run: an actor without a node waits for one,
@@ -111,7 +111,7 @@ class OnRay:
             ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raises `OSError` if nothing listens, which Ray itself takes minutes to notice."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
@@ -121,12 +121,12 @@ def _knock(address: str) -> None:
 class _Actor:
     """The actor process on the cluster."""
 
-    def do(self, folder: str, path: Sequence[str], work: Work, given: Any) -> Iterator[tuple[str, Any]]:
+    def run_part(self, folder: str, path: Sequence[str], work: Work, given: Any) -> Iterator[tuple[str, Any]]:
         sys.path.extend(place for place in path if place not in sys.path)
         if Path(folder).is_dir():
             os.chdir(folder)
         said: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        Thread(target=perform, args=(work, given, lambda *message: said.put(message)), daemon=True).start()
+        Thread(target=perform_part, args=(work, given, lambda *message: said.put(message)), daemon=True).start()
         kind = ""
         while kind not in LAST:
             kind, value = said.get()

@@ -3,7 +3,7 @@
     trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
 A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory. An agent whose context is
-full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut`) and without an
+full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut_short`) and without an
 error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the configuration,
 and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`): what has finished
 is handed out, and a later call plays the rest. Order of completion never changes what is recorded: every random number
@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sonde._util.argument_checks import Checked, checked
+from sonde._util.argument_checks import Checked, check_call
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -39,10 +39,10 @@ from sonde.core import (
     play_act,
     run_sync,
 )
-from sonde.core.config import parts_of
-from sonde.models.remote.adapting import Adapted, Refusal, keep, recall
+from sonde.core.config import configured_parts
+from sonde.models.remote.adapting import EndpointForm, Refusal, recall_forms, store_forms
 
-from .limits import Breaker, Meter, silenced
+from .limits import Breaker, Meter, ended_by_outage
 from .store import Run, RunWriter, discard_unplayed
 
 Seats = Mapping[str, AnyPolicy]
@@ -107,7 +107,7 @@ class Plan(Checked):
         if not 0 <= self.share[0] < self.share[1]:
             raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
 
-    def jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
+    def list_jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
         """The episodes of this share, task by task, without those already played. A duplicate task is a `UserError`:
         its episodes would be identical, played and paid for twice."""
         _check_distinct(tasks)
@@ -128,7 +128,7 @@ def _check_distinct(tasks: Sequence[Task]) -> None:
             raise UserError(f"tasks: got {twice}, allowed: each task once; `k` plays it several times")
 
 
-def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
+def fill_seats(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
     """`policies` completed with the environment's defaults; every seat must be filled, except one that the caller
     plays."""
     full = {**default_policies(env), **policies}
@@ -141,11 +141,11 @@ def seated(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPol
     return full
 
 
-@checked
-async def play(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
+@check_call
+async def play_episode(env: Env[Any], policies: Seats, task: Task, *, seed: int = 0, sample: int = 0) -> Trajectory:
     """Play one episode from start to end. The environment's defaults play the seats that `policies` leaves out."""
     begun = Episode.begin(env, task, seed=seed, sample=sample)
-    played = await _play_on(begun, seated(env, policies), Meter[Job](iter(()), None))
+    played = await _play_on(begun, fill_seats(env, policies), Meter[Job](iter(()), None))
     assert played is not None, "there is no budget"
     return played
 
@@ -155,24 +155,24 @@ async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajector
     error = ""
     try:
         while ep.to_act is not None:
-            if meter.spent and not isinstance(policies.get(ep.to_act), ProgramPolicy):
+            if meter.is_spent and not isinstance(policies.get(ep.to_act), ProgramPolicy):
                 return None
             ep = await play_act(ep, policies)
-            meter.spend((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
+            meter.count_tokens((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
         await _finish(ep, policies)
     except WorldError as e:
-        ep, error = _broken_off(ep, e)
-    return ep.trajectory(policies=policies, error=error)
+        ep, error = _end_by_failure(ep, e)
+    return ep.to_trajectory(policies=policies, error=error)
 
 
-def _broken_off(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
+def _end_by_failure(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
     """The episode that a failure ended, and the error to record: none if the agent itself could not continue. A context
     that is full before the agent has spoken is too small, which is not the agent's doing."""
     if isinstance(failure, Unanswerable) and failure.seat == ep.to_act == AGENT:
         if isinstance(failure, ContentRefused):
-            return ep.cut("filter"), ""
+            return ep.cut_short("filter"), ""
         if ep.turns:
-            return ep.cut("context"), ""
+            return ep.cut_short("context"), ""
     whose = f"{failure.seat}: " if isinstance(failure, Unanswerable) and failure.seat else ""
     return ep, f"{type(failure).__name__}: {whose}{failure}"
 
@@ -183,7 +183,7 @@ async def _finish(ep: Episode, policies: Seats) -> None:
             await policy.finish(ep.view(seat))
 
 
-@checked
+@check_call
 async def rollout(
     env: Env[Any],
     policies: Seats,
@@ -194,24 +194,26 @@ async def rollout(
 ) -> AsyncGenerator[Trajectory, None]:
     """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
     plan = plan or Plan()
-    policies = seated(env, policies)
-    meter, breaker = Meter[Job](plan.jobs(tasks, skip), plan.budget), Breaker()
+    policies = fill_seats(env, policies)
+    meter, breaker = Meter[Job](plan.list_jobs(tasks, skip), plan.budget), Breaker()
     programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
-    stream = _lockstep(env, policies, meter, plan) if programs else _concurrent(env, policies, meter, plan)
+    stream = (
+        _play_in_lockstep(env, policies, meter, plan) if programs else _play_concurrently(env, policies, meter, plan)
+    )
     async with aclosing(stream):
         async for trajectory in stream:
             yield trajectory
-            breaker.count(trajectory)
-    meter.report()
+            breaker.count_failure(trajectory)
+    meter.report_unplayed()
 
 
-def tokens(trajectory: Trajectory) -> int:
+def count_tokens(trajectory: Trajectory) -> int:
     """Model tokens of all seats, prompt and completion."""
     usages = [c.usage for act in trajectory.acts for c in act.action.completions]
     return sum(u.prompt + u.completion for u in usages)
 
 
-async def _concurrent(
+async def _play_concurrently(
     env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
 ) -> AsyncGenerator[Trajectory, None]:
     """Play a fixed number of episodes concurrently, one coroutine each."""
@@ -219,8 +221,8 @@ async def _concurrent(
     ended: asyncio.Queue[asyncio.Task[Trajectory | None]] = asyncio.Queue()
     try:
         while True:
-            while len(running) < plan.concurrency and (job := meter.next()) is not None:
-                task = asyncio.create_task(_play_on(_begin(env, job), policies, meter))
+            while len(running) < plan.concurrency and (job := meter.next_job()) is not None:
+                task = asyncio.create_task(_play_on(_begin_job(env, job), policies, meter))
                 task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would look at all that run, each time
                 running.add(task)
             if not running:
@@ -231,7 +233,7 @@ async def _concurrent(
             running.difference_update(done)
             for task in sorted(done, key=_rank):
                 played = task.result()
-                meter.end(played and tokens(played))
+                meter.end_episode(played and count_tokens(played))
                 if played is not None:
                     yield played
     finally:
@@ -240,7 +242,7 @@ async def _concurrent(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _begin(env: Env[Any], job: Job) -> Episode:
+def _begin_job(env: Env[Any], job: Job) -> Episode:
     return Episode.begin(env, job.task, seed=job.seed, sample=job.sample)
 
 
@@ -249,22 +251,24 @@ def _rank(task: asyncio.Task[Trajectory | None]) -> int:
     if task.cancelled() or task.exception() is not None:
         return STOPS
     played = task.result()
-    return int(played is not None and silenced(played))
+    return int(played is not None and ended_by_outage(played))
 
 
-async def _lockstep(env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan) -> AsyncGenerator[Trajectory, None]:
+async def _play_in_lockstep(
+    env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
+) -> AsyncGenerator[Trajectory, None]:
     """For programs only: all running episodes act together, so that a policy may share work between them."""
     running: list[Episode] = []
     at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
     while True:
-        while len(running) < at_once and (job := meter.next()) is not None:
-            running.append(_begin(env, job))
+        while len(running) < at_once and (job := meter.next_job()) is not None:
+            running.append(_begin_job(env, job))
         if not running:
             return
         running, alone = _act_together(running, policies)
         for ep in (*alone, *(ep for ep in running if ep.outcome is not None)):
             played = await _play_on(ep, policies, meter)
-            meter.end(played and tokens(played))
+            meter.end_episode(played and count_tokens(played))
             if played is not None:
                 yield played
         running = [ep for ep in running if ep.outcome is None]
@@ -294,8 +298,8 @@ def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episod
 OnDone = Callable[[Trajectory], None]
 
 
-@checked
-def collect(
+@check_call
+def collect_trajectories(
     env: Env[Any],
     policies: Seats,
     tasks: Sequence[Task],
@@ -311,13 +315,13 @@ def collect(
     """
     plan = plan or Plan()
     rows: list[Trajectory] = []
-    run_sync(_hand_out(env, policies, tasks, plan, frozenset(), [rows.append, on_done], keep_open=keep_open))
-    order = {task: i for i, task in enumerate(dict.fromkeys(job.task.id for job in plan.jobs(tasks)))}
+    run_sync(_distribute(env, policies, tasks, plan, frozenset(), [rows.append, on_done], keep_open=keep_open))
+    order = {task: i for i, task in enumerate(dict.fromkeys(job.task.id for job in plan.list_jobs(tasks)))}
     return sorted(rows, key=lambda t: (order[t.task.id], t.sample))
 
 
-@checked
-def record(
+@check_call
+def record_plan(
     env: Env[Any],
     policies: Seats,
     tasks: Sequence[Task],
@@ -333,25 +337,33 @@ def record(
 
     Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
     this again after an interruption continues where it stopped, and with endpoints as they were asked until then
-    (`models.adapting`). A run of which nothing was recorded leaves no folder. `keep_open` as in `collect`.
+    (`models.adapting`). A run of which nothing was recorded leaves no folder. `keep_open` as in `collect_trajectories`.
     """
-    folder, full = Path(folder), seated(env, policies)
+    folder, full = Path(folder), fill_seats(env, policies)
     seats = {seat: policy.config for seat, policy in full.items()}
     own = {"env": env.config, "version": env.spec.version, "seats": seats, "seed": plan.seed}
     tied = own if config is None else config
-    endpoints, writer = _endpoints(full), plan.share[0]
+    endpoints, writer = _known_endpoints(full), plan.share[0]
 
-    async def write() -> None:
+    async def write_share() -> None:
         with RunWriter.open(folder, tied, writer=writer) as run:
-            recall(folder, endpoints)
+            recall_forms(folder, endpoints)
 
-            def note(_: Trajectory) -> None:
-                keep(folder, writer, endpoints)
+            def note_endpoints(_: Trajectory) -> None:
+                store_forms(folder, writer, endpoints)
 
-            await _hand_out(env, full, tasks, plan, run.finished, [run.append, on_done, note], keep_open=keep_open)
+            await _distribute(
+                env,
+                full,
+                tasks,
+                plan,
+                run.finished_keys,
+                [run.append_trajectory, on_done, note_endpoints],
+                keep_open=keep_open,
+            )
 
     try:
-        run_sync(write())
+        run_sync(write_share())
     except BaseException:
         if plan.share[1] == 1:  # else others may be about to write to it
             discard_unplayed(folder)
@@ -359,13 +371,13 @@ def record(
     return Run.load(folder)
 
 
-def _endpoints(policies: Seats) -> list[Adapted]:
+def _known_endpoints(policies: Seats) -> list[EndpointForm]:
     """What is known about the endpoints that the policies use."""
-    parts = (part for seat, policy in policies.items() for _, part in parts_of(policy, seat))
-    return [known for part in parts if isinstance(known := getattr(part, "adapted", None), Adapted)]
+    parts = (part for seat, policy in policies.items() for _, part in configured_parts(policy, seat))
+    return [known for part in parts if isinstance(known := getattr(part, "adapted", None), EndpointForm)]
 
 
-async def _hand_out(
+async def _distribute(
     env: Env[Any],
     policies: Seats,
     tasks: Sequence[Task],
@@ -376,7 +388,7 @@ async def _hand_out(
     keep_open: bool = False,
 ) -> None:
     """Pass every trajectory to all receivers as it comes. However it ends, nothing stays running or open."""
-    policies = seated(env, policies)
+    policies = fill_seats(env, policies)
     try:
         async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
             async for trajectory in stream:
@@ -384,16 +396,16 @@ async def _hand_out(
                     if receive is not None:
                         receive(trajectory)
     except Refusal as e:
-        raise _located(e, policies) from e
+        raise _locate_refusal(e, policies) from e
     finally:
         if not keep_open:
             await close(policies)
 
 
-def _located(refusal: Refusal, policies: Seats) -> Refusal:
+def _locate_refusal(refusal: Refusal, policies: Seats) -> Refusal:
     """The refusal with the path of the refused model, so that its remedies can be typed."""
-    parts = (found for seat, policy in policies.items() for found in parts_of(policy, f"seats.{seat}"))
-    return refusal.at(next((path for path, part in parts if part is refusal.asker), ""))
+    parts = (found for seat, policy in policies.items() for found in configured_parts(policy, f"seats.{seat}"))
+    return refusal.at_path(next((path for path, part in parts if part is refusal.asker), ""))
 
 
 async def close(policies: Seats) -> None:

@@ -22,8 +22,8 @@ from typing import Any
 
 import yaml
 
-from sonde._util.argument_checks import Checked, checked
-from sonde._util.workers import Local, Workers, divided
+from sonde._util.argument_checks import Checked, check_call
+from sonde._util.workers import LocalWorkers, Workers, run_parts
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -40,10 +40,10 @@ from sonde.core import (
     run_sync,
 )
 from sonde.core.types import Json
-from sonde.models.remote.served_weights import kept_imprint, served_models, tie
+from sonde.models.remote.served_weights import saved_imprint, served_models, tie_weights
 
-from .display_names import label
-from .rollout import Key, OnDone, Plan, record, seated
+from .display_names import policy_label
+from .rollout import Key, OnDone, Plan, fill_seats, record_plan
 from .store import Run, discard_unplayed
 from .store.index import WRITERS
 from .task_files import read_tasks
@@ -82,12 +82,12 @@ class RunConfig(Checked):
             raise invalid("processes", self.processes, f"1 to {WRITERS}")
         if self.on and self.on.partition(":")[0] != "ray":
             raise invalid("on", self.on, "ray, or ray:ADDRESS")
-        self.plan()
+        self.make_plan()
 
-    def plan(self) -> Plan:
+    def make_plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
-    def parts(self, n: int) -> list[RunConfig]:
+    def split_over(self, n: int) -> list[RunConfig]:
         """Split the configuration over n processes, dividing its share, concurrency and budget."""
         mine, of = self.share
         at_once = -(-self.concurrency // n)
@@ -97,7 +97,7 @@ class RunConfig(Checked):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A validated configuration with its environment, policies and tasks instantiated."""
 
     config: RunConfig
@@ -108,7 +108,7 @@ class Prepared:
     fingerprint: str = field(default="")
 
     @property
-    def resolved(self) -> dict[str, Json]:
+    def resolved_config(self) -> dict[str, Json]:
         """The saved configuration: everything that determines the episodes, with all defaults. Their number,
         concurrency and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is
         saved, and may differ where a run is continued.
@@ -119,11 +119,11 @@ class Prepared:
             "split": self.config.split,
             "seed": self.config.seed,
             "version": self.env.spec.version,
-            **self._file,
+            **self._tasks_file_config,
         }
 
     @property
-    def _file(self) -> dict[str, Json]:
+    def _tasks_file_config(self) -> dict[str, Json]:
         """The file of tasks, and a hash of the tasks in it."""
         name = self.config.tasks_file
         return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
@@ -142,11 +142,13 @@ class Prepared:
     @property
     def folder_name(self) -> str:
         """A readable name that only equal configurations share; the addresses of endpoints do not count."""
-        return f"{_slug(self.env.spec.name)}-{self.env.spec.preset}--{_slug(self.label)}--{self.fingerprint[:8]}"
+        return (
+            f"{_make_slug(self.env.spec.name)}-{self.env.spec.preset}--{_make_slug(self.label)}--{self.fingerprint[:8]}"
+        )
 
 
-@checked
-def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
+@check_call
+def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
     """Build the environment and the policies and select the tasks; every error in the configuration is raised here. For
     a `recorded` configuration, maybe somebody else's, no code is imported and no address is called
     (`core.registry.build_recorded`)."""
@@ -154,7 +156,7 @@ def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
     env = make_from(config.env)
     if not isinstance(env, Env):
         raise UserError(f"env: {config.env['name']!r} is not an environment; see `sonde list envs`")
-    policies = seated(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
+    policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
@@ -162,29 +164,35 @@ def prepare(config: RunConfig, *, recorded: bool = False) -> Prepared:
     if config.n_tasks is not None and config.n_tasks > len(tasks):
         raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
     chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
-    run = Prepared(config, env, policies, chosen, config.label or label(policies[AGENT].config))
-    return replace(run, fingerprint=content_hash(identity(run.resolved)))
+    run = PreparedRun(config, env, policies, chosen, config.label or policy_label(policies[AGENT].config))
+    return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
 
 
-def missing(run: Prepared, folder: Path) -> int:
+def count_missing(run: PreparedRun, folder: Path) -> int:
     """The number of episodes of the run, over all shares, that the folder lacks: not played, or failed."""
     begun = (folder / "config.json").is_file()
-    held = {e.key for e in Run.load(folder).trajectories.entries() if not e.failed} if begun else set[Key]()
-    return sum(1 for _ in replace(run.config.plan(), share=(0, 1)).jobs(run.tasks, held))
+    held = (
+        {e.episode_key for e in Run.load(folder).trajectories.index_entries() if not e.is_failed}
+        if begun
+        else set[Key]()
+    )
+    return sum(1 for _ in replace(run.config.make_plan(), share=(0, 1)).list_jobs(run.tasks, held))
 
 
-def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
+def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Run:
     """Play the missing episodes, in the number of processes of the configuration; each writes its own share. A killed
     process is restarted and plays what its share still lacks. From other processes `on_done` gets the records without
     their acts."""
-    found = _workers(run.config)
+    found = _choose_workers(run.config)
     if found is None:
         _tie_to_weights(run, folder)
-        return record(run.env, run.policies, run.tasks, run.config.plan(), folder, run.resolved, on_done=on_done)
+        return record_plan(
+            run.env, run.policies, run.tasks, run.config.make_plan(), folder, run.resolved_config, on_done=on_done
+        )
     n, workers = found
-    parts = [(part, folder.absolute()) for part in run.config.parts(n)]
+    parts = [(part, folder.absolute()) for part in run.config.split_over(n)]
     try:
-        with closing(divided(_play_part, parts, workers)) as told:
+        with closing(run_parts(_play_part, parts, workers)) as told:
             for trajectory in told:
                 if on_done is not None:
                     on_done(trajectory)
@@ -194,36 +202,36 @@ def play(run: Prepared, folder: Path, *, on_done: OnDone | None = None) -> Run:
     return Run.load(folder)
 
 
-def _tie_to_weights(run: Prepared, folder: Path) -> None:
+def _tie_to_weights(run: PreparedRun, folder: Path) -> None:
     """Where episodes are missing, check that servers hold the weights with which the folder was started."""
     models = list(served_models(dict(run.policies)))
     if not models:
         return
     begun = (folder / "config.json").is_file()
     saved = Run.load(folder).config.get("seats", {}) if begun else {}
-    ask = missing(run, folder) > 0
+    ask = count_missing(run, folder) > 0
 
     async def all_of_them() -> None:
         for path, model in models:
-            await tie(model, kept_imprint(saved, path), str(folder), ask=ask)
+            await tie_weights(model, saved_imprint(saved, path), str(folder), ask=ask)
 
     run_sync(all_of_them())
 
 
-def _workers(config: RunConfig) -> tuple[int, Workers] | None:
+def _choose_workers(config: RunConfig) -> tuple[int, Workers] | None:
     """The number of processes and the pool that runs them; None where this process plays."""
     if config.on:
         from .on_ray import OnRay
 
         ray = OnRay(config.on.partition(":")[2], config.processes)
         return ray.n, ray
-    return None if config.processes in (None, 1) else (config.processes, Local(config.processes))
+    return None if config.processes in (None, 1) else (config.processes, LocalWorkers(config.processes))
 
 
 def _play_part(part: tuple[RunConfig, Path], tell: OnDone) -> None:
     """The work of another process."""
     config, folder = part
-    play(prepare(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
+    play_run(prepare_run(config), folder, on_done=lambda trajectory: tell(replace(trajectory, opening=(), turns=())))
 
 
 READERS: Mapping[str, Callable[[str], Json]] = {
@@ -264,5 +272,5 @@ def config_from(values: Mapping[str, Json]) -> RunConfig:
     return RunConfig(**values)
 
 
-def _slug(text: str) -> str:
+def _make_slug(text: str) -> str:
     return "-".join("".join(c if c.isalnum() or c in ".-_" else " " for c in text).split())

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from sonde._util.text_files import compose, read_text
+from sonde._util.text_files import compose_text, read_text
 from sonde.core import Env, Task, UserError, invalid
 from sonde.core.types import Json
 
@@ -40,23 +40,23 @@ class UnknownTopicWarning(UserWarning):
     """Some topics in a file are known and some are not."""
 
 
-def _city(text: str) -> Json:
+def _parse_city(text: str) -> Json:
     """`"Kyiv (Kiev), Ukraine"` as city and country."""
     city, _, country = text.rpartition(",")
     return {"city": city.strip() or country.strip(), "country": country.strip() if city else ""}
 
 
-def _topic(topic: str, category: str = "a noun") -> Json:
+def _topic_setup(topic: str, category: str = "a noun") -> Json:
     return {"topic": topic, "category": category}
 
 
 _ROWS: Mapping[str, Callable[[str, str], Json]] = {
-    "twenty_questions": lambda shown, hidden: _topic(hidden, shown),
-    "guess_my_city": lambda shown, hidden: _city(hidden),
+    "twenty_questions": lambda shown, hidden: _topic_setup(hidden, shown),
+    "guess_my_city": lambda shown, hidden: _parse_city(hidden),
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
 }
-_LINES: Mapping[str, Callable[[str], Json]] = {"twenty_questions": _topic, "guess_my_city": _city}
+_LINES: Mapping[str, Callable[[str], Json]] = {"twenty_questions": _topic_setup, "guess_my_city": _parse_city}
 
 
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
@@ -75,14 +75,14 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
     setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
     if not setups:
         raise UserError(f"tasks_file: {path} holds no tasks")
-    tasks = [_task(env, setup, path, i) for i, setup in enumerate(setups)]
+    tasks = [_make_task(env, setup, path, i) for i, setup in enumerate(setups)]
     _warn_of_unknown(tasks, setups, path)
     return tasks
 
 
 def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
     try:
-        found = compose(json.loads(text))
+        found = compose_text(json.loads(text))
     except (ValueError, RecursionError) as e:
         raise UserError(f"tasks_file: {path}: {e}") from e
     if isinstance(found, list):
@@ -90,10 +90,10 @@ def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Jso
     key = SPLITS.get(split, split)
     if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
         raise UserError(f"tasks_file: {path}: allowed: a list of setups, or a mapping with a list {key!r}")
-    return [_setup(env, row, path, i) for i, row in enumerate(found[key])]
+    return [_parse_row(env, row, path, i) for i, row in enumerate(found[key])]
 
 
-def _setup(env: Env[Any], row: Json, path: Path, i: int) -> Json:
+def _parse_row(env: Env[Any], row: Json, path: Path, i: int) -> Json:
     """The hidden setup of a row of a game configuration."""
     if env.name not in _ROWS:
         raise UserError(f"tasks_file: {env.name} reads no game configurations; allowed: {', '.join(_ROWS)}")
@@ -108,23 +108,23 @@ def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
     return [_LINES[env.name](line.strip()) for line in text.split("\n") if line.strip()]
 
 
-def _task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
+def _make_task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
     try:
-        return replace(_known(env, setup) or env.task(setup), index=i)
+        return replace(_find_known_task(env, setup) or env.task(setup), index=i)
     except UserError as e:
         raise UserError(f"tasks_file: {path}: row {i}: {e}") from e
 
 
-def _known(env: Env[Any], setup: Json) -> Task | None:
+def _find_known_task(env: Env[Any], setup: Json) -> Task | None:
     """The task of a topic that the environment knows; None for any other setup."""
     topic = setup.get("topic") if isinstance(setup, Mapping) else None
-    for name in _spellings(env, topic) if isinstance(topic, str) else ():
+    for name in _possible_spellings(env, topic) if isinstance(topic, str) else ():
         with suppress(UserError):
             return env.task(name)
     return None
 
 
-def _spellings(env: Env[Any], topic: str) -> Iterator[str]:
+def _possible_spellings(env: Env[Any], topic: str) -> Iterator[str]:
     """The topic as written, then other spellings under which it may be known, likeliest first."""
     written = " ".join(topic.split())
     bare = written.strip(_AROUND)

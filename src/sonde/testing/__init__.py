@@ -4,9 +4,9 @@
     check_env(sonde.make("their.module:TheirGame"))
 
 `check_env` needs no test framework; it raises one `ContractError` that names every violated rule. `RULES` are the
-single rules, each a function of a `Probe` whose name and docstring state the guarantee; `digest` tells whether two
-processes play identically. `check_interop` is the contract of adapters (`interop.py`). Source: the environment contract
-of `docs/design.md`, section 8.
+single rules, each a function of a `EnvProbe` whose name and docstring state the guarantee; `digest_env` tells whether
+two processes play identically. `check_interop` is the contract of adapters (`interop.py`). Source: the environment
+contract of `docs/design.md`, section 8.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 from sonde.core import EMPTY, ContractError, Env, ProgramPolicy
 
 from . import beliefs, play, setup
-from .hostile import hostile, huge
-from .interop import INTEROP_RULES, Adapter, Crossing, Played, check_interop
-from .probe import Probe, digest
+from .hostile import hostile_reply, huge_reply
+from .interop import INTEROP_RULES, Adapter, HostEpisode, InteropCase, check_interop
+from .probe import EnvProbe, digest_env
 
-Rule = Callable[[Probe], None]
+Rule = Callable[[EnvProbe], None]
 
 RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in (*setup.RULES, *play.RULES, *beliefs.RULES)}
 
@@ -33,7 +33,7 @@ def check_env(
 
     `episodes` is how many each rule plays at most; `policies` play the seats for which `env.spec` names no program.
     """
-    probe = Probe(env=env, episodes=episodes, seed=seed, policies=policies)
+    probe = EnvProbe(env=env, episodes=episodes, seed=seed, policies=policies)
     broken: dict[str, Exception] = {}
     for name, rule in RULES.items():
         try:
@@ -50,13 +50,13 @@ __all__ = [
     "INTEROP_RULES",
     "RULES",
     "Adapter",
-    "Crossing",
-    "Played",
-    "Probe",
+    "EnvProbe",
+    "HostEpisode",
+    "InteropCase",
     "Rule",
     "check_env",
     "check_interop",
-    "digest",
-    "hostile",
-    "huge",
+    "digest_env",
+    "hostile_reply",
+    "huge_reply",
 ]

@@ -8,23 +8,23 @@ from itertools import islice
 
 from sonde.core import Belief, Episode, Filter, Rng, Step, TabularEnv, build, entropy
 
-from .hostile import hostile
-from .probe import Probe, mixed, require, sensible
+from .hostile import hostile_reply
+from .probe import EnvProbe, mixed_reply, require, sensible_reply
 
 _DRAWS = 2000
 _CLOSE = 1e-9
 
 
-def outcomes_are_probabilities(p: Probe) -> None:
+def outcomes_are_probabilities(p: EnvProbe) -> None:
     """The probabilities of listed outcomes sum to 1, and `step` samples from these outcomes and no others."""
     if not isinstance(p.env, TabularEnv):
         return
     drawn = 0
     for i in range(min(p.episodes, 50)):
-        for ep in p.walk(i, sensible, "outcomes"):
+        for ep in p.walk_episode(i, sensible_reply, "outcomes"):
             if ep.to_act is None:
                 break
-            for text in (sensible(ep.view(), p.rng("asked", i)), hostile(ep.view(), p.rng("asked", i))):
+            for text in (sensible_reply(ep.view(), p.rng("asked", i)), hostile_reply(ep.view(), p.rng("asked", i))):
                 rows = p.env.outcomes(ep.state, text)
                 _check_rows(rows, text)
                 random = sum(q > 0.0 for q, _ in rows) > 1
@@ -55,11 +55,11 @@ def _check_draws(env: TabularEnv, ep: Episode, text: str, rows: object) -> None:
         require(abs(share - q) <= error, f"an outcome of {text!r} has probability {q}, but comes in {share} of draws")
 
 
-def equal_public_parts_have_equal_priors(p: Probe) -> None:
+def equal_public_parts_have_equal_priors(p: EnvProbe) -> None:
     """The prior is a function of the public part and the configuration, and contains every task's truth."""
     again = build(p.env.config)
     for i in range(min(p.episodes, 40)):
-        ep = p.begin(i)
+        ep = p.begin_episode(i)
         prior, other = p.env.filter(ep.task.public), again.filter(ep.task.public)
         if prior is None:
             require(other is None, "one environment has a filter, its copy has none")
@@ -71,11 +71,11 @@ def equal_public_parts_have_equal_priors(p: Probe) -> None:
             require(same, f"two priors for the public part {dict(ep.task.public)}")
 
 
-def posteriors_are_consistent(p: Probe) -> None:
+def posteriors_are_consistent(p: EnvProbe) -> None:
     """After every turn the posterior sums to 1, contains the truth, and its entropy and probabilities agree."""
     for i in range(min(p.episodes, 20)):
         truth = None
-        for ep in p.walk(i, mixed if i % 2 else sensible, "posterior"):
+        for ep in p.walk_episode(i, mixed_reply if i % 2 else sensible_reply, "posterior"):
             known = ep.filter()
             if known is None:
                 return
@@ -85,7 +85,7 @@ def posteriors_are_consistent(p: Probe) -> None:
             _check_belief(p, ep, known)
 
 
-def _check_belief(p: Probe, ep: Episode, known: Filter) -> None:
+def _check_belief(p: EnvProbe, ep: Episode, known: Filter) -> None:
     belief, truth = known.belief(), p.env.hypothesis(ep.state)
     total = math.fsum(belief.probs)
     require(len(belief.probs) == len(belief.hypotheses), "a belief has more probabilities than hypotheses, or fewer")
@@ -105,10 +105,10 @@ def _check_entropy(known: Filter, belief: Belief) -> None:
         require(abs(value - bits) < 1e-6, f"{name} is {value}, its probabilities have {bits} bits")
 
 
-def best_question_is_best(p: Probe) -> None:
+def best_question_is_best(p: EnvProbe) -> None:
     """`best_question` is legal, gains what it says, and no randomly drawn legal answer gains more."""
     for i in range(max(1, min(p.episodes // 50, 4))):
-        for ep in islice(p.walk(i, sensible, "question"), 8):
+        for ep in islice(p.walk_episode(i, sensible_reply, "question"), 8):
             known = ep.filter()
             if known is None:
                 return
@@ -116,7 +116,7 @@ def best_question_is_best(p: Probe) -> None:
                 _check_question(p, ep, known)
 
 
-def _check_question(p: Probe, ep: Episode, known: Filter) -> None:
+def _check_question(p: EnvProbe, ep: Episode, known: Filter) -> None:
     answer, bits = known.best_question()
     legal, rng = p.env.actions(ep.state), p.rng("question", len(ep.turns))
     require(legal is None or answer in legal, f"the best question {answer!r} is not a legal answer")
@@ -129,11 +129,11 @@ def _check_question(p: Probe, ep: Episode, known: Filter) -> None:
     require(known.expected_gain("") >= 0.0, "an unreadable text has a negative expected gain")
 
 
-def gains_add_up(p: Probe) -> None:
+def gains_add_up(p: EnvProbe) -> None:
     """Realised gains sum to the decrease of entropy, truth gains to the increase of the truth's log-probability, in
     bits."""
     for i in range(min(p.episodes, 10)):
-        ep = p.play(i, mixed if i % 2 else sensible, "gains")
+        ep = p.play_episode(i, mixed_reply if i % 2 else sensible_reply, "gains")
         prior, known, rows = p.env.filter(ep.task.public), ep.filter(), ep.gains()
         if prior is None or known is None or rows is None:
             require(prior is None and rows is None, "there is a filter, but no gains, or the other way round")

@@ -45,7 +45,7 @@ _REPEATED = (
 )  # fmt: skip
 
 
-def hostile(view: View, rng: Rng) -> str:
+def hostile_reply(view: View, rng: Rng) -> str:
     """A reply of up to some ten thousand characters that the environment of `view` did not ask for."""
     kind = rng.randrange(8)
     if kind == 0:
@@ -57,37 +57,37 @@ def hostile(view: View, rng: Rng) -> str:
     if kind == 3:
         return f"<Answer>{rng.choice(CONTENT)}</Answer>"
     if kind == 4:
-        return _noise(rng)
+        return _random_noise(rng)
     if kind == 5:
-        return _echo(view, rng)
-    return _mutated(legal(view, rng), rng) if view.legal else f"<Answer>{_noise(rng)}</Answer>"
+        return _echo_view(view, rng)
+    return _mutate_text(legal_answer(view, rng), rng) if view.legal else f"<Answer>{_random_noise(rng)}</Answer>"
 
 
-def huge(view: View, rng: Rng) -> str:
+def huge_reply(view: View, rng: Rng) -> str:
     """A reply of a megabyte or a little more."""
-    unit = rng.choice((*_REPEATED, legal(view, rng)) if view.legal else _REPEATED)
+    unit = rng.choice((*_REPEATED, legal_answer(view, rng)) if view.legal else _REPEATED)
     text = unit * (MEGABYTE // len(unit) + 1)
     return rng.choice((text, f"<Answer>{text}</Answer>", f"<Think>{text}</Think>"))
 
 
-def legal(view: View, rng: Rng) -> str:
+def legal_answer(view: View, rng: Rng) -> str:
     """A legal answer, drawn uniformly, in the environment's syntax; `view.legal` must list some."""
     answers = view.legal
     assert answers, "no legal answers are listed"
     return view.say(answers[rng.randrange(len(answers))])
 
 
-def _noise(rng: Rng) -> str:
+def _random_noise(rng: Rng) -> str:
     alphabet = rng.choice(("abcdefghij", "0123456789 ", "<>/answerthink ", "\u0000\ud83d\ude00é\u0301 \n{}"))
     return "".join(rng.choices(alphabet, k=rng.randrange(40)))
 
 
-def _echo(view: View, rng: Rng) -> str:
+def _echo_view(view: View, rng: Rng) -> str:
     heard = rng.choice(view.messages).content
     return rng.choice((heard, f"<Answer>{heard}</Answer>", f"<Think>{heard}</Think>", heard.upper(), heard[::-1]))
 
 
-def _mutated(text: str, rng: Rng) -> str:
+def _mutate_text(text: str, rng: Rng) -> str:
     i = rng.randrange(len(text) + 1)
     return rng.choice(
         (

@@ -10,8 +10,8 @@
     check_interop(adapter, sonde.make("wordle"))
 
 An adapter is a function that plays one episode of the split `train` through a host. It does not matter who runs the
-loop: if the host does, `reply` stands behind its model. The result is compared with the same episode in `core`, which
-is played in parallel: every reply is drawn for the position there, so whatever the host passes on differently, at
+loop: if the host does, `next_reply` stands behind its model. The result is compared with the same episode in `core`,
+which is played in parallel: every reply is drawn for the position there, so whatever the host passes on differently, at
 another time or not at all is found in the turn in which it happens. `INTEROP_RULES` are the single rules.
 
 Source: defects of other libraries' adapters (our collection): wrappers that dropped seeds, so that groups were none
@@ -32,7 +32,7 @@ from typing import Any, Protocol
 from sonde.core import AGENT, Action, ContractError, Env, Episode, Rng, View, run_sync
 from sonde.core.types import Json
 
-from .probe import Probe, mixed, require, sensible
+from .probe import EnvProbe, mixed_reply, require, sensible_reply
 
 Reply = Callable[[str], Awaitable[str]]
 """Answers the latest text that the player was told."""
@@ -42,7 +42,7 @@ _SHORT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class HostEpisode:
     """An episode as returned by a host. `told`: the first message and the text after each turn; `rewards`: the agent's,
     per turn; `outcome`: the recorded one, as a mapping; `crossed`: everything else that reached the player's side
     (infos, rows of a dataset, logs), to be searched for hidden text."""
@@ -56,11 +56,11 @@ class Played:
 
 
 class Adapter(Protocol):
-    async def __call__(self, env: Env[Any], *, seed: int, index: int, reply: Reply) -> Played: ...
+    async def __call__(self, env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpisode: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crossing:
+class InteropCase:
     """An adapter and an environment under test."""
 
     adapter: Adapter
@@ -70,8 +70,8 @@ class Crossing:
     seed: int = 0
 
     @cached_property
-    def probe(self) -> Probe:
-        return Probe(env=self.env, episodes=self.episodes, seed=self.seed)
+    def probe(self) -> EnvProbe:
+        return EnvProbe(env=self.env, episodes=self.episodes, seed=self.seed)
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
@@ -79,40 +79,44 @@ class Crossing:
         rng, n = self.probe.rng("interop"), len(self.env.tasks("train"))
         return tuple(rng.randrange(n) for _ in range(self.episodes))
 
-    def within(self, turns: int) -> Crossing:
+    def limit_turns(self, turns: int) -> InteropCase:
         """The same with episodes of at most so many turns."""
         fewer = min(turns, self.env.spec.max_turns)
         return dataclasses.replace(self, env=dataclasses.replace(self.env, max_turns=fewer))  # type: ignore[type-var]
 
-    async def play(self, i: int, say: Callable[[View, Rng], str | Action], *path: str | int) -> tuple[Played, Episode]:
+    async def play_both(
+        self, i: int, say: Callable[[View, Rng], str | Action], *path: str | int
+    ) -> tuple[HostEpisode, Episode]:
         """Play the i-th episode through the host and in core, and compare them."""
         index = self.indices[i % self.episodes]
-        beside = _Beside(self.probe, Episode.begin(self.env, self.env.tasks("train")[index], seed=i), say, path)
-        played = await self.adapter(self.env, seed=i, index=index, reply=beside.reply)
-        beside.compare(played)
+        beside = _ReferenceEpisode(
+            self.probe, Episode.begin(self.env, self.env.tasks("train")[index], seed=i), say, path
+        )
+        played = await self.adapter(self.env, seed=i, index=index, reply=beside.next_reply)
+        beside.compare_with(played)
         return played, beside.ep
 
 
-class _Beside:
+class _ReferenceEpisode:
     """The same episode in core, one step ahead of the host."""
 
-    def __init__(self, probe: Probe, ep: Episode, say: Callable[[View, Rng], str | Action], path: Any) -> None:
+    def __init__(self, probe: EnvProbe, ep: Episode, say: Callable[[View, Rng], str | Action], path: Any) -> None:
         self.probe, self.say, self.path = probe, say, path
-        self.ep = probe.others(ep)
+        self.ep = probe.play_others(ep)
         self.told = [self.ep.messages[AGENT][-1].content]
 
-    async def reply(self, text: str) -> str:
+    async def next_reply(self, text: str) -> str:
         ep = self.ep
         require(text == self.told[-1], f"{ep}: the player is told {text!r}, core tells {self.told[-1]!r}")
         require(ep.to_act is not None, f"{ep}: the host asks for another turn after the end")
         said = self.say(ep.view(), self.probe.rng(*self.path, ep.seed, len(ep.turns)))
-        said = (said if isinstance(said, Action) else Action(said)).check().text
-        self.ep = self.probe.others(ep.step(said))
+        said = (said if isinstance(said, Action) else Action(said)).check_storable().text
+        self.ep = self.probe.play_others(ep.step(said))
         self.told.append(self.ep.turns[-1].told)
         await asyncio.sleep(0)
         return said
 
-    def compare(self, played: Played) -> None:
+    def compare_with(self, played: HostEpisode) -> None:
         ep, outcome = self.ep, self.ep.outcome
         require(outcome is not None, f"{ep}: the host ended it after {len(ep.turns)} turns, core goes on")
         assert outcome is not None
@@ -129,75 +133,75 @@ class _Beside:
 # --- rules -----------------------------------------------------------------------------------------------------------
 
 
-async def a_seed_is_an_episode(c: Crossing) -> None:
+async def a_seed_is_an_episode(c: InteropCase) -> None:
     """Texts, rewards of every turn and outcome equal those of core for the same seed, task and replies, including
     hostile ones."""
     for i in range(c.episodes):
-        await c.play(i, mixed, "interop")
+        await c.play_both(i, mixed_reply, "interop")
 
 
-async def hidden_text_never_crosses(c: Crossing) -> None:
+async def hidden_text_never_crosses(c: InteropCase) -> None:
     """Words of the hidden setup, or of the hypothesis, reach the player's side only after core told them to the player
     (its `info` counts too) or the player said them."""
     for i in range(c.episodes):
-        played, ep = await c.play(i, sensible, "hidden")
+        played, ep = await c.play_both(i, sensible_reply, "hidden")
         heard = [*(m.content for m in ep.messages[AGENT]), *(repr(turn.info) for turn in ep.turns)]
         known = "\n".join([*heard, repr(ep.task.public), repr(ep.env.config)])
         crossed = json.dumps(played.crossed, default=repr, ensure_ascii=False)
-        for word in _secrets(ep):
-            require(_occurs(word, known) or not _occurs(word, crossed), f"{ep}: {word!r} is hidden and crosses")
+        for word in _hidden_words(ep):
+            require(_occurs_in(word, known) or not _occurs_in(word, crossed), f"{ep}: {word!r} is hidden and crosses")
 
 
-def _secrets(ep: Episode) -> Iterator[str]:
+def _hidden_words(ep: Episode) -> Iterator[str]:
     hypothesis = ep.env.hypothesis(ep.state)
-    texts = [*_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
+    texts = [*_collect_strings(ep.task.hidden), ep.env.in_words(hypothesis) or "", ep.env.epilogue(ep.state)]
     yield from (word for word in texts if len(word) >= _SHORT)
 
 
-def _strings(value: Json) -> Iterator[str]:
+def _collect_strings(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from (word for part in value.values() for word in _strings(part))
+        yield from (word for part in value.values() for word in _collect_strings(part))
     elif isinstance(value, list | tuple):
-        yield from (word for part in value for word in _strings(part))
+        yield from (word for part in value for word in _collect_strings(part))
 
 
-def _occurs(word: str, text: str) -> bool:
+def _occurs_in(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-async def truncation_is_truncation(c: Crossing) -> None:
+async def truncation_is_truncation(c: InteropCase) -> None:
     """An episode that the turn limit ends is truncated and not terminated; any other end is the reverse."""
-    short = c.within(2)
+    short = c.limit_turns(2)
     for i in range(min(c.episodes, 4)):
-        await short.play(i, lambda view, rng: "nothing to say", "cut")
-        await short.play(i, sensible, "ended")
+        await short.play_both(i, lambda view, rng: "nothing to say", "cut")
+        await short.play_both(i, sensible_reply, "ended")
 
 
-async def groups_share_worlds(c: Crossing) -> None:
+async def groups_share_worlds(c: InteropCase) -> None:
     """Episodes of one seed have the same world, whatever is said in them and however many of them run: they are told
     the same at first, and the same again after the same words."""
     for i in range(min(c.episodes, 3)):
         ways = ["a", "a", "b", "b"]
-        group = await asyncio.gather(*(c.play(i, mixed, "group", way) for way in ways))
+        group = await asyncio.gather(*(c.play_both(i, mixed_reply, "group", way) for way in ways))
         told = [tuple(played.told) for played, _ in group]
         require(len({t[0] for t in told}) == 1, f"seed {i}: a group is told different things at first: {told}")
         require(told[0] == told[1] and told[2] == told[3], f"seed {i}: the same words are answered in different ways")
 
 
-async def many_at_once(c: Crossing) -> None:
+async def many_at_once(c: InteropCase) -> None:
     """A thousand concurrent episodes have the same results as each one alone."""
-    short = c.within(3)
-    await asyncio.gather(*(short.play(i, mixed, "many") for i in range(c.concurrent)))
+    short = c.limit_turns(3)
+    await asyncio.gather(*(short.play_both(i, mixed_reply, "many") for i in range(c.concurrent)))
 
 
-async def errors_are_readable(c: Crossing) -> None:
+async def errors_are_readable(c: InteropCase) -> None:
     """An invalid seed or task is refused with an error that names the field and the value."""
     n = len(c.env.tasks("train"))
     for name, value in (("seed", -1), ("index", n), ("index", -1)):
         try:
-            await c.adapter(c.env, **{"seed": 0, "index": 0, name: value}, reply=_nothing)  # type: ignore[arg-type]
+            await c.adapter(c.env, **{"seed": 0, "index": 0, name: value}, reply=_reply_nothing)  # type: ignore[arg-type]
         except Exception as e:
             named = name in str(e).casefold() and str(value) in str(e)
             require(named, f"{name}={value}: the error does not say so: {type(e).__name__}: {e}")
@@ -205,11 +209,11 @@ async def errors_are_readable(c: Crossing) -> None:
             require(False, f"{name}={value} is accepted")
 
 
-async def _nothing(text: str) -> str:
+async def _reply_nothing(text: str) -> str:
     return ""
 
 
-InteropRule = Callable[[Crossing], Awaitable[None]]
+InteropRule = Callable[[InteropCase], Awaitable[None]]
 
 INTEROP_RULES: Mapping[str, InteropRule] = {
     rule.__name__: rule
@@ -231,11 +235,11 @@ def check_interop(
 
     `episodes` is how many each rule plays at most, `concurrent` how many run at the same time in the rule about that.
     """
-    crossing = Crossing(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
+    crossing = InteropCase(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
     broken: dict[str, Exception] = {}
     for name, rule in INTEROP_RULES.items():
         try:
-            run_sync(_run(rule, crossing))
+            run_sync(_run_rules(rule, crossing))
         except Exception as e:
             broken[name] = e
     if broken:
@@ -244,5 +248,5 @@ def check_interop(
         raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
 
 
-async def _run(rule: InteropRule, crossing: Crossing) -> None:
+async def _run_rules(rule: InteropRule, crossing: InteropCase) -> None:
     await rule(crossing)

@@ -27,9 +27,9 @@ from sonde.core import (
 )
 from sonde.core.types import Kind
 
-from .hostile import EVERY, huge
-from .hostile import hostile as hostile_reply
-from .probe import Probe, mixed, require, sensible, transcript
+from .hostile import EVERY, huge_reply
+from .hostile import hostile_reply as hostile_reply
+from .probe import EnvProbe, mixed_reply, require, sensible_reply, to_transcript
 
 _LONGEST = 20_000
 """Most characters that one act may tell a seat, however long the reply was."""
@@ -37,35 +37,35 @@ _SLOWEST = 2.0
 """CPU seconds for a reply of a megabyte: a hundred times the need, a tenth of quadratic work."""
 
 
-def episodes_are_deterministic(p: Probe) -> None:
+def episodes_are_deterministic(p: EnvProbe) -> None:
     """The same replies in another environment of the same configuration give the same episodes."""
-    again = Probe(env=build(p.env.config), episodes=p.episodes, seed=p.seed, policies=p.policies)
+    again = EnvProbe(env=build(p.env.config), episodes=p.episodes, seed=p.seed, policies=p.policies)
     for i in range(min(p.episodes, 50)):
-        first, second = p.play(i, mixed, "same"), again.play(i, mixed, "same")
-        require(transcript(first) == transcript(second), f"{first} was played twice and differs")
+        first, second = p.play_episode(i, mixed_reply, "same"), again.play_episode(i, mixed_reply, "same")
+        require(to_transcript(first) == to_transcript(second), f"{first} was played twice and differs")
         require(first.id == second.id, f"{first} was played twice and has two ids")
 
 
-def interleaved_episodes_equal_sequential_ones(p: Probe) -> None:
+def interleaved_episodes_equal_sequential_ones(p: EnvProbe) -> None:
     """Episodes that take turns in any order equal episodes played one after the other: they share no state."""
-    sequential = [content_hash(transcript(p.play(i, mixed, "woven"))) for i in range(p.episodes)]
-    rng, running = p.rng("weave"), {i: p.begin(i) for i in range(p.episodes)}
+    sequential = [content_hash(to_transcript(p.play_episode(i, mixed_reply, "woven"))) for i in range(p.episodes)]
+    rng, running = p.rng("weave"), {i: p.begin_episode(i) for i in range(p.episodes)}
     ended: dict[int, str] = {}
     while running:
         for i in rng.sample(list(running), len(running) * 2 // 3 + 1):
             ep = running.pop(i)
             if ep.to_act is None:
-                ended[i] = content_hash(transcript(ep))
+                ended[i] = content_hash(to_transcript(ep))
             else:
-                running[i] = p.next(ep, mixed, "woven", i)
+                running[i] = p.next_turn(ep, mixed_reply, "woven", i)
     different = [i for i in range(p.episodes) if ended[i] != sequential[i]]
     require(not different, f"episodes {different[:10]} come out differently when others run between their turns")
 
 
-def messages_alternate(p: Probe) -> None:
+def messages_alternate(p: EnvProbe) -> None:
     """Every seat's messages start with the user (a system message may come before), alternate, and are never empty."""
     for i in range(p.episodes):
-        for ep in p.walk(i, mixed, "messages"):
+        for ep in p.walk_episode(i, mixed_reply, "messages"):
             for seat, messages in ep.messages.items():
                 _check_messages(seat, messages, seat == ep.to_act)
 
@@ -78,36 +78,36 @@ def _check_messages(seat: str, messages: Sequence[Message], next_is_seat: bool) 
     require(not next_is_seat or roles[-1:] == ["user"], f"{seat} is to act, but was told nothing since its last act")
 
 
-def legal_play_keeps_the_bounds(p: Probe) -> None:
+def legal_play_keeps_the_bounds(p: EnvProbe) -> None:
     """Episodes of random legal answers end in time, with rewards and scores that the spec allows."""
     for i in range(p.episodes):
-        for before, after in pairwise(p.walk(i, sensible, "legal")):
+        for before, after in pairwise(p.walk_episode(i, sensible_reply, "legal")):
             _check_turn(p, before, after.turns[-1], after.outcome)
 
 
-def hostile_text_is_harmless(p: Probe) -> None:
+def hostile_text_is_harmless(p: EnvProbe) -> None:
     """No reply raises, delays the end, earns outside `reward_range`, is repeated at length, or wins without naming a
     winning legal answer."""
     for n, text in enumerate(EVERY):
-        before = p.begin(n % p.episodes)
-        after = p.say(before, text)
+        before = p.begin_episode(n % p.episodes)
+        after = p.say_text(before, text)
         _check_turn(p, before, after.turns[-1], after.outcome)
     for i in range(p.episodes):
-        for before, after in pairwise(p.walk(i, hostile_reply, "hostile")):
+        for before, after in pairwise(p.walk_episode(i, hostile_reply, "hostile")):
             _check_turn(p, before, after.turns[-1], after.outcome)
 
 
-def huge_text_is_harmless(p: Probe) -> None:
+def huge_text_is_harmless(p: EnvProbe) -> None:
     """The same for replies of a megabyte; processing one takes no longer than a few passes over it."""
     for i in range(min(p.episodes, 25)):
-        before, start = p.begin(i), process_time()
-        after = p.next(before, huge, "huge", i)
+        before, start = p.begin_episode(i), process_time()
+        after = p.next_turn(before, huge_reply, "huge", i)
         spent, turn = process_time() - start, after.turns[-1]
         require(spent < _SLOWEST, f"a reply of {len(turn.text)} characters took {spent:.1f} s: {turn.text[:40]!r}...")
         _check_turn(p, before, turn, after.outcome)
 
 
-def _check_turn(p: Probe, before: Episode, turn: Turn, outcome: Outcome | None) -> None:
+def _check_turn(p: EnvProbe, before: Episode, turn: Turn, outcome: Outcome | None) -> None:
     low, high = p.env.spec.reward_range
     reward = turn.rewards.get(AGENT, 0.0)
     require(low <= reward <= high, f"a reward of {reward} is outside spec.reward_range = {(low, high)}")
@@ -126,21 +126,21 @@ def _check_outcome(outcome: Outcome) -> None:
     require(outcome.kind != "format" or outcome.score == 0.0, f"a format failure scores: {outcome}")
 
 
-def _names_a_win(p: Probe, before: Episode, text: str) -> bool:
+def _names_a_win(p: EnvProbe, before: Episode, text: str) -> bool:
     """Whether some legal answer wins here and its words, or those that say it, occur in the text in order; people
     (`spec.assumes`) understand a long word that lacks one letter, too."""
-    answers, said, say = p.env.actions(before.state), _squeezed(text), p.env.say
-    occurs = _in_order if not p.env.spec.assumes else _in_order_but_for_a_letter
+    answers, said, say = p.env.actions(before.state), _strip_text(text), p.env.say
+    occurs = _words_in_order if not p.env.spec.assumes else _in_order_but_for_a_letter
     named = (a for a in answers or () if occurs(a, said) or occurs(say(a), said))
-    return answers is None or any(_wins(p, before, say(a)) for a in named)
+    return answers is None or any(_is_win(p, before, say(a)) for a in named)
 
 
-def _wins(p: Probe, ep: Episode, text: str) -> bool:
-    outcome = p.say(ep, text).outcome
+def _is_win(p: EnvProbe, ep: Episode, text: str) -> bool:
+    outcome = p.say_text(ep, text).outcome
     return outcome is not None and outcome.kind == "win"
 
 
-def _in_order(answer: str, said: str) -> bool:
+def _words_in_order(answer: str, said: str) -> bool:
     at = 0
     for word in re.findall(r"[^\W_]+", answer.casefold()):
         at = said.find(word, at)
@@ -156,7 +156,7 @@ _LONG = 6
 
 def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
     """Whether the words of an answer occur in order, with at most one letter of one long word missing."""
-    if _in_order(answer, said):
+    if _words_in_order(answer, said):
         return True
     words = re.findall(r"[^\W_]+", answer.casefold())
     less = (
@@ -165,14 +165,14 @@ def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
         if len(word) >= _LONG
         for i in range(len(word))
     )
-    return any(_in_order(" ".join(said_so), said) for said_so in less)
+    return any(_words_in_order(" ".join(said_so), said) for said_so in less)
 
 
-def _squeezed(text: str) -> str:
+def _strip_text(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-def hedging_never_wins(p: Probe) -> None:
+def hedging_never_wins(p: EnvProbe) -> None:
     """If one legal answer wins, a text that only considers it does not, and of a list of answers at most one counts:
     the first or the last, as the environment defines."""
     policy = p.reference
@@ -180,7 +180,7 @@ def hedging_never_wins(p: Probe) -> None:
         return
     won = 0
     for i in range(p.episodes):
-        *_, before, end = p.walk(i, lambda view, _: policy.act_now(view))
+        *_, before, end = p.walk_episode(i, lambda view, _: policy.act_now(view))
         if end.outcome and end.outcome.kind == "win":
             _check_hedges(p, before, end.turns[-1].text, p.rng("hedge", i))
             won += 1
@@ -189,30 +189,30 @@ def hedging_never_wins(p: Probe) -> None:
     require(won, f"the reference agent {p.env.spec.reference!r} won none of {p.episodes} episodes")
 
 
-def _check_hedges(p: Probe, before: Episode, winning: str, rng: Rng) -> None:
+def _check_hedges(p: EnvProbe, before: Episode, winning: str, rng: Rng) -> None:
     answers = p.env.actions(before.state)
     hedges = [f"<Think>{winning}</Think>", f"<THINK>\n{winning}\n</THINK><Answer></Answer>"]
     if answers is not None:
         right = next((a for a in answers if p.env.say(a) == winning), None)
         require(right is not None, f"the reference agent won with {winning!r}, which is not among the legal answers")
         some = rng.sample(list(answers), min(len(answers), 20))
-        wrong = [a for a in some if not _wins(p, before, p.env.say(a))][:10]
+        wrong = [a for a in some if not _is_win(p, before, p.env.say(a))][:10]
         if wrong:
             first, *others = map(p.env.say, wrong)
             rest = "".join(others)
             hedges += [first + winning + rest] if others else []
             hedges += [f"<Answer>{' '.join([*wrong, str(right)])}</Answer>"]
-            both = _wins(p, before, winning + first + rest) and _wins(p, before, first + rest + winning)
+            both = _is_win(p, before, winning + first + rest) and _is_win(p, before, first + rest + winning)
             require(not both, f"wins by hedging: {first + rest + winning!r}, in either order")
     for text in hedges:
-        require(not _wins(p, before, text), f"wins by hedging: {text!r}")
+        require(not _is_win(p, before, text), f"wins by hedging: {text!r}")
 
 
-def states_are_values(p: Probe) -> None:
+def states_are_values(p: EnvProbe) -> None:
     """States hash, pickle and compare equal; stepping twice from one state gives the same result and leaves it
     unchanged."""
     for i in range(min(p.episodes, 50)):
-        for before, after in pairwise(p.walk(i, mixed, "values")):
+        for before, after in pairwise(p.walk_episode(i, mixed_reply, "values")):
             state, text = before.state, after.turns[-1].text
             copy = pickle.loads(pickle.dumps(state))
             require(copy == state and hash(copy) == hash(state), f"pickling changes the state {state!r}")
@@ -229,32 +229,36 @@ def _check_step(step: Step) -> None:
     require(step.outcome is None or isinstance(step.outcome, Outcome), f"step.outcome is {step.outcome!r}")
 
 
-def episodes_replay(p: Probe) -> None:
+def episodes_replay(p: EnvProbe) -> None:
     """The record of an episode, through JSON, replays in another environment; a fork continues from the same state."""
     again = build(p.env.config)
     for i in range(min(p.episodes, 100)):
-        ep = p.play(i, mixed, "replay")
-        record = json.loads(json.dumps(ep.trajectory(policies=p.policies).to_json()))
+        ep = p.play_episode(i, mixed_reply, "replay")
+        record = json.loads(json.dumps(ep.to_trajectory(policies=p.policies).to_json()))
         replayed = Episode.replay(again, Trajectory.from_json(record))
-        require(transcript(replayed) == transcript(ep), f"{ep} differs when replayed from its record")
+        require(to_transcript(replayed) == to_transcript(ep), f"{ep} differs when replayed from its record")
         require(hash(replayed.state) == hash(ep.state) and replayed.state == ep.state, f"{ep}: the end state differs")
         require(ep.fork(sample=7).state is ep.state, "a fork has another state")
 
 
-def nothing_leaks(p: Probe) -> None:
+def nothing_leaks(p: EnvProbe) -> None:
     """Worlds with the same public part that react to the same words with the same texts look the same to the agent."""
     for i in range(min(4, p.episodes)):
-        eps, n = list({ep.state: ep for ep in p.worlds(i, p.episodes)}.values()), 0
+        eps, n = list({ep.state: ep for ep in p.sibling_worlds(i, p.episodes)}.values()), 0
         while eps:
-            groups = _grouped(eps)
+            groups = _group_by_message(eps)
             eps = max(groups.values(), key=len)
             if len(eps) < 2 or eps[0].to_act is None:
                 break
-            text = sensible(eps[0].view(), p.rng("leak", i, n)) if n % 2 else mixed(eps[0].view(), p.rng("leak", i, n))
-            eps, n = [p.say(ep, text) for ep in eps], n + 1
+            text = (
+                sensible_reply(eps[0].view(), p.rng("leak", i, n))
+                if n % 2
+                else mixed_reply(eps[0].view(), p.rng("leak", i, n))
+            )
+            eps, n = [p.say_text(ep, text) for ep in eps], n + 1
 
 
-def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
+def _group_by_message(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
     """Group episodes by the latest text that the agent was told (they agree up to there); everything else that it may
     see must be equal within a group."""
     groups: defaultdict[Hashable, list[Episode]] = defaultdict(list)
@@ -264,9 +268,9 @@ def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
     spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
     require(len(groups) == 1 or spoken, _INTRO)
     for group in groups.values():
-        first = _seen(group[0])
+        first = _agent_sees(group[0])
         for ep in group[1:]:
-            for name, value in _seen(ep).items():
+            for name, value in _agent_sees(ep).items():
                 same = value == first[name]
                 require(same, f"{name} depends on what is hidden: {first[name]!r} and {value!r} after equal messages")
     return groups
@@ -275,7 +279,7 @@ def _grouped(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
 _INTRO = "the first message depends on what is hidden: it differs between worlds of one public part"
 
 
-def _seen(ep: Episode) -> dict[str, Any]:
+def _agent_sees(ep: Episode) -> dict[str, Any]:
     """Everything except the messages that an agent may see or compute."""
     view: View = ep.view()
     seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns[-1:]]}
@@ -285,31 +289,31 @@ def _seen(ep: Episode) -> dict[str, Any]:
     return seen
 
 
-def hidden_answer_is_never_told(p: Probe) -> None:
+def hidden_answer_is_never_told(p: EnvProbe) -> None:
     """If the hypothesis is a text, it occurs in what the agent is told only after the agent said it, or by chance: in
     the first message, which shows the public part, or as often as in episodes with another truth."""
     heard: defaultdict[str, str] = defaultdict(str)
     for i in range(p.episodes):
-        ep = p.play(i, mixed, "told")
+        ep = p.play_episode(i, mixed_reply, "told")
         truth = p.env.hypothesis(ep.state)
-        if isinstance(truth, str) and len(truth) > 1 and not _occurs(truth, ep.messages[AGENT][0].content):
-            heard[truth] += "\n".join(_unprompted(ep, truth))
+        if isinstance(truth, str) and len(truth) > 1 and not _occurs_in(truth, ep.messages[AGENT][0].content):
+            heard[truth] += "\n".join(_told_before(ep, truth))
     for truth, text in heard.items():
-        if _occurs(truth, text):
-            elsewhere = any(_occurs(truth, other) for t, other in heard.items() if t != truth)
+        if _occurs_in(truth, text):
+            elsewhere = any(_occurs_in(truth, other) for t, other in heard.items() if t != truth)
             require(elsewhere, f"the agent is told the hidden answer {truth!r}: {text[-300:]!r}")
 
 
-def _unprompted(ep: Episode, truth: str) -> Iterable[str]:
+def _told_before(ep: Episode, truth: str) -> Iterable[str]:
     """The text that the agent was told before it said the truth itself."""
     for message in ep.messages[AGENT]:
-        if message.role == "assistant" and _squeezed(truth) in _squeezed(message.content):
+        if message.role == "assistant" and _strip_text(truth) in _strip_text(message.content):
             return
         if message.role == "user":
             yield message.content
 
 
-def _occurs(word: str, text: str) -> bool:
+def _occurs_in(word: str, text: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in (word, " ".join(word)))
 
 

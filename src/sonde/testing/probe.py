@@ -26,7 +26,7 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 
-from .hostile import hostile, legal
+from .hostile import hostile_reply, legal_answer
 
 Reply = Callable[[View, Rng], str | Action]
 
@@ -37,18 +37,18 @@ def require(condition: object, message: str) -> None:
         raise ContractError(message)
 
 
-def mixed(view: View, rng: Rng) -> str:
+def mixed_reply(view: View, rng: Rng) -> str:
     """Two legal answers for every hostile reply, if legal answers are listed."""
-    return legal(view, rng) if rng.random() < 2 / 3 and view.legal else hostile(view, rng)
+    return legal_answer(view, rng) if rng.random() < 2 / 3 and view.legal else hostile_reply(view, rng)
 
 
-def sensible(view: View, rng: Rng) -> str:
+def sensible_reply(view: View, rng: Rng) -> str:
     """A legal answer if they are listed, else anything."""
-    return legal(view, rng) if view.legal else hostile(view, rng)
+    return legal_answer(view, rng) if view.legal else hostile_reply(view, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probe:
+class EnvProbe:
     """An environment under test. `policies` play the seats for which `env.spec` names no program."""
 
     env: Env[Any]
@@ -67,67 +67,67 @@ class Probe:
         return tuple(tasks[rng.randrange(len(tasks))] for tasks in chosen)
 
     @cached_property
-    def _seats(self) -> Mapping[str, Any]:
+    def _seat_policies(self) -> Mapping[str, Any]:
         return {**default_policies(self.env), **self.policies}
 
-    def begin(self, i: int) -> Episode:
+    def begin_episode(self, i: int) -> Episode:
         """The i-th episode, at the agent's first act."""
-        return self.others(Episode.begin(self.env, self.tasks[i], seed=i))
+        return self.play_others(Episode.begin(self.env, self.tasks[i], seed=i))
 
-    def others(self, ep: Episode) -> Episode:
+    def play_others(self, ep: Episode) -> Episode:
         """`ep` after the other seats have acted."""
         while ep.to_act not in (AGENT, None):
-            policy = self._seats.get(str(ep.to_act))
+            policy = self._seat_policies.get(str(ep.to_act))
             require(isinstance(policy, ProgramPolicy), f"seat {ep.to_act!r}: check_env needs a ProgramPolicy for it")
             ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))  # type: ignore[union-attr]
         return ep
 
-    def say(self, ep: Episode, text: str | Action) -> Episode:
+    def say_text(self, ep: Episode, text: str | Action) -> Episode:
         """`ep` at the agent's next act."""
-        return self.others(ep.step(text))
+        return self.play_others(ep.step(text))
 
-    def next(self, ep: Episode, reply: Reply, *path: str | int) -> Episode:
+    def next_turn(self, ep: Episode, reply: Reply, *path: str | int) -> Episode:
         """`ep` after the reply to its view, which depends on `path` and the turn alone."""
-        return self.say(ep, reply(ep.view(), self.rng(*path, len(ep.turns))))
+        return self.say_text(ep, reply(ep.view(), self.rng(*path, len(ep.turns))))
 
-    def walk(self, i: int, reply: Reply, *path: str | int) -> Iterator[Episode]:
+    def walk_episode(self, i: int, reply: Reply, *path: str | int) -> Iterator[Episode]:
         """The i-th episode before every act of the agent, and at its end, which must come within `max_turns`."""
-        ep, limit = self.begin(i), self.env.spec.max_turns
+        ep, limit = self.begin_episode(i), self.env.spec.max_turns
         yield ep
         while ep.to_act is not None:
             require(len(ep.turns) < limit, f"the episode goes on after spec.max_turns = {limit} turns")
-            ep = self.next(ep, reply, *path, i)
+            ep = self.next_turn(ep, reply, *path, i)
             yield ep
 
-    def play(self, i: int, reply: Reply, *path: str | int) -> Episode:
+    def play_episode(self, i: int, reply: Reply, *path: str | int) -> Episode:
         """The i-th episode at its end."""
-        *_, ep = self.walk(i, reply, *path)
+        *_, ep = self.walk_episode(i, reply, *path)
         return ep
 
     @cached_property
     def reference(self) -> ProgramPolicy | None:
         """The reference agent, if `env.spec` names a program."""
         name = self.env.spec.reference
-        policy = agent(name) if name else None
+        policy = make_agent(name) if name else None
         return policy if isinstance(policy, ProgramPolicy) else None
 
-    def worlds(self, i: int, n: int) -> list[Episode]:
+    def sibling_worlds(self, i: int, n: int) -> list[Episode]:
         """Up to n episodes whose tasks share the public part of the i-th task, each with a hidden setup of its own."""
         env, task = self.env, self.tasks[i]
         if isinstance(env, TabularEnv):
-            setups = _drawn(env, task, n, self.rng("worlds", i))
+            setups = _draw_setups(env, task, n, self.rng("worlds", i))
             tasks = [Task(env.name, task.preset, task.split, k, task.public, h) for k, h in enumerate(setups)]
         else:
             tasks = [t for t in self.tasks if t.public == task.public][:n]
-        return [self.others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
+        return [self.play_others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
 
 
-def agent(name: str) -> Any:
+def make_agent(name: str) -> Any:
     """The agent that `Spec.floor` or `Spec.reference` names."""
     return make(name if ":" in name else f"agents:{name}")
 
 
-def _drawn(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:
+def _draw_setups(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:
     try:
         rows = env.prior(task.public)
     except UserError:  # not finite
@@ -135,19 +135,19 @@ def _drawn(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:
     return rng.choices([hidden for _, hidden in rows], [p for p, _ in rows], k=n)
 
 
-def transcript(ep: Episode) -> Json:
+def to_transcript(ep: Episode) -> Json:
     """Everything that happened in an episode, as JSON: texts, rewards, infos, outcome."""
     acts = [[a.seat, a.action.text, dict(a.told), dict(a.rewards), dict(a.info)] for a in ep.acts]
     heard = {seat: [m.to_json() for m in messages] for seat, messages in ep.messages.items()}
     return [ep.task.id, ep.seed, acts, heard, ep.outcome and ep.outcome._asdict()]
 
 
-def digest(env: Env[Any], *, episodes: int = 20, seed: int = 0) -> str:
+def digest_env(env: Env[Any], *, episodes: int = 20, seed: int = 0) -> str:
     """A content hash of `episodes` random episodes and one of the reference agent, equal in every process and on every
     machine."""
-    probe = Probe(env=env, episodes=episodes, seed=seed)
-    played = [transcript(probe.play(i, mixed, "digest")) for i in range(episodes)]
+    probe = EnvProbe(env=env, episodes=episodes, seed=seed)
+    played = [to_transcript(probe.play_episode(i, mixed_reply, "digest")) for i in range(episodes)]
     policy = probe.reference
     if policy is not None:
-        played.append(transcript(probe.play(0, lambda view, _: policy.act_now(view))))
+        played.append(to_transcript(probe.play_episode(0, lambda view, _: policy.act_now(view))))
     return content_hash(played)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from sonde.core import Capabilities, Completion, Message, Model, Rng, Sampling, Usage, UserError
-from sonde.models.remote.retry import Stats
+from sonde.models.remote.retry import CallStats
 
 _BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 _ACTIONS = re.compile(r"^The available actions: (.*?)\.?$", re.MULTILINE)
@@ -38,37 +38,39 @@ Step = Mapping[str, Any]
 class Records(Model):
     """See the module."""
 
-    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
+    stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(deterministic=True)
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        return await self.stats.counting(self._generate(messages, sampling))
+        return await self.stats.count_call(self._answer_messages(messages, sampling))
 
-    async def _generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        text = reply("\n".join(m.content for m in messages if m.role != "assistant"), Rng(sampling.seed, "records"))
+    async def _answer_messages(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
+        text = answer_prompt(
+            "\n".join(m.content for m in messages if m.role != "assistant"), Rng(sampling.seed, "records")
+        )
         asked = sum(len(m.content.encode("utf-8", "replace")) for m in messages)
         return Completion(text=text, model="records", usage=Usage(prompt=asked, completion=len(text)))
 
 
-def reply(prompt: str, rng: Rng) -> str:
+def answer_prompt(prompt: str, rng: Rng) -> str:
     """The answer to a sub-call."""
-    situation, steps = read(prompt)
+    situation, steps = read_steps(prompt)
     call, listed = situation.get("call"), _ACTIONS.findall(prompt)
     actions: list[str] = listed[-1].split(", ") if listed else []
     here, action = situation.get("simulated"), situation.get("action")
     match call:
         case "transition":
-            return f"Next: {_drawn([s['next'] for s in _at(steps, here, action)] or [here], rng)}"
+            return f"Next: {_pick_value([s['next'] for s in _steps_at(steps, here, action)] or [here], rng)}"
         case "reward":
-            return f"Reward: {_mean([s['reward'] for s in _at(steps, here, action)])!r}"
+            return f"Reward: {_mean_of([s['reward'] for s in _steps_at(steps, here, action)])!r}"
         case "rollout_policy":
-            return f"Action: {_drawn([s['action'] for s in steps if s['observation'] == here] or actions, rng)}"
+            return f"Action: {_pick_value([s['action'] for s in steps if s['observation'] == here] or actions, rng)}"
         case "policy":
             world, left = World(steps, actions), situation.get("horizon", 1) - situation.get("step", 0)
-            worth = {a: world.worth(situation.get("state"), a, left) for a in actions}
+            worth = {a: world.action_value(situation.get("state"), a, left) for a in actions}
             top = max(worth.values(), default=0.0)
-            return f"Action: {_drawn([a for a, value in worth.items() if value >= top - _SAME], rng)}"
+            return f"Action: {_pick_value([a for a, value in worth.items() if value >= top - _SAME], rng)}"
         case "reflection":
             kept = [{key: s[key] for key in ("observation", "action", "next", "reward")} for s in steps]
             return f"Note: ```json\n{json.dumps({'experience': kept}, ensure_ascii=False)}\n```"
@@ -77,12 +79,12 @@ def reply(prompt: str, rng: Rng) -> str:
             raise UserError(f"records: call: got {call!r}, allowed: {allowed}")
 
 
-def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
+def read_steps(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
     """The situation, and all steps that a prompt shows, in order; steps without an action are left out."""
     situation: dict[str, Any] = {}
     steps: list[Step] = []
     for text in _BLOCK.findall(prompt):
-        value = _object(text)
+        value = _json_object(text)
         situation |= value.get("situation", {})
         before: Any = None
         for row in (*value.get("experience", ()), *value.get("examples", ())):
@@ -92,7 +94,7 @@ def read(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
     return situation, [step for step in steps if step["action"] is not None]
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _json_object(text: str) -> Mapping[str, Any]:
     """The JSON object in a text; empty if it is none, for example a note that was cut."""
     try:
         value = json.loads(text)
@@ -111,28 +113,28 @@ class World:
         for s in steps:
             self._seen.setdefault((s["observation"], s["action"]), []).append((s["reward"], s["next"]))
 
-    def worth(self, observation: Any, action: str, left: int) -> float:
+    def action_value(self, observation: Any, action: str, left: int) -> float:
         """The expected return of an action, followed by the best ones, with so many steps left."""
         seen = self._seen.get((observation, action), [(0.0, observation)])
-        return _mean([reward + self.best(after, left - 1) for reward, after in seen])
+        return _mean_of([reward + self.best_value(after, left - 1) for reward, after in seen])
 
-    def best(self, observation: Any, left: int) -> float:
+    def best_value(self, observation: Any, left: int) -> float:
         """The expected return of the best actions."""
         if left <= 0:
             return 0.0
         key = (observation, left)
         if key not in self._best:
-            self._best[key] = max((self.worth(observation, a, left) for a in self._actions), default=0.0)
+            self._best[key] = max((self.action_value(observation, a, left) for a in self._actions), default=0.0)
         return self._best[key]
 
 
-def _at(steps: Sequence[Step], observation: Any, action: Any) -> list[Step]:
+def _steps_at(steps: Sequence[Step], observation: Any, action: Any) -> list[Step]:
     return [s for s in steps if s["observation"] == observation and s["action"] == action]
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_of(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _drawn(values: Sequence[Any], rng: Rng) -> Any:
+def _pick_value(values: Sequence[Any], rng: Rng) -> Any:
     return values[rng.randrange(len(values))] if values else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from sonde.core import AGENT, Env, Rng, Task, UserError, build, content_hash
 
-from .probe import Probe, agent, require
+from .probe import EnvProbe, make_agent, require
 
 _ALL = 3000
 """Splits up to this size are checked completely, larger ones by a sample of this size."""
@@ -21,7 +21,7 @@ _NO_SETUPS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def spec_is_complete(p: Probe) -> None:
+def spec_is_complete(p: EnvProbe) -> None:
     """Every text of the spec is non-empty, its numbers are possible, and the agents that it names exist."""
     env, spec = p.env, p.env.spec
     require(spec.name == env.name, f"spec.name is {spec.name!r}, the registry says {env.name!r}")
@@ -34,32 +34,32 @@ def spec_is_complete(p: Probe) -> None:
     require(spec.max_new_tokens >= 1, f"spec.max_new_tokens is {spec.max_new_tokens}")
     require(AGENT in spec.seats, f"spec.seats has no {AGENT!r}: {sorted(spec.seats)}")
     for policy in filter(None, (spec.floor, spec.reference)):
-        agent(policy)
+        make_agent(policy)
     json.dumps(dataclasses.asdict(spec))
 
 
-def presets_are_listed(p: Probe) -> None:
+def presets_are_listed(p: EnvProbe) -> None:
     """`presets` lists the values of the argument `preset`; anything else is a `UserError`."""
     cls = type(p.env)
     require(p.env.spec.preset in cls.presets, f"preset {p.env.spec.preset!r} is not in {cls.__name__}.presets")
     for preset in cls.presets:
         require(cls(preset=preset).spec.preset == preset, f"preset {preset!r} makes another one")  # type: ignore[call-arg]
-    _refuses(lambda: cls(preset="no such preset"), "an unknown preset")  # type: ignore[call-arg]
+    _require_error(lambda: cls(preset="no such preset"), "an unknown preset")  # type: ignore[call-arg]
 
 
-def max_turns_can_be_set(p: Probe) -> None:
+def max_turns_can_be_set(p: EnvProbe) -> None:
     """The argument `max_turns` sets `spec.max_turns`, and episodes obey it; less than 1 is a `UserError`."""
     for turns in (2, 3):
         changed: Env[Any] = dataclasses.replace(p.env, max_turns=turns)  # type: ignore[type-var]
         require(changed.spec.max_turns == turns, f"max_turns={turns} gives spec.max_turns = {changed.spec.max_turns}")
         probe = dataclasses.replace(p, env=changed, episodes=20)
         for i in range(probe.episodes):
-            probe.play(i, lambda view, _: f"<Answer>{view.turn}</Answer>")
+            probe.play_episode(i, lambda view, _: f"<Answer>{view.turn}</Answer>")
     for turns in (0, -1):
-        _refuses(lambda turns=turns: dataclasses.replace(p.env, max_turns=turns), f"max_turns={turns}")  # type: ignore[type-var]
+        _require_error(lambda turns=turns: dataclasses.replace(p.env, max_turns=turns), f"max_turns={turns}")  # type: ignore[type-var]
 
 
-def config_builds_an_equal_environment(p: Probe) -> None:
+def config_builds_an_equal_environment(p: EnvProbe) -> None:
     """`registry.build(env.config)`, through JSON, is equal, with the same configuration and fingerprint."""
     env, again = p.env, build(json.loads(json.dumps(p.env.config)))
     require(again == env, f"build(env.config) is {again}, not {env}")
@@ -68,7 +68,7 @@ def config_builds_an_equal_environment(p: Probe) -> None:
     require(again.fingerprint == env.fingerprint == content_hash(env.config), "the fingerprint is not stable")
 
 
-def tasks_are_values(p: Probe) -> None:
+def tasks_are_values(p: EnvProbe) -> None:
     """Length, indexing, slices and JSON round trips work; tasks are equal in another environment of the same
     configuration."""
     again = build(p.env.config)
@@ -79,11 +79,11 @@ def tasks_are_values(p: Probe) -> None:
         require(
             tasks[-1] == tasks[n - 1] and len(tasks[1:3]) == len(range(n)[1:3]), f"{split}: indexing is not a list's"
         )
-        _refuses(lambda tasks=tasks, n=n: tasks[n], f"{split}[{n}], past the end,", IndexError)
-        for i in _some(n, p.rng("tasks", split), 300):
+        _require_error(lambda tasks=tasks, n=n: tasks[n], f"{split}[{n}], past the end,", IndexError)
+        for i in _sample_indices(n, p.rng("tasks", split), 300):
             _check_task(p.env, tasks[i], split, i)
             require(again.tasks(split)[i] == tasks[i], f"{split}[{i}] differs when built again")
-    _refuses(lambda: p.env.tasks("no such split"), "an unknown split")
+    _require_error(lambda: p.env.tasks("no such split"), "an unknown split")
 
 
 def _check_task(env: Env[Any], task: Task, split: str, i: int) -> None:
@@ -105,31 +105,31 @@ def _check_custom(env: Env[Any], task: Task, where: str) -> None:
     require(same, f"env.task({where}.hidden) begins in another state than {where}")
 
 
-def train_and_test_are_disjoint(p: Probe) -> None:
+def train_and_test_are_disjoint(p: EnvProbe) -> None:
     """No setup is in two splits; tasks without a setup have different ids, from which their worlds are drawn."""
     seen: dict[Any, str] = {}
     for split in p.env.splits:
         tasks = p.env.tasks(split)
-        for i in _some(len(tasks), p.rng("disjoint", split), _ALL):
+        for i in _sample_indices(len(tasks), p.rng("disjoint", split), _ALL):
             task = tasks[i]
             key = task.id if task.hidden is None else (task.public, task.hidden)
             other = seen.setdefault(key, split)
             require(other == split, f"{split}[{i}] is in {other} too: {task}")
 
 
-def no_setup_is_a_user_error(p: Probe) -> None:
+def no_setup_is_a_user_error(p: EnvProbe) -> None:
     """For an invalid setup `env.task` raises an error that names the field, and no other exception."""
     for setup in _NO_SETUPS:
         try:
             task = p.env.task(setup)
         except UserError as e:
-            require(":" in str(e), f"task({_short(setup)}): the error names no field: {e}")
-            require(len(str(e)) < 1500, f"task({_short(setup)}): the error is {len(str(e))} characters long")
+            require(":" in str(e), f"task({_short_repr(setup)}): the error names no field: {e}")
+            require(len(str(e)) < 1500, f"task({_short_repr(setup)}): the error is {len(str(e))} characters long")
         else:
             p.env.reset(task, Rng(0, "setup"))
 
 
-def open_tasks_differ_by_seed(p: Probe) -> None:
+def open_tasks_differ_by_seed(p: EnvProbe) -> None:
     """A task without a setup is drawn from the world seed alone."""
     for task in [t for t in p.tasks[:10] if t.hidden is None]:
         states = [p.env.reset(task, Rng(seed, "reset", task.id)) for seed in range(30)]
@@ -138,11 +138,11 @@ def open_tasks_differ_by_seed(p: Probe) -> None:
         require(same, "one seed gives two worlds")
 
 
-def _some(n: int, rng: Rng, limit: int) -> Sequence[int]:
+def _sample_indices(n: int, rng: Rng, limit: int) -> Sequence[int]:
     return range(n) if n <= limit else sorted(rng.sample(range(n), limit))
 
 
-def _refuses(call: Any, what: str, error: type[Exception] = UserError) -> None:
+def _require_error(call: Any, what: str, error: type[Exception] = UserError) -> None:
     try:
         call()
     except error:
@@ -150,7 +150,7 @@ def _refuses(call: Any, what: str, error: type[Exception] = UserError) -> None:
     require(False, f"{what} is accepted; {error.__name__} expected")
 
 
-def _short(value: object) -> str:
+def _short_repr(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:80] + "..."
 

@@ -25,14 +25,14 @@ class FollowTargets(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step % self._heads.spec.every == 0:
-            self._heads.follow()
+            self._heads.update_targets()
 
 
 Show = Callable[[int, int, Mapping[str, float]], None]
 """Called with the optimizer steps done, their total, and the newest entry of the history."""
 
 
-class Watch(TrainerCallback):
+class ProgressCallback(TrainerCallback):
     """Calls `show` with every log entry, in the first process only; pass it in `callbacks`."""
 
     def __init__(self, show: Show) -> None:

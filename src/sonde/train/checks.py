@@ -12,7 +12,7 @@ from sonde.core.errors import UserError, invalid, unknown
 
 from .settings import FREE, TrainSettings, read_settings
 from .token_rewards import token_rewards
-from .types import Item, Objective, Pair, longest, members, rows_of
+from .types import Item, Objective, Pair, item_rows, item_samples, longest_row
 
 _ATTACHED = (
     ("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures"), ("return", "returns"),
@@ -24,7 +24,7 @@ _ATTACHED = (
 def check_items(items: Sequence[Item], objective: Objective, settings: TrainSettings, model: Any) -> list[Item]:
     """Return the items if this objective can learn from them and this model can read them."""
     if not items:
-        raise UserError(f"train: items: got none, allowed: at least one {_wanted(objective)}")
+        raise UserError(f"train: items: got none, allowed: at least one {_wanted_item(objective)}")
     _check_kinds(items, objective)
     _check_lengths(items, settings, model)
     _check_tokens(items, model)
@@ -68,12 +68,12 @@ def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
         )
 
 
-def _wanted(objective: Objective) -> str:
+def _wanted_item(objective: Objective) -> str:
     return "Pair" if objective.unit == "pair" else "Sample"
 
 
 def _check_kinds(items: Sequence[Item], objective: Objective) -> None:
-    wanted = _wanted(objective)
+    wanted = _wanted_item(objective)
     wrong = [i for i, item in enumerate(items) if isinstance(item, Pair) != (wanted == "Pair")]
     if wrong:
         got = type(items[wrong[0]]).__name__
@@ -84,7 +84,7 @@ def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     limits = [(settings.max_tokens, "max_tokens"), (context, "the model's context")]
     for limit, name in limits:
-        over = [longest(item) for item in items if limit is not None and longest(item) > limit]
+        over = [longest_row(item) for item in items if limit is not None and longest_row(item) > limit]
         if over:
             raise UserError(
                 f"train: {len(over)} of {len(items)} items have rows beyond {name} ({limit} tokens; the longest has "
@@ -93,23 +93,23 @@ def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -
 
 
 def _check_tokens(items: Sequence[Item], model: Any) -> None:
-    rows, size = rows_of(items), model.get_input_embeddings().num_embeddings
+    rows, size = item_rows(items), model.get_input_embeddings().num_embeddings
     largest = max(int(np.frombuffer(row.ids, row.ids.typecode).max(initial=0)) for row in rows)
     if largest >= size:
         raise UserError(
             f"train: token id {largest} is not in the model's vocabulary of {size}: the rows were made with "
             "another tokenizer; play with this model, or make rows with `as_sampled`"
         )
-    empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in members(item))
+    empty = sum(not any(row.n_agent for row in sample.rows) for item in items for sample in item_samples(item))
     if empty:
         raise UserError(f"train: {empty} samples contain no agent token; allowed: at least one in each")
 
 
 def _check_attached(items: Sequence[Item], objective: Objective) -> None:
     if "reward" in objective.needs:
-        for sample in (sample for item in items for sample in members(item)):
+        for sample in (sample for item in items for sample in item_samples(item)):
             token_rewards(sample)
     for need, name in _ATTACHED:
-        missing = sum(getattr(row, name) is None for row in rows_of(items)) if need in objective.needs else 0
+        missing = sum(getattr(row, name) is None for row in item_rows(items)) if need in objective.needs else 0
         if missing:
             raise UserError(f"train: {objective.name} needs `{name}`, which {missing} rows do not carry")

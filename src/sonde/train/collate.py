@@ -7,9 +7,9 @@ also gets the row boundaries (`cu_seq_lens`); other kernels are refused (`checks
 longest row because sdpa and eager attention compute all pairs of a line. Objectives see the same (R, T) tensors either
 way and know nothing of packing. Agent tokens and padding are marked by fields of the rows, never by token ids.
 
-`Order` shuffles the items anew every epoch from the seed and cuts them into optimizer steps. `divide` cuts a step into
-forward passes so that rows of similar length meet: items are sorted by their longest row and filled in from the
-longest. This never changes which items an optimizer step holds.
+`BatchSampler` shuffles the items anew every epoch from the seed and cuts them into optimizer steps. `divide_passes`
+cuts a step into forward passes so that rows of similar length meet: items are sorted by their longest row and filled
+in from the longest. This never changes which items an optimizer step holds.
 
 Source: ours; packing by position ids as in transformers' `DataCollatorWithFlattening`.
 """
@@ -29,8 +29,8 @@ from torch.utils.data import DataLoader
 from sonde.core.errors import UserError
 from sonde.core.seeding import Rng, derive
 
-from .token_rewards import in_order, token_rewards
-from .types import Batch, Item, Need, Row, Sample, longest, members, rows_of
+from .token_rewards import agent_token_order, token_rewards
+from .types import Batch, Item, Need, Row, Sample, item_rows, item_samples, longest_row
 
 Tensors = dict[str, Any]
 """The inputs of one forward pass and its objective, by name: tensors, and `n_samples`. Trainer moves it between
@@ -59,35 +59,35 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     T), counted line by line, and `temperature` those of their draws, where "sampled" is needed and not all are 1. The
     rest are the fields of `Batch`.
     """
-    samples = [sample for item in items for sample in members(item)]
+    samples = [sample for item in items for sample in item_samples(item)]
     rows = [row for sample in samples for row in sample.rows]
     if not rows:
         raise UserError("collate: got no rows, allowed: at least one")
     length_R = np.fromiter(map(len, rows), np.int64, len(rows))
     real_RT = np.arange(length_R.max()) < length_R[:, None]
-    ids_N = _joined((row.ids for row in rows), np.int64)
+    ids_N = _join_arrays((row.ids for row in rows), np.int64)
     agent_N = np.frombuffer(b"".join(row.agent for row in rows), np.bool_)
     starts_N = np.zeros(len(ids_N), np.bool_)
     starts_N[np.cumsum(length_R) - length_R] = True
     said_N = agent_N & ~starts_N  # nothing predicts a row's first token
     keep_N = np.append(said_N[1:], False)
-    fed = _packed(ids_N, keep_N, length_R, pad_id) if packed else _padded(ids_N, keep_N, real_RT, pad_id)
-    order = _in_order([row for line in lines(length_R) for row in line], length_R) if packed else slice(None)
+    fed = _pack_rows(ids_N, keep_N, length_R, pad_id) if packed else _pad_rows(ids_N, keep_N, real_RT, pad_id)
+    order = _token_order([row for line in pack_lines(length_R) for row in line], length_R) if packed else slice(None)
     place_N = np.flatnonzero(real_RT)[order]
-    streams = {_STREAMS[n][0]: _stream(n, rows, agent_N, real_RT) for n in sorted(needs) if n in _STREAMS}
+    streams = {_STREAMS[n][0]: _token_stream(n, rows, agent_N, real_RT) for n in sorted(needs) if n in _STREAMS}
     if "reward" in needs:
-        streams |= _earned(samples, real_RT)
+        streams |= _reward_streams(samples, real_RT)
     if any(sample.shown for sample in samples):
         streams["shown_S"] = torch.tensor([sample.shown for sample in samples])
-    temperature_N = _temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
+    temperature_N = _token_temperatures(rows, agent_N) if "sampled" in needs else np.ones(len(ids_N), np.float32)
     drawn_N = temperature_N[order][said_N[order]]
     return {
         **fed,
         **({"temperature": torch.from_numpy(drawn_N)} if (drawn_N != 1).any() else {}),
         "target": torch.from_numpy(ids_N[order][said_N[order]]),
         "place": torch.from_numpy(place_N[said_N[order]]),
-        "agent_RT": torch.from_numpy(_spread(agent_N, real_RT, 0)),
-        "turn_RT": torch.from_numpy(_spread(_joined((row.turns for row in rows), np.int64), real_RT, -1)),
+        "agent_RT": torch.from_numpy(_lay_out_rows(agent_N, real_RT, 0)),
+        "turn_RT": torch.from_numpy(_lay_out_rows(_join_arrays((row.turns for row in rows), np.int64), real_RT, -1)),
         "owner_R": torch.tensor([i for i, sample in enumerate(samples) for _ in sample.rows]),
         "n_samples": len(samples),
         "score_S": torch.tensor([sample.score for sample in samples], dtype=torch.float32),
@@ -96,22 +96,22 @@ def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packe
     }
 
 
-def _earned(samples: Sequence[Sample], real_RT: np.ndarray) -> Tensors:
+def _reward_streams(samples: Sequence[Sample], real_RT: np.ndarray) -> Tensors:
     """Rewards and indices of the agent's tokens within their sample, and which episodes a limit ended."""
     reward_N, nth_N = np.zeros(real_RT.sum(), np.float32), np.full(real_RT.sum(), -1)
     start = 0
     for sample in samples:
-        said = start + in_order(sample)
+        said = start + agent_token_order(sample)
         reward_N[said], nth_N[said] = token_rewards(sample), np.arange(len(said))
         start += sum(map(len, sample.rows))
     return {
-        "reward_RT": torch.from_numpy(_spread(reward_N, real_RT, 0)),
-        "nth_RT": torch.from_numpy(_spread(nth_N, real_RT, -1)),
+        "reward_RT": torch.from_numpy(_lay_out_rows(reward_N, real_RT, 0)),
+        "nth_RT": torch.from_numpy(_lay_out_rows(nth_N, real_RT, -1)),
         "cut_S": torch.tensor([sample.cut for sample in samples]),
     }
 
 
-def silent(pad_id: int) -> Tensors:
+def empty_pass(pad_id: int) -> Tensors:
     """A forward pass without agent tokens, for a process that has none left while others still compute."""
     ids = torch.full((1, 2), pad_id)
     keep = torch.tensor([[True, False]])
@@ -124,39 +124,39 @@ def silent(pad_id: int) -> Tensors:
     }
 
 
-def batch_of(tensors: Tensors) -> Batch:
+def make_batch(tensors: Tensors) -> Batch:
     """The objective's view of collated tensors."""
     streams = {name: tensors[name] for name in (*_ATTACHED, *_SOME) if name in tensors}
     return Batch(**{name: tensors[name] for name in _FIELDS}, **streams)
 
 
-def _padded(ids_N: np.ndarray, keep_N: np.ndarray, real_RT: np.ndarray, pad_id: int) -> Tensors:
+def _pad_rows(ids_N: np.ndarray, keep_N: np.ndarray, real_RT: np.ndarray, pad_id: int) -> Tensors:
     return {
-        "input_ids": torch.from_numpy(_spread(ids_N, real_RT, pad_id)),
+        "input_ids": torch.from_numpy(_lay_out_rows(ids_N, real_RT, pad_id)),
         "attention_mask": torch.from_numpy(real_RT.astype(np.int64)),
-        "keep": torch.from_numpy(_spread(keep_N, real_RT, 0)),
+        "keep": torch.from_numpy(_lay_out_rows(keep_N, real_RT, 0)),
     }
 
 
-def _packed(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray, pad_id: int) -> Tensors:
-    packs = lines(length_R)
+def _pack_rows(ids_N: np.ndarray, keep_N: np.ndarray, length_R: np.ndarray, pad_id: int) -> Tensors:
+    packs = pack_lines(length_R)
     order = [row for line in packs for row in line]
-    order_N = _in_order(order, length_R)
+    order_N = _token_order(order, length_R)
     full_L = np.array([length_R[line].sum() for line in packs])
     real_LT = np.arange(length_R.max()) < full_L[:, None]
     position_LT = np.cumsum(~real_LT, axis=1) - 1  # what fills a line counts from 0, as a row of its own
     position_LT[real_LT] = np.concatenate([np.arange(length_R[row]) for row in order])
     begin_N = np.flatnonzero(position_LT == 0)
     return {
-        "input_ids": torch.from_numpy(_spread(ids_N[order_N], real_LT, pad_id)),
+        "input_ids": torch.from_numpy(_lay_out_rows(ids_N[order_N], real_LT, pad_id)),
         "position_ids": torch.from_numpy(position_LT),
         "cu_seq_lens": torch.from_numpy(np.append(begin_N, position_LT.size).astype(np.int32)),
         "max_length": int(length_R.max()),
-        "keep": torch.from_numpy(_spread(keep_N[order_N], real_LT, 0)),
+        "keep": torch.from_numpy(_lay_out_rows(keep_N[order_N], real_LT, 0)),
     }
 
 
-def lines(length_R: np.ndarray) -> list[list[int]]:
+def pack_lines(length_R: np.ndarray) -> list[list[int]]:
     """Which rows share a line of the longest row's length: first-fit, from the longest row on."""
     packs: list[list[int]] = []
     room: list[int] = []
@@ -170,24 +170,24 @@ def lines(length_R: np.ndarray) -> list[list[int]]:
     return packs
 
 
-def _in_order(rows: Sequence[int], length_R: np.ndarray) -> np.ndarray:
+def _token_order(rows: Sequence[int], length_R: np.ndarray) -> np.ndarray:
     """Indices of the tokens of these rows, row by row, where all rows lie end to end in their original order."""
     first_R = np.cumsum(length_R) - length_R
     return np.concatenate([np.arange(first_R[row], first_R[row] + length_R[row]) for row in rows])
 
 
-def _joined(parts: Iterable[array[Any]], dtype: type[np.generic]) -> np.ndarray:
+def _join_arrays(parts: Iterable[array[Any]], dtype: type[np.generic]) -> np.ndarray:
     return np.concatenate([np.frombuffer(part, part.typecode) for part in parts]).astype(dtype)
 
 
-def _spread(values_N: np.ndarray, real_RT: np.ndarray, rest: int) -> np.ndarray:
+def _lay_out_rows(values_N: np.ndarray, real_RT: np.ndarray, rest: int) -> np.ndarray:
     """Lay out values of the rows' tokens, end to end, by row; `rest` fills the ends."""
     out_RT = np.full(real_RT.shape, rest, values_N.dtype)
     out_RT[real_RT] = values_N
     return out_RT
 
 
-def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
+def _token_temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
     """The temperature of each token's draw, 1 off agent tokens; an error where it does not describe the sampling
     distribution."""
     given = [row.temperatures for row in rows if row.temperatures is not None]
@@ -195,7 +195,7 @@ def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
         raise UserError(
             f"collate: {len(rows) - len(given)} of {len(rows)} rows carry no temperatures; attach them first"
         )
-    values_N = np.where(agent_N, _joined(given, np.float32), np.float32(1))
+    values_N = np.where(agent_N, _join_arrays(given, np.float32), np.float32(1))
     if bad := int((~np.isfinite(values_N)).sum()):
         raise UserError(
             f"collate: temperatures: {bad} of {int(agent_N.sum())} agent tokens were chosen greedily, cut by top-p or "
@@ -205,38 +205,38 @@ def _temperatures(rows: Sequence[Row], agent_N: np.ndarray) -> np.ndarray:
     return values_N
 
 
-def _stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.ndarray) -> Tensor:
+def _token_stream(need: Need, rows: Sequence[Row], agent_N: np.ndarray, real_RT: np.ndarray) -> Tensor:
     """One number per token, zero off agent tokens; an error where it is missing or not finite."""
     _, get, what = _STREAMS[need]
     given = [values for row in rows if (values := get(row)) is not None]
     if len(given) < len(rows):
         raise UserError(f"collate: {len(rows) - len(given)} of {len(rows)} rows carry no {what}; attach them first")
-    values_N = np.where(agent_N, _joined(given, np.float32), np.float32(0))
+    values_N = np.where(agent_N, _join_arrays(given, np.float32), np.float32(0))
     if not np.isfinite(values_N).all():
         bad = int((~np.isfinite(values_N)).sum())
         raise UserError(f"collate: {what}: {bad} of {int(agent_N.sum())} agent tokens have none or no finite number")
-    return torch.from_numpy(_spread(values_N, real_RT, 0))
+    return torch.from_numpy(_lay_out_rows(values_N, real_RT, 0))
 
 
 # --- which items share a forward pass ---------------------------------------------------------------------------------
 
 
-def cost(items: Sequence[Item], *, packed: bool) -> int:
+def count_pass_tokens(items: Sequence[Item], *, packed: bool) -> int:
     """The number of tokens, padding included, that a forward pass over these items computes."""
-    length_R = np.array([len(row) for row in rows_of(items)])
-    return int(length_R.max()) * len(lines(length_R) if packed else length_R)
+    length_R = np.array([len(row) for row in item_rows(items)])
+    return int(length_R.max()) * len(pack_lines(length_R) if packed else length_R)
 
 
-def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, packed: bool) -> list[list[Item]]:
+def divide_passes(items: Sequence[Item], *, most_items: int, most_tokens: int | None, packed: bool) -> list[list[Item]]:
     """Cut a mini-batch into forward passes of at most `most_items` items and `most_tokens` tokens.
 
     Items are never cut: one that is larger than `most_tokens` gets a pass of its own.
     """
     passes: list[list[Item]] = []
-    for item in sorted(items, key=longest, reverse=True):
+    for item in sorted(items, key=longest_row, reverse=True):
         last = passes[-1] if passes else []
         full = not last or len(last) == most_items
-        if full or (most_tokens is not None and cost([*last, item], packed=packed) > most_tokens):
+        if full or (most_tokens is not None and count_pass_tokens([*last, item], packed=packed) > most_tokens):
             passes.append([item])
         else:
             last.append(item)
@@ -246,7 +246,7 @@ def divide(items: Sequence[Item], *, most_items: int, most_tokens: int | None, p
 # --- optimizer steps -------------------------------------------------------------------------------------------------
 
 
-class Order:
+class BatchSampler:
     """The items of each optimizer step of an epoch: a seeded shuffle in mini-batches, the last possibly smaller."""
 
     def __init__(self, n: int, batch_size: int, seed: int, *, shuffle: bool = True) -> None:
@@ -266,7 +266,7 @@ class Order:
         self.epoch = epoch
 
 
-class Loader(DataLoader[Any]):
+class ItemLoader(DataLoader[Any]):
     """Yields lists of item indices; Trainer sets the epoch."""
 
     def set_epoch(self, epoch: int) -> None:

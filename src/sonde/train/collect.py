@@ -1,6 +1,6 @@
 """Collect training episodes: play k samples of each task and record them, one run folder per environment.
 
-Tasks are given, or a curriculum chooses them while it sees how the games go. Calling `gather` again after an
+Tasks are given, or a curriculum chooses them while it sees how the games go. Calling `collect_episodes` again after an
 interruption continues where it stopped: recorded episodes are not played again, and a curriculum's choices follow from
 its seed and those episodes. A task that a curriculum picks again is played in the next world (or, where nothing is
 drawn, with new samples). Source: PAPRIKA (arXiv 2502.17543), sections 3.2 and 3.4: 20 trajectories per task at
@@ -17,10 +17,10 @@ from typing import Any
 
 from sonde._util.argument_checks import Checked
 from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, invalid
-from sonde.runs.rollout import OnDone, Plan, close, record, seated
+from sonde.runs.rollout import OnDone, Plan, close, fill_seats, record_plan
 from sonde.runs.store import Run
 
-from .curriculum import Curriculum, grouped, potential
+from .curriculum import Curriculum, group_tasks, learning_potential
 
 Seats = Mapping[str, AnyPolicy]
 
@@ -55,7 +55,7 @@ class Picks(Checked):
                 raise invalid(f"curriculum: {name}", getattr(self, name), "1 or more")
 
 
-def gather(
+def collect_episodes(
     games: Sequence[Game], policies: Seats, plan: Plan, folder: Path, *, picks: Picks | None = None,
     on_done: OnDone | None = None,
 ) -> list[Run]:  # fmt: skip
@@ -68,29 +68,29 @@ def gather(
     try:
         if picks is None:
             for game in games:
-                _play(game, game.tasks, policies, plan, folder, on_done)
+                _record_game(game, game.tasks, policies, plan, folder, on_done)
         else:
             _play_picked(games, policies, plan, folder, picks, on_done)
     finally:
-        _close(policies)
+        _close_policies(policies)
     return [Run.load(folder / game.name) for game in games if (folder / game.name).is_dir()]
 
 
-def groups_of(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
+def group_game_tasks(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
     """The tasks of all games, grouped by the value of a tag."""
     pool = [(game, task) for game in games for task in game.tasks]
-    indices = grouped([task for _, task in pool], by)
+    indices = group_tasks([task for _, task in pool], by)
     return {name: [pool[i] for i in rows] for name, rows in indices.items()}
 
 
 def _play_picked(
     games: Sequence[Game], policies: Seats, plan: Plan, folder: Path, picks: Picks, on_done: OnDone | None
 ) -> None:
-    groups = groups_of(games, picks.by)
-    state = picks.curriculum.start()
+    groups = group_game_tasks(games, picks.by)
+    state = picks.curriculum.initial_state()
     times = Counter[str]()
     for begun in range(0, picks.n, picks.at_once):
-        choices, state = picks.curriculum.choose(state, picks.seed, min(picks.n - begun, picks.at_once))
+        choices, state = picks.curriculum.choose_tasks(state, picks.seed, min(picks.n - begun, picks.at_once))
         batch: dict[tuple[str, int], list[tuple[str, Task]]] = {}
         for choice in choices:
             game, task = groups[choice.group][choice.task]
@@ -98,35 +98,37 @@ def _play_picked(
             times[task.id] += 1
         for (name, seed), chosen in batch.items():
             game, again = next(game for game in games if game.name == name), replace(plan, seed=seed)
-            _play(game, [task for _, task in chosen], policies, again, folder, on_done)
+            _record_game(game, [task for _, task in chosen], policies, again, folder, on_done)
             played = Run.load(folder / name)
             for group, task in chosen:
-                value = potential(of_task(played, task, again), game.env.spec.max_turns)
-                state = picks.curriculum.update(state, group, value)
+                value = learning_potential(episodes_of_task(played, task, again), game.env.spec.max_turns)
+                state = picks.curriculum.record_potential(state, group, value)
 
 
-def of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
+def episodes_of_task(run: Run, task: Task, plan: Plan) -> list[Trajectory]:
     """The episodes of a plan on one task, by sample."""
-    wanted = {job.key for job in plan.jobs([task])}
-    recorded = run.trajectories.where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
+    wanted = {job.key for job in plan.list_jobs([task])}
+    recorded = run.trajectories.select_where("task = ? AND seed = ?", task.id, plan.seed, order="sample")
     return [t for t in recorded if (t.task.id, t.seed, t.sample) in wanted]
 
 
-def _play(game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None) -> None:
+def _record_game(
+    game: Game, tasks: Sequence[Task], policies: Seats, plan: Plan, folder: Path, on_done: OnDone | None
+) -> None:
     """Record into the game's folder, which is tied to no world seed; policies stay open."""
-    filled = seated(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
+    filled = fill_seats(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
     seats = {seat: policy.config for seat, policy in filled.items()}
     config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats}
-    record(game.env, filled, tasks, plan, folder / game.name, config, on_done=on_done, keep_open=True)
+    record_plan(game.env, filled, tasks, plan, folder / game.name, config, on_done=on_done, keep_open=True)
 
 
-def _close(policies: Seats) -> None:
+def _close_policies(policies: Seats) -> None:
     from sonde.core import run_sync
 
     run_sync(close(policies))
 
 
-def trajectories(runs: Sequence[Run]) -> list[Trajectory]:
+def load_trajectories(runs: Sequence[Run]) -> list[Trajectory]:
     """All episodes of the runs, in the order of tasks and samples. Raises `UserError` if there are none."""
     episodes = [t for run in runs for t in sorted(run, key=lambda t: (t.task.index, t.task.id, t.seed, t.sample))]
     if not episodes:

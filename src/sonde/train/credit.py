@@ -101,19 +101,19 @@ K = TypeVar("K")
 # --- returns ---------------------------------------------------------------------------------------------------------
 
 
-def discounted(rewards: Sequence[float] | Values, discount: float = 1.0) -> Values:
+def discount_rewards(rewards: Sequence[float] | Values, discount: float = 1.0) -> Values:
     """Returns-to-go: G_t = r_t + discount G_{t+1}. The discount is per turn.
 
-    >>> discounted([0.0, 0.0, 1.0], 0.5).tolist()
+    >>> discount_rewards([0.0, 0.0, 1.0], 0.5).tolist()
     [0.25, 0.5, 1.0]
     """
-    _unit("discount", discount)
-    return _accumulate(np.asarray(rewards, np.float64), discount)
+    _check_unit("discount", discount)
+    return _accumulate_backwards(np.asarray(rewards, np.float64), discount)
 
 
-def returns(rewards: Sequence[Sequence[float] | Values], discount: float = 1.0) -> Values:
+def compute_returns(rewards: Sequence[Sequence[float] | Values], discount: float = 1.0) -> Values:
     """The discounted return of each trajectory, given its rewards per turn; 0 for one without turns."""
-    return np.array([discounted(r, discount)[0] if len(r) else 0.0 for r in rewards], np.float64)
+    return np.array([discount_rewards(r, discount)[0] if len(r) else 0.0 for r in rewards], np.float64)
 
 
 def gae(
@@ -129,12 +129,12 @@ def gae(
 
     With `lam` 1 this is the return-to-go less the value; with 0 it is the one-step error.
     """
-    _unit("discount", discount)
-    _unit("lam", lam)
+    _check_unit("discount", discount)
+    _check_unit("lam", lam)
     if len(rewards) != len(values):
         raise invalid("gae: values", len(values), f"one per turn: {len(rewards)}")
     v = np.append(np.asarray(values, np.float64), bootstrap)
-    return _accumulate(np.asarray(rewards, np.float64) + discount * v[1:] - v[:-1], discount * lam)
+    return _accumulate_backwards(np.asarray(rewards, np.float64) + discount * v[1:] - v[:-1], discount * lam)
 
 
 def whiten(values: Any, *, eps: float = 1e-8) -> Any:
@@ -151,14 +151,14 @@ def whiten(values: Any, *, eps: float = 1e-8) -> Any:
     return centred / ((centred**2).mean() + eps) ** 0.5
 
 
-def _accumulate(x: Values, factor: float) -> Values:
+def _accumulate_backwards(x: Values, factor: float) -> Values:
     out, following = np.empty_like(x), 0.0
     for t in reversed(range(len(x))):
         out[t] = following = x[t] + factor * following
     return out
 
 
-def _unit(name: str, value: float) -> None:
+def _check_unit(name: str, value: float) -> None:
     if not 0.0 <= value <= 1.0:
         raise invalid(name, value, "0 to 1")
 
@@ -182,15 +182,16 @@ def group_advantages(
     >>> group_advantages({"g": [1.0, 0.0, 0.0]}, scale="none", baseline="leave_one_out")["g"].tolist()
     [1.0, -0.5, -0.5]
     """
-    _among("scale", scale, ("std", "none"))
-    _among("baseline", baseline, ("mean", "leave_one_out"))
-    arrays = {group: _scores(s) for group, s in scores_by_group.items()}
+    _check_choice("scale", scale, ("std", "none"))
+    _check_choice("baseline", baseline, ("mean", "leave_one_out"))
+    arrays = {group: _as_scores(s) for group, s in scores_by_group.items()}
     return {
-        group: _relative(scores, scale, baseline, eps, rounding_of_scores(scores)) for group, scores in arrays.items()
+        group: _compare_scores(scores, scale, baseline, eps, rounding_of_scores(scores))
+        for group, scores in arrays.items()
     }
 
 
-def _scores(scores: Sequence[float] | Values) -> Values:
+def _as_scores(scores: Sequence[float] | Values) -> Values:
     try:
         values = np.asarray(scores, np.float64)
     except (TypeError, ValueError):
@@ -200,9 +201,9 @@ def _scores(scores: Sequence[float] | Values) -> Values:
     return values
 
 
-def _relative(scores: Values, scale: Scale, baseline: Baseline, eps: float, rounding: float) -> Values:
+def _compare_scores(scores: Values, scale: Scale, baseline: Baseline, eps: float, rounding: float) -> Values:
     n = len(scores)
-    if not _apart(scores, rounding):
+    if not _is_apart(scores, rounding):
         return np.zeros(n)
     above = scores - scores.mean()
     if baseline == "leave_one_out":  # r - (sum - r) / (n - 1)
@@ -210,12 +211,12 @@ def _relative(scores: Values, scale: Scale, baseline: Baseline, eps: float, roun
     return above / (scores.std(ddof=1) + eps) if scale == "std" else above
 
 
-def _among(name: str, got: str, allowed: tuple[str, ...]) -> None:
+def _check_choice(name: str, got: str, allowed: tuple[str, ...]) -> None:
     if got not in allowed:
         raise invalid(name, got, " or ".join(allowed))
 
 
-def _apart(scores: Values, rounding: float) -> bool:
+def _is_apart(scores: Values, rounding: float) -> bool:
     return len(scores) > 1 and float(np.max(scores) - np.min(scores)) > rounding
 
 
@@ -241,15 +242,15 @@ class GroupRelative(Checked):
     eps: float = EPS
 
     def __post_init__(self) -> None:
-        _among("scale", self.scale, ("std", "none"))
-        _among("baseline", self.baseline, ("mean", "leave_one_out"))
+        _check_choice("scale", self.scale, ("std", "none"))
+        _check_choice("baseline", self.baseline, ("mean", "leave_one_out"))
         _check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: self._whole([_scores(row) for row in rows]) for group, rows in rewards.items()}
+        return {group: self._credit_group([_as_scores(row) for row in rows]) for group, rows in rewards.items()}
 
-    def _whole(self, rows: list[Values]) -> list[Values]:
-        above = _relative(returns(rows), self.scale, self.baseline, self.eps, rounding_of_returns(rows))
+    def _credit_group(self, rows: list[Values]) -> list[Values]:
+        above = _compare_scores(compute_returns(rows), self.scale, self.baseline, self.eps, rounding_of_returns(rows))
         return [np.full(len(row), value) for row, value in zip(rows, above, strict=True)]
 
 
@@ -261,7 +262,7 @@ def _check_eps(eps: float) -> None:
 # --- per turn --------------------------------------------------------------------------------------------------------
 
 
-def turnwise(
+def turnwise_advantages(
     rewards: Mapping[K, Sequence[Sequence[float] | Values]],
     *,
     scale: Scale = "std",
@@ -275,17 +276,18 @@ def turnwise(
     reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
     `eps`.
 
-    >>> [a.tolist() for a in turnwise({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
+    >>> [a.tolist() for a in turnwise_advantages({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
     [[-1.0, 0.0], [1.0]]
     """
-    _among("scale", scale, ("std", "none"))
+    _check_choice("scale", scale, ("std", "none"))
     _check_eps(eps)
     return {
-        group: _by_turn([_scores(row) for row in rows], scale, as_published, eps) for group, rows in rewards.items()
+        group: _credit_turns([_as_scores(row) for row in rows], scale, as_published, eps)
+        for group, rows in rewards.items()
     }
 
 
-def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list[Values]:
+def _credit_turns(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list[Values]:
     if padded and len(rows) == 1:
         return [row / (1.0 + eps) if scale == "std" else row.copy() for row in rows]
     out = [np.zeros(len(row)) for row in rows]
@@ -293,15 +295,18 @@ def _by_turn(rows: list[Values], scale: Scale, padded: bool, eps: float) -> list
         there = [i for i, row in enumerate(rows) if len(row) > t]
         ended = len(rows) - len(there) if padded else 0
         values = np.array([rows[i][t] for i in there] + [0.0] * ended)
-        for i, value in zip(there, _relative(values, scale, "mean", eps, rounding_of_scores(values)), strict=False):
+        for i, value in zip(
+            there, _compare_scores(values, scale, "mean", eps, rounding_of_scores(values)), strict=False
+        ):
             out[i][t] = value
     return out
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnWise(Checked):
-    """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise`. A turn answers for its own reward and no later one, so
-    its reward must contain what it makes possible: the paper adds the whole outcome to every turn (equation 3)."""
+    """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise_advantages`. A turn answers for its own reward and no
+    later one, so its reward must contain what it makes possible: the paper adds the whole outcome to every turn
+    (equation 3)."""
 
     called = "credit"
 
@@ -310,11 +315,11 @@ class TurnWise(Checked):
     eps: float = EPS
 
     def __post_init__(self) -> None:
-        _among("scale", self.scale, ("std", "none"))
+        _check_choice("scale", self.scale, ("std", "none"))
         _check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return turnwise(rewards, scale=self.scale, as_published=self.as_published, eps=self.eps)
+        return turnwise_advantages(rewards, scale=self.scale, as_published=self.as_published, eps=self.eps)
 
 
 @dataclass(frozen=True)
@@ -331,14 +336,14 @@ class ReturnToGo(Checked):
     called = "credit"
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: _to_go([_scores(row) for row in rows]) for group, rows in rewards.items()}
+        return {group: _credit_returns_to_go([_as_scores(row) for row in rows]) for group, rows in rewards.items()}
 
 
-def _to_go(rewards: list[Values]) -> list[Values]:
-    left, rounding = [discounted(row) for row in rewards], rounding_of_returns(rewards)
+def _credit_returns_to_go(rewards: list[Values]) -> list[Values]:
+    left, rounding = [discount_rewards(row) for row in rewards], rounding_of_returns(rewards)
     turns = max(map(len, left), default=0)
     filled_NT = np.array([np.append(row, np.full(turns - len(row), row[-1] if len(row) else 0.0)) for row in left])
-    columns = [_relative(column, "none", "leave_one_out", 0.0, rounding) for column in filled_NT.T]
+    columns = [_compare_scores(column, "none", "leave_one_out", 0.0, rounding) for column in filled_NT.T]
     above_NT = np.stack(columns, 1) if turns else filled_NT
     return [above[: len(row)] for above, row in zip(above_NT, left, strict=True)]
 
@@ -352,13 +357,13 @@ class Progress(Checked):
     called = "credit"
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: [_scores(row).copy() for row in rows] for group, rows in rewards.items()}
+        return {group: [_as_scores(row).copy() for row in rows] for group, rows in rewards.items()}
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------
 
 
-def broadcast(sample: Sample, values: float | Sequence[float] | Values) -> tuple[Floats, ...]:
+def broadcast_to_tokens(sample: Sample, values: float | Sequence[float] | Values) -> tuple[Floats, ...]:
     """One array per row of `sample`: the value of the turn on agent tokens, 0 elsewhere. A single number is the value
     of every turn."""
     per_turn = np.full(sample.turns, values) if isinstance(values, float | int) else np.asarray(values, np.float64)
@@ -371,8 +376,8 @@ def broadcast(sample: Sample, values: float | Sequence[float] | Values) -> tuple
 
 
 def with_advantages(sample: Sample, values: float | Sequence[float] | Values) -> Sample:
-    """`sample` with `advantages` on its rows; see `broadcast`."""
-    per_row = broadcast(sample, values)
+    """`sample` with `advantages` on its rows; see `broadcast_to_tokens`."""
+    per_row = broadcast_to_tokens(sample, values)
     rows = tuple(replace(row, advantages=a) for row, a in zip(sample.rows, per_row, strict=True))
     return replace(sample, rows=rows)
 
@@ -406,7 +411,7 @@ def rounding_of_returns(rewards: Sequence[NDArray[np.float64]]) -> float:
 # --- by a critic -----------------------------------------------------------------------------------------------------
 
 
-class Credit(NamedTuple):
+class TokenCredit(NamedTuple):
     """Advantages and returns of one episode's agent tokens, in order."""
 
     advantages: Values
@@ -450,7 +455,9 @@ class GAE(Checked):
         """The rewards unchanged: a critic turns them into advantages once it has seen the episodes."""
         return {group: [np.asarray(row, np.float64) for row in rows] for group, rows in rewards.items()}
 
-    def of(self, rewards: Values, values: Values, turns: NDArray[np.int64], final: float) -> Credit:
+    def estimate_advantages(
+        self, rewards: Values, values: Values, turns: NDArray[np.int64], final: float
+    ) -> TokenCredit:
         """Advantages, not whitened, and returns. All arrays have one entry per agent token in order."""
         if self.level == "turn":
             begins = np.flatnonzero(np.append(True, turns[1:] != turns[:-1]))
@@ -458,7 +465,7 @@ class GAE(Checked):
                 np.add.reduceat(rewards, begins), values[begins], discount=self.discount, lam=self.lam, bootstrap=final
             )
             lengths = np.diff(np.append(begins, len(rewards)))
-            return Credit(np.repeat(per_turn, lengths), np.repeat(per_turn + values[begins], lengths))
+            return TokenCredit(np.repeat(per_turn, lengths), np.repeat(per_turn + values[begins], lengths))
         step = np.full(len(rewards), self.discount)
         if self.per == "turn":
             step[:-1][turns[1:] == turns[:-1]] = 1.0
@@ -466,9 +473,9 @@ class GAE(Checked):
         advantages, following = np.empty_like(errors), 0.0
         for t in reversed(range(len(errors))):
             advantages[t] = following = errors[t] + step[t] * self.lam * following
-        return Credit(advantages, advantages + values)
+        return TokenCredit(advantages, advantages + values)
 
-    def weight_after(self, weight: float, divergence: float, episodes: int) -> float:
+    def update_kl_weight(self, weight: float, divergence: float, episodes: int) -> float:
         """The weight of the penalty after a rollout with this divergence per token."""
         if self.kl_target is None:
             return weight

@@ -11,20 +11,21 @@
 Source: PAPRIKA, section 3.4, algorithm 1 and appendix H. The learning potential of a task is the coefficient of
 variation of the number of turns, where failures count with the environment's maximum; a group's potential is the mean
 over the tasks played so far; UCB chooses the group, and the task within it is uniform. A curriculum is a value:
-`choose` and `update` return the next `State`, which converts to JSON and back, so an interrupted run continues with the
-same choices.
+`choose_tasks` and `record_potential` return the next `CurriculumState`, which converts to JSON and back, so an
+interrupted run continues with the same choices.
 
-Algorithm 1 starts each round of training without knowledge (`start`), because the model has changed since. Its bonus is
-large beside potentials below 1: of 250 tasks with four groups of potential .05, .1, .2 and .5, the best group gets 64 %
-with `alpha` 1, 94 % with .25, 95 % with Thompson's defaults, 25 % with uniform choice (`test_curriculum.py`).
+Algorithm 1 starts each round of training without knowledge (`initial_state`), because the model has changed since.
+Its bonus is large beside potentials below 1: of 250 tasks with four groups of potential .05, .1, .2 and .5, the best
+group gets 64 % with `alpha` 1, 94 % with .25, 95 % with Thompson's defaults, 25 % with uniform choice
+(`test_curriculum.py`).
 
-Ours: the edge cases of `variation`; Thompson sampling; choosing several tasks at once (the paper leaves that open). Of
-n choices made together, each counts as one more task of its group for the choices after it, while the group's mean
-stays unchanged: UCB's bonus shrinks as if the results were in and as expected ("hallucinated" updates, Desautels et al.
-2014). Groups that were never played come first, in order, each once before any is chosen again; a group that is chosen
-but has no result yet is assumed to be as good as the mean of the others. With n = 1 this is algorithm 1. Departures
-from the published code (a notebook): ties go to the first group, not the last; every failure counts as the maximum of
-turns, even where no judge saw it; tasks without replacement work (there, a variable is undefined).
+Ours: the edge cases of `coefficient_of_variation`; Thompson sampling; choosing several tasks at once (the paper
+leaves that open). Of n choices made together, each counts as one more task of its group for the choices after it,
+while the group's mean stays unchanged: UCB's bonus shrinks as if the results were in and as expected ("hallucinated"
+updates, Desautels et al. 2014). Groups that were never played come first, in order, each once before any is chosen
+again; a group that is chosen but has no result yet is assumed to be as good as the mean of the others. With n = 1
+this is algorithm 1. Departures from the published code (a notebook): ties go to the first group, not the last; every
+failure counts as the maximum of turns, even where no judge saw it; tasks without replacement work (there, a variable is undefined).
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from sonde._util.argument_checks import Checked
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 from sonde.core import Frozen, Task, Trajectory, UserError, derive, invalid
 
 # --- learning potential ----------------------------------------------------------------------------------------------
 
 
-def variation(values: Sequence[float]) -> float:
+def coefficient_of_variation(values: Sequence[float]) -> float:
     """The coefficient of variation with its small-sample correction: (1 + 1 / (4 n)) s / |mean|, s with n - 1.
 
     Fewer than two values, or all equal ones (including all zero), give 0. Where values have both signs, the mean of
     their absolute values takes the place of |mean|, which could be near zero and would inflate any spread; for values
     of one sign the two are equal.
 
-    >>> round(variation([2.0, 4.0]), 4)  # s = sqrt(2), mean 3, 1 + 1/8
+    >>> round(coefficient_of_variation([2.0, 4.0]), 4)  # s = sqrt(2), mean 3, 1 + 1/8
     0.5303
     """
     x = np.asarray(values, np.float64)
@@ -69,15 +70,15 @@ def turns_needed(trajectories: Sequence[Trajectory], max_turns: int) -> list[flo
     return [float(len(t.turns) if t.outcome is not None and t.outcome.success else max_turns) for t in played]
 
 
-def potential(trajectories: Sequence[Trajectory], max_turns: int) -> float:
+def learning_potential(trajectories: Sequence[Trajectory], max_turns: int) -> float:
     """The learning potential of a task, from the turns of all its `trajectories`."""
-    return variation(turns_needed(trajectories, max_turns))
+    return coefficient_of_variation(turns_needed(trajectories, max_turns))
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
-def grouped(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]]:
+def group_tasks(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]]:
     """Indices of `tasks` by a tag's value (`difficulty`, `category`, `group` ...), or by `env` or `preset`; groups in
     the order in which they first occur."""
     groups: dict[str, list[int]] = {}
@@ -105,7 +106,9 @@ class Arm(NamedTuple):
 class Bandit(Protocol):
     """A rule for choosing a group."""
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
+    def pick_group(
+        self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int
+    ) -> str:
         """The group to play, given the statistics of all, how often each was chosen without a result so far, and how
         many of its tasks are left."""
         ...
@@ -118,9 +121,11 @@ class Uniform(Checked):
 
     called = "curriculum: uniform"
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
+    def pick_group(
+        self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int
+    ) -> str:
         ends = list(accumulate(left[name] for name in arms))
-        return list(arms)[bisect_right(ends, int(_generator(seed).integers(ends[-1])))]
+        return list(arms)[bisect_right(ends, int(_make_generator(seed).integers(ends[-1])))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,20 +141,22 @@ class UCB(Checked):
         if not 0.0 <= self.alpha < math.inf:
             raise invalid("curriculum: ucb: alpha", self.alpha, "0 or more")
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
-        index = self.indices(arms, pending)
+    def pick_group(
+        self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int
+    ) -> str:
+        index = self.upper_bounds(arms, pending)
         return max(index, key=index.__getitem__)  # the first of equals
 
-    def indices(self, arms: Mapping[str, Arm], pending: Mapping[str, int]) -> dict[str, float]:
+    def upper_bounds(self, arms: Mapping[str, Arm], pending: Mapping[str, int]) -> dict[str, float]:
         """The upper confidence bound of every group; infinite where nothing was chosen yet."""
         means = [arm.mean for arm in arms.values() if arm.n]
         usual = sum(means) / len(means) if means else 0.0
         counts = {name: arm.n + pending.get(name, 0) for name, arm in arms.items()}
         twice_log = 2 * math.log(max(1, sum(counts.values())))
         bonus = {name: math.sqrt(twice_log / n) if n else math.inf for name, n in counts.items()}
-        return {name: (arm.mean if arm.n else usual) + self._weighted(bonus[name]) for name, arm in arms.items()}
+        return {name: (arm.mean if arm.n else usual) + self._weigh_bonus(bonus[name]) for name, arm in arms.items()}
 
-    def _weighted(self, bonus: float) -> float:
+    def _weigh_bonus(self, bonus: float) -> float:
         return bonus if bonus == math.inf else self.alpha * bonus
 
 
@@ -174,8 +181,10 @@ class Thompson(Checked):
         precision = 1 / self.sd**2 + arm.n / self.noise**2
         return (self.mean / self.sd**2 + arm.total / self.noise**2) / precision, precision**-0.5
 
-    def pick(self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int) -> str:
-        rng = _generator(seed)
+    def pick_group(
+        self, arms: Mapping[str, Arm], pending: Mapping[str, int], left: Mapping[str, int], seed: int
+    ) -> str:
+        rng = _make_generator(seed)
         drawn = {name: rng.normal(*self.posterior(arm)) for name, arm in arms.items()}
         return max(drawn, key=drawn.__getitem__)
 
@@ -187,7 +196,7 @@ BANDITS: Mapping[str, type[Uniform] | type[UCB] | type[Thompson]] = {
 }
 
 
-def _generator(seed: int) -> np.random.Generator:
+def _make_generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
@@ -202,7 +211,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class CurriculumState:
     """The state of a curriculum. `chosen` counts choices and derives the next random numbers; `pending` counts those
     without a result; `used` holds, per group, the tasks played in the current pass (without replacement only)."""
 
@@ -213,7 +222,7 @@ class State:
 
     def __post_init__(self) -> None:
         for name in ("arms", "pending", "used"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, as_frozen(getattr(self, name)))
 
     def to_json(self) -> dict[str, Any]:
         arms = {name: list(arm) for name, arm in self.arms.items()}
@@ -221,7 +230,7 @@ class State:
         return {"arms": arms, "chosen": self.chosen, "pending": dict(self.pending), "used": used}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> State:
+    def from_json(cls, data: Mapping[str, Any]) -> CurriculumState:
         arms = {name: Arm(int(n), float(total)) for name, (n, total) in data["arms"].items()}
         used = {name: tuple(rows) for name, rows in data["used"].items()}
         return cls(arms=arms, chosen=data["chosen"], pending=data["pending"], used=used)
@@ -239,44 +248,44 @@ class Curriculum(Checked):
     replacement: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", frozen(self.groups))
+        object.__setattr__(self, "groups", as_frozen(self.groups))
         if not self.groups:
             raise invalid("curriculum: groups", {}, "at least one group")
         for name, size in self.groups.items():
             if size < 1:
                 raise invalid(f"curriculum: groups: {name}", size, "1 task or more")
 
-    def start(self) -> State:
+    def initial_state(self) -> CurriculumState:
         """The state without any knowledge, where each round of training begins."""
-        return State(arms={name: Arm() for name in self.groups})
+        return CurriculumState(arms={name: Arm() for name in self.groups})
 
-    def choose(self, state: State, seed: int, n: int = 1) -> tuple[list[Choice], State]:
+    def choose_tasks(self, state: CurriculumState, seed: int, n: int = 1) -> tuple[list[Choice], CurriculumState]:
         """The next `n` tasks, and the state in which they wait for their results."""
         if state.arms.keys() != self.groups.keys():
             raise invalid("curriculum: state", sorted(state.arms), f"the groups {sorted(self.groups)}")
         choices: list[Choice] = []
         for _ in range(n):
-            choice, state = self._next(state, seed)
+            choice, state = self._choose_task(state, seed)
             choices.append(choice)
         return choices, state
 
-    def _next(self, state: State, seed: int) -> tuple[Choice, State]:
+    def _choose_task(self, state: CurriculumState, seed: int) -> tuple[Choice, CurriculumState]:
         path = ("curriculum", state.chosen)
         arms = {name: state.arms[name] for name in self.groups}  # in our order, whatever a file's was
         used: dict[str, tuple[int, ...]] = {name: state.used.get(name, ()) for name in self.groups}
         if all(len(used[name]) == size for name, size in self.groups.items()):
             used = dict.fromkeys(self.groups, ())  # every task was played
         left = {name: size - len(used[name]) for name, size in self.groups.items()}
-        group = self.bandit.pick(arms, state.pending, left, derive(seed, *path, "group"))
+        group = self.bandit.pick_group(arms, state.pending, left, derive(seed, *path, "group"))
         played = used[group] if left[group] else ()  # a group that is wanted again begins its next pass
         free = sorted(set(range(self.groups[group])) - set(played))
-        index = free[int(_generator(derive(seed, *path, "task")).integers(len(free)))]
+        index = free[int(_make_generator(derive(seed, *path, "task")).integers(len(free)))]
         if not self.replacement:
             used[group] = (*played, index)
         pending = {**state.pending, group: state.pending.get(group, 0) + 1}
         return Choice(group, index), replace(state, chosen=state.chosen + 1, pending=pending, used=used)
 
-    def update(self, state: State, group: str, value: float | None) -> State:
+    def record_potential(self, state: CurriculumState, group: str, value: float | None) -> CurriculumState:
         """The state after a task of `group` turned out to have this potential; None if it could not be played."""
         waiting = state.pending.get(group, 0)
         if not waiting:

@@ -78,7 +78,7 @@ class RowReport:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def samples(
+def make_samples(
     trajectories: Iterable[Trajectory],
     *,
     seat: str = AGENT,
@@ -94,8 +94,8 @@ def samples(
     sub-calls every completion of the seat is trained, unreadable replies included; `names` keeps only readable ones
     with these names (`Completion.name`; `""` for agents with one call), and the others remain context.
     """
-    maker = _Maker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
-    made = [sample for t in trajectories for sample in maker.make(t)]
+    maker = _SampleMaker(seat, max_tokens, by_turn, None if names is None else frozenset(names))
+    made = [sample for t in trajectories for sample in maker.add_trajectory(t)]
     if names and not made and maker.report.silent:
         raise unknown("names", sorted(names)[0], maker.seen)
     return made, maker.report
@@ -110,37 +110,37 @@ def pair_samples(
 ) -> tuple[list[Pair], RowReport]:
     """One pair of samples per pair of a chosen and a rejected trajectory, where neither is left out. Every trajectory
     is converted, and counted, once."""
-    maker = _Maker(seat, max_tokens, False, None if names is None else frozenset(names))
+    maker = _SampleMaker(seat, max_tokens, False, None if names is None else frozenset(names))
     made: dict[int, list[Sample]] = {}
     pairs: list[Pair] = []
     for preference in list(preferences):
         for t in preference:
             if id(t) not in made:
-                made[id(t)] = maker.make(t)
+                made[id(t)] = maker.add_trajectory(t)
         chosen, rejected = (made[id(t)] for t in preference)
         pairs += [Pair(a, b) for a, b in zip(chosen, rejected, strict=False)]
     return pairs, maker.report
 
 
-def rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
+def make_rows(trajectory: Trajectory, *, seat: str = AGENT) -> tuple[Row, ...]:
     """The rows of one trajectory, whatever its outcome."""
-    return tuple(draft.row() for draft in _drafts_of(trajectory, seat, False, None))
+    return tuple(draft.finish_row() for draft in _draft_trajectory(trajectory, seat, False, None))
 
 
-def chained(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
+def chain_rows(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
     """The rows of consecutive completions, each given with the index of its turn."""
-    return tuple(draft.row() for draft in _drafts(((turn, (c,)) for turn, c in calls), False, None))
+    return tuple(draft.finish_row() for draft in _draft_rows(((turn, (c,)) for turn, c in calls), False, None))
 
 
 def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
     """Whether any act of the seat carries sampled token ids."""
-    return any(c.ids for _, act in _acts(trajectory, seat) for c in act.action.completions)
+    return any(c.ids for _, act in _seat_acts(trajectory, seat) for c in act.action.completions)
 
 
 # --- samples ---------------------------------------------------------------------------------------------------------
 
 
-class _Maker:
+class _SampleMaker:
     """Converts trajectories one by one and counts."""
 
     def __init__(self, seat: str, max_tokens: int | None, split: bool, names: frozenset[str] | None) -> None:
@@ -151,15 +151,15 @@ class _Maker:
         self.seen: set[str] = set()
         """Names of the completions seen."""
 
-    def make(self, trajectory: Trajectory) -> list[Sample]:
-        made, report = self._made(trajectory)
+    def add_trajectory(self, trajectory: Trajectory) -> list[Sample]:
+        made, report = self._make_counted(trajectory)
         self.report += report
         return made
 
-    def _made(self, t: Trajectory) -> tuple[list[Sample], RowReport]:
+    def _make_counted(self, t: Trajectory) -> tuple[list[Sample], RowReport]:
         if t.outcome is None or t.outcome.kind == "error":
             return [], RowReport(trajectories=1, errors=1)
-        acts = [act for _, act in _acts(t, self._seat)]
+        acts = [act for _, act in _seat_acts(t, self._seat)]
         self.seen.update(c.name for act in acts for c in act.action.completions)
         bare = sum(not any(c.ids for c in act.action.completions) for act in acts)
         if acts and bare == len(acts):
@@ -167,14 +167,14 @@ class _Maker:
                 f"trajectory {t.id}: no act of seat {self._seat!r} carries token ids; allowed: trajectories of a model "
                 "that records them, or trajectories converted by sonde.train.data.as_sampled"
             )
-        drafts = _drafts_of(t, self._seat, self._split, self._names)
+        drafts = _draft_trajectory(t, self._seat, self._split, self._names)
         report = RowReport(trajectories=1, without_ids=bare)
         if not drafts:
             return [], report + RowReport(silent=1)
         whole = [drafts] if not self._split else [[draft] for draft in drafts]
         kept = [part for part in whole if self._max_tokens is None or max(map(len, part)) <= self._max_tokens]
         parts = [draft for part in kept for draft in part]
-        made = [self._sample(t, tuple(draft.row() for draft in part)) for part in kept]
+        made = [self._make_sample(t, tuple(draft.finish_row() for draft in part)) for part in kept]
         return made, report + RowReport(
             rows=len(parts),
             forked=sum(draft.forked for draft in parts),
@@ -183,15 +183,15 @@ class _Maker:
             agent_tokens=sum(sum(draft.agent) for draft in parts),
         )
 
-    def _sample(self, t: Trajectory, rows: tuple[Row, ...]) -> Sample:
-        rewards = _rewards(t, self._seat)
+    def _make_sample(self, t: Trajectory, rows: tuple[Row, ...]) -> Sample:
+        rewards = _turn_rewards(t, self._seat)
         return Sample(
             rows=rows,
             trajectory=t.id,
             group=t.group,
             task=t.task.id,
             env=t.task.env,
-            kind=_kind(t),
+            kind=_outcome_kind(t),
             score=math.fsum(rewards),
             rewards=rewards,
             tags=t.task.tags,
@@ -199,13 +199,13 @@ class _Maker:
         )
 
 
-def _kind(t: Trajectory) -> str:
+def _outcome_kind(t: Trajectory) -> str:
     """The kind of the outcome. A win that a judge revoked is a loss."""
     assert t.outcome is not None
     return "loss" if t.outcome.kind == "win" and not t.outcome.success else t.outcome.kind
 
 
-def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
+def _turn_rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
     """The seat's reward per turn. Rewards from acts before the first turn count for the first."""
     rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
     early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
@@ -217,37 +217,37 @@ def _rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _acts(t: Trajectory, seat: str) -> Iterator[tuple[int, Act]]:
+def _seat_acts(t: Trajectory, seat: str) -> Iterator[tuple[int, Act]]:
     """The acts of a seat with the index of their turn; acts before the first turn belong to it."""
     yield from ((0, act) for act in t.opening if act.seat == seat)
     for turn in t.turns:
         yield from ((turn.index, act) for act in turn.acts if act.seat == seat)
 
 
-def _drafts_of(t: Trajectory, seat: str, split: bool, names: frozenset[str] | None) -> list[_Draft]:
+def _draft_trajectory(t: Trajectory, seat: str, split: bool, names: frozenset[str] | None) -> list[_Draft]:
     try:
-        return _drafts(((turn, act.action.completions) for turn, act in _acts(t, seat)), split, names)
+        return _draft_rows(((turn, act.action.completions) for turn, act in _seat_acts(t, seat)), split, names)
     except UserError as e:
         raise UserError(f"trajectory {t.id}, seat {seat!r}: {e}") from e
 
 
-def _drafts(
+def _draft_rows(
     acts: Iterable[tuple[int, Sequence[Completion]]], split: bool, names: frozenset[str] | None
 ) -> list[_Draft]:
     """The rows that hold trained tokens."""
     chain, drafts, models = Chain(), list[_Draft](), set[str]()
     for turn, completions in acts:
         for n, c in enumerate(completions):
-            extends = chain.follow(c, first=n == 0)
+            extends = chain.follow_call(c, first=n == 0)
             if not c.ids:
                 continue
             if not extends or split or not drafts:
                 context = chain.ids[: len(chain.ids) - len(c.ids)]
                 drafts.append(_Draft(context, forked=bool(drafts) and not extends))
             else:
-                drafts[-1].hear(c.prompt_ids)
+                drafts[-1].add_context(c.prompt_ids)
             trained = names is None or (c.name in names and not c.unread)
-            drafts[-1].say(c, turn, trained)
+            drafts[-1].add_reply(c, turn, trained)
             models |= {c.model} if trained else set()
     if len(models) > 1:
         allowed = "one model, whose token ids the rows hold; choose sub-calls with names"
@@ -263,9 +263,9 @@ class Chain:
         self._known = True
         self._name = ""
 
-    def follow(self, c: Completion, *, first: bool = True) -> bool:
+    def follow_call(self, c: Completion, *, first: bool = True) -> bool:
         """Add the next call, `first` of its act or not. Returns whether its prompt extends the entire previous call."""
-        self._check(c, first)
+        self._check_call(c, first)
         extends = 0 < c.shared == len(self.ids)
         del self.ids[c.shared :]
         self.ids += c.prompt_ids
@@ -273,7 +273,7 @@ class Chain:
         self._known, self._name = bool(c.ids), c.name
         return extends
 
-    def _check(self, c: Completion, first: bool) -> None:
+    def _check_call(self, c: Completion, first: bool) -> None:
         if len(c.logprobs) not in (0, len(c.ids)):
             raise invalid("completion.logprobs", f"{len(c.logprobs)} of them", f"none, or {len(c.ids)}, one per id")
         if not c.shared:
@@ -301,36 +301,36 @@ class _Draft:
         self._weights = array("i")
         self._versions: dict[str, int] = {}
         self._any_logprobs = False
-        self.hear(context)
+        self.add_context(context)
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def hear(self, ids: array[int]) -> None:
+    def add_context(self, ids: array[int]) -> None:
         """Add context: tokens that the agent did not choose, or not in this row."""
         n = len(ids)
         self.ids += ids
         self.agent += bytes(n)
         self._turns += array("i", [-1]) * n
-        self._logprobs += _unknown(n)
-        self._temperatures += _unknown(n)
+        self._logprobs += _unknown_values(n)
+        self._temperatures += _unknown_values(n)
         self._weights += array("i", [-1]) * n
 
-    def say(self, c: Completion, turn: int, trained: bool) -> None:
+    def add_reply(self, c: Completion, turn: int, trained: bool) -> None:
         """Add the tokens of a completion."""
         if not trained:
-            self.hear(c.ids)
+            self.add_context(c.ids)
             return
         n = len(c.ids)
         self.ids += c.ids
         self.agent += b"\1" * n
         self._turns += array("i", [turn]) * n
-        self._logprobs += array("f", c.logprobs) if c.logprobs else _unknown(n)
+        self._logprobs += array("f", c.logprobs) if c.logprobs else _unknown_values(n)
         self._any_logprobs |= bool(c.logprobs)
-        self._temperatures += array("f", [_temperature(c)]) * n
+        self._temperatures += array("f", [_sampling_temperature(c)]) * n
         self._weights += array("i", [self._versions.setdefault(c.weights, len(self._versions))]) * n
 
-    def row(self) -> Row:
+    def finish_row(self) -> Row:
         return Row(
             ids=self.ids,
             agent=bytes(self.agent),
@@ -342,12 +342,12 @@ class _Draft:
         )
 
 
-def _temperature(c: Completion) -> float:
+def _sampling_temperature(c: Completion) -> float:
     """The temperature of the draws; NaN where it does not fully describe the sampling distribution."""
     return math.nan if c.truncated or not c.temperature else c.temperature
 
 
-def _unknown(n: int) -> Floats:
+def _unknown_values(n: int) -> Floats:
     return array("f", [math.nan]) * n
 
 
@@ -368,9 +368,9 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     for act in trajectory.acts:
         action = act.action
         if act.seat == AGENT:
-            said = _said(action)
+            said = _model_output(action)
             try:
-                completion = spoken(chat, policy.prompt(ep.view()), said.text, said.finish)
+                completion = encode_completion(chat, policy.build_prompt(ep.view()), said.text, said.finish)
             except UserError as e:
                 raise UserError(f"trajectory {trajectory.id}: turn {len(ep.turns)}: {e}") from e
             thought = replace(completion, reasoning=split_completion(said)[0].reasoning, open_mark=said.open_mark)
@@ -379,10 +379,10 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     return replace(trajectory, turns=ep.turns)
 
 
-def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
+def encode_completion(chat: Chat, messages: Sequence[Message], text: str, finish: str = "stop") -> Completion:
     """The completion that a model would have recorded, had it replied `text` to these messages: the ids that the
     template puts there (`Chat.encode_reply`)."""
-    prompt = chat.prompt(messages)
+    prompt = chat.encode_prompt(messages)
     reply = chat.encode_reply(messages, text, cut=finish == "length")
     return Completion(
         text=reply.text,
@@ -395,7 +395,7 @@ def spoken(chat: Chat, messages: Sequence[Message], text: str, finish: str = "st
     )
 
 
-def _said(action: Action) -> Completion:
+def _model_output(action: Action) -> Completion:
     """The model's output in this act, without reasoning that an endpoint returned separately."""
     if len(action.completions) == 1:
         (c,) = action.completions

@@ -39,7 +39,7 @@ from sonde.core import (
 )
 from sonde.models.chat.chat import Chat
 
-from .data import chained, spoken
+from .data import chain_rows, encode_completion
 from .types import Pair, Row, Sample
 
 Columns = dict[str, Any]
@@ -69,7 +69,7 @@ def to_dataset(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 def sft_rows(samples: Iterable[Sample], *, mask: Mask = "labels") -> Iterator[Columns]:
     """Every row of every sample, for TRL's SFTTrainer, with exactly our token ids and mask."""
-    masked: Mapping[str, Callable[[Row], list[int]]] = {"labels": _labels, "completion_mask": _mask}
+    masked: Mapping[str, Callable[[Row], list[int]]] = {"labels": _mask_labels, "completion_mask": _agent_mask}
     if mask not in masked:
         raise invalid("mask", mask, ", ".join(masked))
     for sample in samples:
@@ -94,11 +94,11 @@ def preference_ids(pairs: Iterable[Pair]) -> Iterator[Columns]:
         }
 
 
-def _labels(row: Row) -> list[int]:
+def _mask_labels(row: Row) -> list[int]:
     return [i if chosen else IGNORED for i, chosen in zip(row.ids, row.agent, strict=True)]
 
 
-def _mask(row: Row) -> list[int]:
+def _agent_mask(row: Row) -> list[int]:
     return list(row.agent)
 
 
@@ -114,7 +114,7 @@ def _only_row(sample: Sample) -> Row:
 def message_rows(trajectories: Iterable[Trajectory], *, seat: str = AGENT, system: str = "") -> Iterator[Columns]:
     """`messages`: each game as the seat's conversation, from a system prompt (if any) to its last message."""
     for t in trajectories:
-        yield {"messages": [m.to_json() for m in _conversation(t, seat, system)]}
+        yield {"messages": [m.to_json() for m in _collect_messages(t, seat, system)]}
 
 
 def preference_rows(
@@ -123,14 +123,14 @@ def preference_rows(
     """`prompt`, `chosen` and `rejected`: the messages before the seat's first one, and all later ones of either game.
     TRL masks none of the latter: it also trains on what the environment said."""
     for preference in preferences:
-        (prompt, chosen), (same, rejected) = (_parted(_conversation(t, seat, system)) for t in preference)
+        (prompt, chosen), (same, rejected) = (_split_prompt(_collect_messages(t, seat, system)) for t in preference)
         if prompt != same:
             ids = " and ".join(t.id for t in preference)
             raise UserError(f"pair: got {ids}, which begin differently; allowed: two of one task in one world")
         yield {"prompt": prompt, "chosen": chosen, "rejected": rejected}
 
 
-def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
+def _collect_messages(t: Trajectory, seat: str, system: str) -> list[Message]:
     """The seat's conversation up to its last message."""
     heard = Episode.replay(build_recorded(t.env), t).messages.get(seat, ())
     last = max((i for i, m in enumerate(heard) if m.role == "assistant"), default=-1)
@@ -139,7 +139,7 @@ def _conversation(t: Trajectory, seat: str, system: str) -> list[Message]:
     return [*([Message("system", system)] if system else []), *heard[: last + 1]]
 
 
-def _parted(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+def _split_prompt(messages: Sequence[Message]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Split the messages before the first assistant message."""
     first = next(i for i, m in enumerate(messages) if m.role == "assistant")
     plain = [m.to_json() for m in messages]
@@ -154,9 +154,9 @@ def read_demonstrations(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[S
     except those in a `prompt` and those marked with `weight` 0 or `train` false."""
     samples: list[Sample] = []
     for n, row in enumerate(rows):
-        before = _prompt(n, row)
-        after = _messages(n, row, "completion" if "prompt" in row else "messages")
-        samples.append(_read(n, chat, before, after, won=True))
+        before = _read_prompt(n, row)
+        after = _read_messages(n, row, "completion" if "prompt" in row else "messages")
+        samples.append(_read_conversation(n, chat, before, after, won=True))
     return samples
 
 
@@ -165,33 +165,38 @@ def read_preferences(rows: Iterable[Mapping[str, Any]], chat: Chat) -> list[Pair
     both up to the first assistant message."""
     pairs: list[Pair] = []
     for n, row in enumerate(rows):
-        before = _prompt(n, row)
-        chosen, rejected = (_messages(n, row, side) for side in ("chosen", "rejected"))
-        pairs.append(Pair(_read(n, chat, before, chosen, won=True), _read(n, chat, before, rejected, won=False)))
+        before = _read_prompt(n, row)
+        chosen, rejected = (_read_messages(n, row, side) for side in ("chosen", "rejected"))
+        pairs.append(
+            Pair(
+                _read_conversation(n, chat, before, chosen, won=True),
+                _read_conversation(n, chat, before, rejected, won=False),
+            )
+        )
     return pairs
 
 
-class _Said(NamedTuple):
+class _MarkedMessage(NamedTuple):
     """A message, and whether it is trained on."""
 
     message: Message
     trained: bool
 
 
-def _prompt(n: int, row: Mapping[str, Any]) -> list[_Said]:
+def _read_prompt(n: int, row: Mapping[str, Any]) -> list[_MarkedMessage]:
     """The prompt; none of it is trained on."""
-    return [said._replace(trained=False) for said in _messages(n, row, "prompt")] if "prompt" in row else []
+    return [said._replace(trained=False) for said in _read_messages(n, row, "prompt")] if "prompt" in row else []
 
 
-def _messages(n: int, row: Mapping[str, Any], column: str) -> list[_Said]:
+def _read_messages(n: int, row: Mapping[str, Any], column: str) -> list[_MarkedMessage]:
     """Read a column of messages; anything else (text, images, tool calls) is refused."""
     given: object = row.get(column)
     if not isinstance(given, list | tuple):
         raise invalid(f"row {n}: {column}", given, "a list of messages")
-    return [_message(f"row {n}: {column}[{i}]", m) for i, m in enumerate(cast("Sequence[object]", given))]
+    return [_read_message(f"row {n}: {column}[{i}]", m) for i, m in enumerate(cast("Sequence[object]", given))]
 
 
-def _message(field: str, given: object) -> _Said:
+def _read_message(field: str, given: object) -> _MarkedMessage:
     values: Mapping[Any, Any] = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else {}
     role, content = values.get("role"), values.get("content")
     if role not in _ROLES or not isinstance(content, str):
@@ -202,13 +207,15 @@ def _message(field: str, given: object) -> _Said:
             raise invalid(f"{field}: {name}", mark, _MARKS[name])
         if mark and role != "assistant":
             raise invalid(f"{field}: {name}", mark, f"{_MARKS[name]} on assistant messages, the only ones trained on")
-    return _Said(Message(role, content), role == "assistant" and all(marks.values()))
+    return _MarkedMessage(Message(role, content), role == "assistant" and all(marks.values()))
 
 
-def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *, won: bool) -> Sample:
+def _read_conversation(
+    n: int, chat: Chat, before: Sequence[_MarkedMessage], after: Sequence[_MarkedMessage], *, won: bool
+) -> Sample:
     """Convert one conversation to a sample."""
     try:
-        calls = list(_calls(chat, [*before, *after]))
+        calls = list(_encode_replies(chat, [*before, *after]))
     except UserError as e:
         raise UserError(f"row {n}: {e}") from e
     if not calls:
@@ -217,7 +224,7 @@ def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *
     first = next(i for i, said in enumerate((*before, *after)) if said.trained)
     score = float(won)
     return Sample(
-        rows=chained(enumerate(calls)),
+        rows=chain_rows(enumerate(calls)),
         trajectory=content_hash(plain),
         group=content_hash(plain[:first]),
         task=content_hash(plain[:first]),
@@ -229,11 +236,11 @@ def _read(n: int, chat: Chat, before: Sequence[_Said], after: Sequence[_Said], *
     )
 
 
-def _calls(chat: Chat, conversation: Sequence[_Said]) -> Iterator[Completion]:
+def _encode_replies(chat: Chat, conversation: Sequence[_MarkedMessage]) -> Iterator[Completion]:
     """The completions that a model would have recorded, had it said the trained messages."""
     history: list[Message] = []
     for message, trained in conversation:
-        completion = spoken(chat, history, message.content) if trained else None
+        completion = encode_completion(chat, history, message.content) if trained else None
         if completion is not None:
             yield completion
         history.append(message._replace(completion=completion))

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.models.chat.chat import Chat
-from sonde.models.files.weights import weights_of
+from sonde.models.files.weights import model_fingerprint
 from sonde.models.hf import HF
 
-from .data import RowReport, as_sampled, has_ids, pair_samples, samples
-from .objectives import found, learning_from
-from .objectives import objective as objective_of
+from .data import RowReport, as_sampled, has_ids, make_samples, pair_samples
+from .objectives import find_objective, objectives_learning_from
+from .objectives import make_objective as objective_of
 from .presets import list_overrides
 from .provenance import check_origin
 from .selection import (
@@ -38,17 +38,17 @@ from .selection import (
     PairRule,
     SFTRule,
     ShareRule,
-    best_share,
-    by_world,
-    ended,
-    failure,
-    pairs,
-    sft_set,
-    success,
+    failure_kind,
+    group_by_world,
+    has_ended,
+    is_success,
+    select_pairs,
+    select_share,
+    select_successes,
 )
 from .settings import TrainSettings
 from .training import NEEDED, Learning, Training
-from .training_folder import DATA, check_free, discard_training, locked
+from .training_folder import DATA, check_free, discard_training, lock_folder
 from .types import Item, Learns, Sample
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data:
+class TrainingData:
     """Training items, counts of the selection, and the report of rows."""
 
     items: tuple[Item, ...]
@@ -75,18 +75,18 @@ class Data:
         return {"items": len(self.items), "selected": dict(self.counts), "rows": self.rows.to_json()}
 
 
-def prepare(
+def prepare_data(
     objective: str, played: Iterable[Trajectory], chat: Chat, learning: Learning | None = None,
     max_tokens: int | None = None,
-) -> Data:  # fmt: skip
+) -> TrainingData:  # fmt: skip
     """The items that `objective` learns from. Raises `UserError` where nothing is left to learn from."""
-    learns = found(objective).learns
+    learns = find_objective(objective).learns
     if learns == "play":
-        raise unknown("objective", objective, learning_from(*POLICIES, "values"))
+        raise unknown("objective", objective, objectives_learning_from(*POLICIES, "values"))
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
         raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
-    data = _prepared(learns, list(played), chat, learning, max_tokens)
+    data = _select_items(learns, list(played), chat, learning, max_tokens)
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
@@ -94,51 +94,53 @@ def prepare(
     return data
 
 
-def _prepared(
+def _select_items(
     learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
-) -> Data:
+) -> TrainingData:
     """Only selectable episodes are encoded; the counts cover everything."""
     if learns == "pairs":
-        rule = _shorter(learning.pairs, max_tokens)
-        ready = _with_ids([t for t in played if success(t) or failure(t) in rule.negatives], chat, learning)
-        chosen = pairs(ready, rule, learning.seed)
+        rule = _limit_rule(learning.pairs, max_tokens)
+        ready = _ensure_ids([t for t in played if is_success(t) or failure_kind(t) in rule.negatives], chat, learning)
+        chosen = select_pairs(ready, rule, learning.seed)
         items, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
-        counts = {**_counted(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
-        return Data(items=tuple(items), counts=counts, rows=report)
+        counts = {**_count_selection(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
+        return TrainingData(items=tuple(items), counts=counts, rows=report)
     if learns == "successes" and learning.share is not None:
-        picked = best_share(_with_ids(played, chat, learning), _shorter(learning.share, max_tokens))
+        picked = select_share(_ensure_ids(played, chat, learning), _limit_rule(learning.share, max_tokens))
         trajectories, counts = picked.trajectories, picked.counts.to_json()
     elif learns == "successes":
-        rule = _shorter(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
-        picked = sft_set(_with_ids(list(filter(success, played)), chat, learning), rule)
-        trajectories, counts = picked.trajectories, _counted(played, picked.counts)
+        rule = _limit_rule(
+            learning.sft, None if learning.by_turn else max_tokens
+        )  # by turn, a long one is left out alone
+        picked = select_successes(_ensure_ids(list(filter(is_success, played)), chat, learning), rule)
+        trajectories, counts = picked.trajectories, _count_selection(played, picked.counts)
     else:
-        admitted = ended if learns == "values" else _ended
-        trajectories = tuple(_with_ids([t for t in played if admitted(t)], chat, learning))
+        admitted = has_ended if learns == "values" else _ended_by_rules
+        trajectories = tuple(_ensure_ids([t for t in played if admitted(t)], chat, learning))
         counts = {"trajectories": len(played)}
-    singles, report = samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
-    return Data(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
+    singles, report = make_samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
+    return TrainingData(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
 
 
-def _counted(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
+def _count_selection(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
     """The counts of a selection from a part of the episodes, extended to all of them."""
-    whole = replace(counts, trajectories=len(played), tasks=len(by_world(played)))
-    return {**replace(whole, failed=sum(not ended(t) for t in played)).to_json()}
+    whole = replace(counts, trajectories=len(played), tasks=len(group_by_world(played)))
+    return {**replace(whole, failed=sum(not has_ended(t) for t in played)).to_json()}
 
 
-def _shorter(rule: Rule, max_tokens: int | None) -> Rule:
+def _limit_rule(rule: Rule, max_tokens: int | None) -> Rule:
     """The rule with the trainer's length limit. As in the paper, too long trajectories are left out first: the best one
     that is short enough is selected, rather than none where the best is too long."""
     limits = [limit for limit in (rule.max_tokens, max_tokens) if limit is not None]
     return replace(rule, max_tokens=min(limits, default=None))
 
 
-def _ended(t: Trajectory) -> bool:
+def _ended_by_rules(t: Trajectory) -> bool:
     """Whether the rules of the game ended it, rather than a failure or an unreadable answer."""
     return t.outcome is not None and t.outcome.kind not in ("error", "format")
 
 
-def _with_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
+def _ensure_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
     """The trajectories as the model sampled them, or as it would have."""
     if learning.encode or not all(has_ids(t) for t in trajectories):
         shown = LLM(model=HF(model=chat.label), **{name: getattr(learning, name) for name in SHOWN})
@@ -175,40 +177,42 @@ def learn(
     checkpoint, or restarts if it has none. `fresh` removes an earlier training from the folder. A folder that holds a
     training is refused otherwise, and so is one that another training is writing to.
     """
-    need("training", *NEEDED)
-    from .logprobs import Compared
+    require_extra("training", *NEEDED)
+    from .logprobs import ReferenceModel
     from .model_io import load_model
     from .trainer import SondeTrainer
 
     settings, learning = training.settings, training.learning
     made = objective_of(training.objective, **training.options)
-    with _claimed(settings, resume=resume, fresh=fresh) as folder:
+    with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
         chat = Chat(tokenizer, label=model, template=learning.template)
-        data = prepare(training.objective, played, chat, learning, settings.max_tokens)
+        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens)
         compared = None
         if reference is not None and "reference" in made.needs:
-            compared = Compared(weights=weights_of(reference) or reference, load=lambda: load_model(reference)[0])
+            compared = ReferenceModel(
+                weights=model_fingerprint(reference) or reference, load=lambda: load_model(reference)[0]
+            )
             settings = replace(settings, reference="given")
-        described = {"model": model, "weights": weights_of(model), **_told(training)}
+        described = {"model": model, "weights": model_fingerprint(model), **_describe_training(training)}
         described |= {**data.to_json(), "reference": reference or model, "learning": learning.to_json()}
         trainer = SondeTrainer(module, made, data.items, settings, tokenizer, callbacks, compared)
-        return _trained(folder, described, trainer, resume)
+        return _run_training(folder, described, trainer, resume)
 
 
-def _told(training: Training) -> dict[str, Json]:
+def _describe_training(training: Training) -> dict[str, Json]:
     """The description of a training in its folder."""
     named = {"preset": training.preset, "overridden": list_overrides(training)} if training.preset else {}
     return {"objective": training.objective, "options": dict(training.options), **named}
 
 
 @contextmanager
-def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[Path]:
+def _claim_folder(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[Path]:
     """Reserve the folder of a training."""
     folder = Path(settings.folder)
     if resume and fresh:
         raise UserError("train: got resume and fresh, allowed: one of them")
-    with locked(folder):
+    with lock_folder(folder):
         if fresh:
             discard_training(folder)
         if not resume:
@@ -216,7 +220,7 @@ def _claimed(settings: TrainSettings, *, resume: bool, fresh: bool) -> Iterator[
         yield folder
 
 
-def _trained(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, resume: bool) -> TrainResult:
+def _run_training(folder: Path, described: Mapping[str, Any], trainer: SondeTrainer, resume: bool) -> TrainResult:
     """Train, after writing the description of the data."""
     check_origin(folder, trainer.origin)
     if trainer.is_world_process_zero():
@@ -239,27 +243,29 @@ def learn_online(
     """Train `model` while it plays. `policies` take the other seats; `shown` are demonstrations to imitate
     (`objective.bc` of ppo), encoded as the model would have seen them; `server` (`models:vllm`, `models:sglang`) plays
     with the published weights (`train.online.rollout_backend`). The rest is as in `learn`."""
-    need("training", *NEEDED)
+    require_extra("training", *NEEDED)
     from .model_io import load_model
     from .online.trainer import OnlineTrainer
 
     made, settings = objective_of(training.objective, **training.options), training.settings
-    with _claimed(settings, resume=resume, fresh=fresh) as folder:
+    with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
-        lessons = _lessons(list(shown), Chat(tokenizer, label=model, template=training.online.template), training)
+        lessons = _prepare_demonstrations(
+            list(shown), Chat(tokenizer, label=model, template=training.online.template), training
+        )
         trainer = OnlineTrainer(
             module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies,
             callbacks=callbacks, shown=lessons, server=server,
         )  # fmt: skip
-        described = {"model": model, "weights": weights_of(model), **_told(training)}
-        return _trained(folder, {**described, "online": trainer.tied}, trainer, resume)
+        described = {"model": model, "weights": model_fingerprint(model), **_describe_training(training)}
+        return _run_training(folder, {**described, "online": trainer.resume_identity}, trainer, resume)
 
 
-def _lessons(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
+def _prepare_demonstrations(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
     """Demonstrations as the model would have seen them."""
     if not shown:
         return []
     looks = {name: getattr(training.online, name) for name in SHOWN}
     learning = replace(training.learning, **looks, share=training.learning.share or ShareRule())
-    data = prepare("sft", shown, chat, learning, training.online.max_tokens)
+    data = prepare_data("sft", shown, chat, learning, training.online.max_tokens)
     return cast("list[Sample]", list(data.items))

@@ -28,14 +28,14 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from sonde._util.folders import writing
+from sonde._util.folders import write_errors
 from sonde.core.errors import UserError
-from sonde.models.local.heads import Heads, hidden_states
+from sonde.models.local.heads import Heads, record_hidden_states
 
-from .collate import Tensors, collate, divide
+from .collate import Tensors, collate, divide_passes
 from .model_io import disable_adapter
-from .provenance import digest
-from .types import Item, Need, Pair, Row, Sample, members, rows_of
+from .provenance import hash_rows
+from .types import Item, Need, Pair, Row, Sample, item_rows, item_samples
 
 BLOCK = 1 << 24
 """The largest number of logits that are widened to float32 at once."""
@@ -46,41 +46,41 @@ BLOCK = 1 << 24
 
 def token_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """Log-probabilities of shape (R, T), zero off agent tokens and at the first token of a row."""
-    return _laid(said_logprobs(model, tensors), tensors)
+    return _scatter_tokens(agent_logprobs(model, tensors), tensors)
 
 
-def _laid(values_N: Tensor, tensors: Tensors) -> Tensor:
+def _scatter_tokens(values_N: Tensor, tensors: Tensors) -> Tensor:
     """Scatter values to the positions of the tokens, zero elsewhere."""
     shape_RT = tensors["agent_RT"].shape
     return values_N.new_zeros(shape_RT.numel()).index_copy(0, tensors["place"], values_N).view(shape_RT)
 
 
-def said_logprobs(model: Any, tensors: Tensors) -> Tensor:
+def agent_logprobs(model: Any, tensors: Tensors) -> Tensor:
     """Log-probabilities of the tokens in `tensors["target"]`, in their order."""
-    logits_NV = model(**_fed(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
+    logits_NV = model(**_model_inputs(tensors), logits_to_keep=tensors["keep"], use_cache=False).logits
     if logits_NV.shape[:-1] != tensors["target"].shape:
         got, wanted = tuple(logits_NV.shape), len(tensors["target"])
         raise UserError(
             f"train: {type(model).__name__} gives logits of shape {got} for {wanted} positions; allowed: a decoder of "
             "transformers 5.23 or later, whose `logits_to_keep` takes a mask"
         )
-    return chosen(logits_NV, tensors["target"], tensors.get("temperature"))
+    return gather_logprobs(logits_NV, tensors["target"], tensors.get("temperature"))
 
 
-def said_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
+def agent_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
     """The same, and the heads' predictions for these tokens."""
-    with hidden_states(model) as seen:
-        logprob_N = said_logprobs(model, tensors)
+    with record_hidden_states(model) as seen:
+        logprob_N = agent_logprobs(model, tensors)
     return logprob_N, heads(seen[0], tensors["target"])
 
 
 def token_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, dict[str, Tensor]]:
     """Log-probabilities as in `token_logprobs`, and the heads' predictions, also (R, T)."""
-    logprob_N, head = said_values(model, heads, tensors)
-    return _laid(logprob_N, tensors), {name: _laid(x, tensors) for name, x in head.items()}
+    logprob_N, head = agent_values(model, heads, tensors)
+    return _scatter_tokens(logprob_N, tensors), {name: _scatter_tokens(x, tensors) for name, x in head.items()}
 
 
-def _fed(tensors: Tensors) -> Tensors:
+def _model_inputs(tensors: Tensors) -> Tensors:
     """The model's inputs by name: padded lines with a mask, or packed ones with row boundaries."""
     if "attention_mask" in tensors:
         return {name: tensors[name] for name in ("input_ids", "attention_mask")}
@@ -89,18 +89,20 @@ def _fed(tensors: Tensors) -> Tensors:
     return {"input_ids": tensors["input_ids"], "position_ids": tensors["position_ids"], **lengths}
 
 
-def chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None = None, *, block: int = BLOCK) -> Tensor:
+def gather_logprobs(
+    logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None = None, *, block: int = BLOCK
+) -> Tensor:
     """The natural log-probability of one token per line, at its temperature (None: 1 for all), in float32."""
     if logits_NV.dtype == torch.float32:
-        return _chosen(logits_NV, target_N, temperature_N)
+        return _gather_block(logits_NV, target_N, temperature_N)
     lines = max(1, block // logits_NV.shape[-1])
     parts = zip(logits_NV.split(lines), target_N.split(lines), strict=True)
     warmth = [None] * len(target_N) if temperature_N is None else temperature_N.split(lines)
-    done = [checkpoint(_chosen, *part, t, use_reentrant=False) for part, t in zip(parts, warmth, strict=False)]
+    done = [checkpoint(_gather_block, *part, t, use_reentrant=False) for part, t in zip(parts, warmth, strict=False)]
     return torch.cat(done)
 
 
-def _chosen(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None) -> Tensor:
+def _gather_block(logits_NV: Tensor, target_N: Tensor, temperature_N: Tensor | None) -> Tensor:
     wide_NV = logits_NV.float()
     if temperature_N is not None:
         wide_NV = wide_NV / temperature_N[:, None]
@@ -117,7 +119,7 @@ PASS_TOKENS = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ReferenceModel:
     """Another model as the reference: the identity of its weights, and how to load it."""
 
     weights: str
@@ -125,7 +127,7 @@ class Compared:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Referee:
+class LogprobScorer:
     """Computes log-probabilities under `model` in evaluation mode; with `off`, without its adapter.
 
     `bf16` should be as in training, so that ratios start at one. `tempered`: at the temperature of each token's draw,
@@ -144,50 +146,55 @@ class Referee:
     def __call__(self, items: Sequence[Item], name: Attached = "reference") -> list[Item]:
         """The items with log-probabilities attached to every row, as `reference` or under another name. Rows shared by
         several items are computed once."""
-        rows = list({id(row): row for row in rows_of(items)}.values())
+        rows = list({id(row): row for row in item_rows(items)}.values())
         numbers = range(self.rank, len(rows), self.world)
-        mine = list(zip(numbers, self._logprobs([rows[i] for i in numbers]), strict=True))
+        mine = list(zip(numbers, self._score_rows([rows[i] for i in numbers]), strict=True))
         scored = mine
         if self.world > 1:
             from accelerate.utils import gather_object
 
             scored = gather_object(mine)
-        return attach(items, {id(rows[i]): values for i, values in scored}, name)
+        return attach_logprobs(items, {id(rows[i]): values for i, values in scored}, name)
 
-    def _logprobs(self, rows: Sequence[Row]) -> list[array[float]]:
+    def _score_rows(self, rows: Sequence[Row]) -> list[array[float]]:
         was_training = self.model.training
         self.model.eval()
         by_row: dict[int, array[float]] = {}
         needs: frozenset[Need] = frozenset({"sampled"} if self.tempered else ())
         try:
             with torch.no_grad(), disable_adapter(self.model) if self.off else nullcontext():
-                for part in divide(
-                    [_alone(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
+                for part in divide_passes(
+                    [_wrap_row(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
                 ):
-                    by_row |= self._of(rows_of(part), collate(part, needs=needs, pad_id=self.pad_id))
+                    by_row |= self._score_pass(item_rows(part), collate(part, needs=needs, pad_id=self.pad_id))
         finally:
             self.model.train(was_training)
         return [by_row[id(row)] for row in rows]
 
-    def _of(self, rows: Sequence[Row], tensors: Tensors) -> dict[int, array[float]]:
+    def _score_pass(self, rows: Sequence[Row], tensors: Tensors) -> dict[int, array[float]]:
         device = self.model.device
         moved = {k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in tensors.items()}
         with torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
             logprob_RT = token_logprobs(self.model, moved).double().cpu().numpy()
         lines = zip(rows, logprob_RT, strict=True)
-        return {id(row): _off_agent_nan(row, values_T[: len(row)]) for row, values_T in lines}
+        return {id(row): _mask_environment(row, values_T[: len(row)]) for row, values_T in lines}
 
 
-def attach(items: Iterable[Item], by_row: dict[int, array[float]], name: Attached = "reference") -> list[Item]:
+def attach_logprobs(items: Iterable[Item], by_row: dict[int, array[float]], name: Attached = "reference") -> list[Item]:
     """The items with `by_row[id(row)]` as that field of each row."""
 
-    def one(sample: Sample) -> Sample:
+    def attach_to_sample(sample: Sample) -> Sample:
         return replace(sample, rows=tuple(replace(row, **{name: by_row[id(row)]}) for row in sample.rows))
 
-    return [Pair(*map(one, members(item))) if isinstance(item, Pair) else one(item) for item in items]
+    return [
+        Pair(*map(attach_to_sample, item_samples(item))) if isinstance(item, Pair) else attach_to_sample(item)
+        for item in items
+    ]
 
 
-def kept_reference(file: Path, referee: Referee, items: Sequence[Item], *, resumed: bool) -> list[Item]:
+def load_or_compute_reference(
+    file: Path, referee: LogprobScorer, items: Sequence[Item], *, resumed: bool
+) -> list[Item]:
     """Compute reference log-probabilities and save them in `file`; in a resumed run, read those of the start of the
     run."""
     if resumed and not file.exists():
@@ -204,34 +211,34 @@ def kept_reference(file: Path, referee: Referee, items: Sequence[Item], *, resum
 
 def write_reference(file: Path, items: Sequence[Item]) -> None:
     """Write all rows' reference log-probabilities, in order, in single precision."""
-    rows = rows_of(items)
+    rows = item_rows(items)
     values_N = np.concatenate([np.asarray(row.reference, np.float32) for row in rows])
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
-    with writing(file), part.open("wb") as out:
-        np.savez(out, values=values_N, digest=np.frombuffer(digest(rows), np.uint8))
+    with write_errors(file), part.open("wb") as out:
+        np.savez(out, values=values_N, digest=np.frombuffer(hash_rows(rows), np.uint8))
     part.replace(file)
 
 
 def read_reference(file: Path, items: Sequence[Item]) -> list[Item]:
     """The items with the log-probabilities of `write_reference`; an error if the file belongs to other tokens."""
-    rows = rows_of(items)
+    rows = item_rows(items)
     with np.load(file) as data:
         values_N, kept = data["values"], data["digest"].tobytes()
-    if kept != digest(rows):
+    if kept != hash_rows(rows):
         raise UserError(f"train: {file} belongs to other training data; allowed: the data that the run started with")
     ends = np.cumsum([len(row) for row in rows])[:-1]
     parts = [array("d", part.astype(np.float64).tobytes()) for part in np.split(values_N, ends)]
-    return attach(items, dict(zip(map(id, rows), parts, strict=True)))
+    return attach_logprobs(items, dict(zip(map(id, rows), parts, strict=True)))
 
 
-def _alone(row: Row) -> Sample:
+def _wrap_row(row: Row) -> Sample:
     """A sample of this row alone, so that rows of all items can share passes."""
     return Sample(
         rows=(row,), trajectory="", group="", task="", env="", kind="", score=0.0, rewards=(), tags={},
     )  # fmt: skip
 
 
-def _off_agent_nan(row: Row, values_T: np.ndarray) -> array[float]:
+def _mask_environment(row: Row, values_T: np.ndarray) -> array[float]:
     agent_T = np.frombuffer(row.agent, np.bool_)
     return array("d", np.where(agent_T, values_T, np.nan).tobytes())

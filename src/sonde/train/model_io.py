@@ -22,11 +22,11 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
-from sonde.models.files.hub import load_tokenizer, loading, locate
-from sonde.models.files.saving import no_bars, saving
+from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.saving import hide_progress_bars, report_full_disk
 
 from .settings import LoraSettings
 from .training import NEEDED
@@ -42,7 +42,7 @@ def has_adapter(model: Any) -> bool:
 def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool = False) -> Any:
     """The model with a fresh adapter in float32, the same for the same seed. Its own weights are frozen, and with
     `bf16` converted to bfloat16."""
-    peft = _peft()
+    peft = _import_peft()
     if has_adapter(model):
         raise UserError("lora: the model has an adapter already; merge it (`merge_adapter`) or train without `lora`")
     config = peft.LoraConfig(
@@ -84,14 +84,14 @@ def merge_adapter(model: Any) -> Any:
 def save_folder(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
     """Save weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and
     template. `weights`: the full weights, where the model holds only shards."""
-    with no_bars(), saving(folder):
+    with hide_progress_bars(), report_full_disk(folder):
         model.save_pretrained(folder, state_dict=weights)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
 
 
-def _peft() -> Any:
-    need("lora", "peft")
+def _import_peft() -> Any:
+    require_extra("lora", "peft")
     import peft
 
     return peft
@@ -117,7 +117,7 @@ def stored_dtype(path: str, config: Any) -> torch.dtype:
     return torch.float32
 
 
-def mark(model: Any, dtype: torch.dtype) -> Any:
+def mark_stored_dtype(model: Any, dtype: torch.dtype) -> Any:
     """The model, marked with its stored format."""
     setattr(model, _MARK, dtype)
     return model
@@ -128,16 +128,16 @@ def base_dtype(model: Any) -> torch.dtype:
     return getattr(model, _MARK, None) or next(p.dtype for p in model.parameters() if p.is_floating_point())
 
 
-def in_dtype(model: Any, dtype: torch.dtype) -> Any:
+def convert_model(model: Any, dtype: torch.dtype) -> Any:
     """A copy in CPU memory in this number format; the model itself if it has that format."""
     tensors = [*model.parameters(), *model.buffers()]
     if all(p.dtype == dtype for p in tensors if p.is_floating_point()):
         return model
-    known = {id(p): _converted(p, dtype) for p in tensors}
+    known = {id(p): _convert_tensor(p, dtype) for p in tensors}
     return copy.deepcopy(model, known)  # which takes these for copies of its tensors, so that none is made twice
 
 
-def _converted(p: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def _convert_tensor(p: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     made = p.detach().to("cpu", dtype if p.is_floating_point() else p.dtype)
     return torch.nn.Parameter(made, requires_grad=False) if isinstance(p, torch.nn.Parameter) else made
 
@@ -147,7 +147,7 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
     from transformers import AutoModelForCausalLM
 
     beside = folder.with_name(f"{folder.name}.{str(dtype).removeprefix('torch.')}")
-    with no_bars(), saving(beside):
+    with hide_progress_bars(), report_full_disk(beside):
         AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True).save_pretrained(beside)
     for file in folder.glob("*model*.safetensors*"):
         file.unlink()
@@ -162,13 +162,13 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
 def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
     """Load module (in float32) and tokenizer for training: a folder, a name listed by `sonde models list`, or a hub
     name. The module is marked with its stored format, in which it is saved again."""
-    need("training", *NEEDED)
+    require_extra("training", *NEEDED)
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    source = locate(name, revision)
+    source = locate_model(name, revision)
     options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
     tokenizer = load_tokenizer(name, source, revision=revision)
-    with loading(name), no_bars():
+    with report_loading_errors(name), hide_progress_bars():
         stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
         model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-    return mark(model, stored), tokenizer
+    return mark_stored_dtype(model, stored), tokenizer

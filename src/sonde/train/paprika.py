@@ -43,21 +43,21 @@ from sonde.core import (
     names,
     unknown,
 )
-from sonde.core.config import difference
+from sonde.core.config import first_difference
 from sonde.core.types import EMPTY, Json
 from sonde.evaluation.evaluate import Comparison, Evaluation, compare
-from sonde.evaluation.run_evaluation import execute, load_evaluation
-from sonde.models.files.weights import weights_of
+from sonde.evaluation.run_evaluation import execute_run, load_evaluation
+from sonde.models.files.weights import model_fingerprint
 from sonde.runs.rollout import OnDone, Plan
-from sonde.runs.run import RunConfig, missing, prepare
+from sonde.runs.run import RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
 
-from .collect import Game, Picks, gather, groups_of, trajectories
+from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories
 from .curriculum import BANDITS, Curriculum
 from .learn import POLICIES, learn
-from .objectives import found, learning_from
+from .objectives import find_objective, objectives_learning_from
 from .presets import PRESETS
-from .selection import limits, statistics
+from .selection import compute_statistics, env_limits
 from .training import Training
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
@@ -129,9 +129,9 @@ class Paprika(Checked):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         self._check_envs()
         if not self.stages:
-            raise invalid("paprika: stages", self.stages, ", ".join(learning_from(*POLICIES)))
+            raise invalid("paprika: stages", self.stages, ", ".join(objectives_learning_from(*POLICIES)))
         for stage in self.stages:
-            self.training(stage)
+            self.stage_training(stage)
         self._check_unused()
         self._check_players()
         self._check_numbers()
@@ -174,7 +174,7 @@ class Paprika(Checked):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise invalid(f"paprika: {name}", getattr(self, name), "1 or more")
 
-    def training(self, stage: str) -> Training:
+    def stage_training(self, stage: str) -> Training:
         """The training of a stage."""
         _check_stage("paprika: stages", stage)
         name = self.presets.get(stage)
@@ -182,16 +182,16 @@ class Paprika(Checked):
             raise UserError(f"paprika: presets: none for {stage!r}; known: {', '.join(PRESETS)}")
         if name not in PRESETS:
             raise unknown(f"paprika: presets.{stage}", name, PRESETS)
-        known = PRESETS[name].of(stage)
-        settings = replace(known.settings, seed=self.seed).changed(self.changes.get(stage, EMPTY))
+        known = PRESETS[name].for_objective(stage)
+        settings = replace(known.settings, seed=self.seed).with_overrides(self.changes.get(stage, EMPTY))
         shown: dict[str, Any] = {name: value for name, value in self.agent.items() if name in SHOWN}
         shown |= {"template": self.hf.get("template", EMPTY), "encode": bool(self.player), "seed": self.seed}
         return replace(known, settings=settings, learning=replace(known.learning, **shown))
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        settings = {stage: self.training(stage).to_json() for stage in self.stages}
-        return cast("dict[str, Json]", json.loads(json.dumps({**plain, "settings": settings}, default=_plain)))
+        settings = {stage: self.stage_training(stage).to_json() for stage in self.stages}
+        return cast("dict[str, Json]", json.loads(json.dumps({**plain, "settings": settings}, default=_as_json)))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Paprika:
@@ -201,16 +201,16 @@ class Paprika(Checked):
 
 def _check_stage(field: str, name: str) -> None:
     """Raise unless this objective changes the model's own play."""
-    if (":" not in name and name not in names("objectives")) or found(name).learns not in POLICIES:
-        raise unknown(field, name, learning_from(*POLICIES))
+    if (":" not in name and name not in names("objectives")) or find_objective(name).learns not in POLICIES:
+        raise unknown(field, name, objectives_learning_from(*POLICIES))
 
 
-def _plain(value: Any) -> Json:
+def _as_json(value: Any) -> Json:
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class StageResult:
     """A model and its evaluations, by environment."""
 
     name: str
@@ -219,116 +219,121 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class PipelineResult:
     """The result of a pipeline: every stage, the base first, and the gains of the last over the base, paired by task,
     per environment."""
 
     folder: Path
-    stages: tuple[Stage, ...]
+    stages: tuple[StageResult, ...]
     gains: tuple[Comparison, ...] = field(default=())
 
     def to_json(self) -> dict[str, Json]:
         stages = [
-            {"name": s.name, "model": s.model, "evaluations": [e.summary() for e in s.evaluations]} for s in self.stages
+            {"name": s.name, "model": s.model, "evaluations": [e.summary_json() for e in s.evaluations]}
+            for s in self.stages
         ]
         return {"stages": stages, "gains": [asdict(gain) for gain in self.gains]}
 
 
-def run(config: Paprika, folder: Path, *, watch: Watch | None = None, callbacks: Sequence[Any] = ()) -> Outcome:
+def run_pipeline(
+    config: Paprika, folder: Path, *, watch: Watch | None = None, callbacks: Sequence[Any] = ()
+) -> PipelineResult:
     """Run the whole pipeline, or what is left of it. Raises `UserError` if the folder belongs to another
     configuration."""
-    return _Pipeline(config, folder, watch or _unwatched, callbacks).run()
+    return _Pipeline(config, folder, watch or _watch_nothing, callbacks).run()
 
 
-def _unwatched(title: str, total: int, before: int) -> AbstractContextManager[OnDone | None]:
+def _watch_nothing(title: str, total: int, before: int) -> AbstractContextManager[OnDone | None]:
     return nullcontext()
 
 
 class _Pipeline:
     def __init__(self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any]) -> None:
         self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
-        self.configs = [judged(env, config.seats) for env in (*config.envs, *config.held_out)]
-        everyone = [_env(env) for env in self.configs]
-        self.envs, self.names = everyone[: len(config.envs)], _names(everyone)
-        self._check(everyone)
-        _claim(config, folder)
+        self.configs = [add_judge_seat(env, config.seats) for env in (*config.envs, *config.held_out)]
+        everyone = [_build_env(env) for env in self.configs]
+        self.envs, self.names = everyone[: len(config.envs)], _name_folders(everyone)
+        self._check_configs(everyone)
+        _claim_folder(config, folder)
 
-    def _check(self, envs: Sequence[Env[Any]]) -> None:
+    def _check_configs(self, envs: Sequence[Env[Any]]) -> None:
         """Build everything that will play before anything is played, so that no wrong option is found late."""
         c = self.config
         for seat in c.seats:
             if not any(seat in env.spec.seats for env in envs):
                 raise UserError(f"paprika: seats: no environment has a seat {seat!r}")
-        self._seats()
-        self._picks(self._games(), 1)
+        self._build_seats()
+        self._make_picks(self._build_games(), 1)
         playing = (None if c.player else c.model, c.temperature, c.min_p)
         for model, temperature, min_p in (playing, (c.model, c.test_temperature, c.test_min_p)):
-            policy = build(self._policy(model, temperature, min_p))
+            policy = build(self._policy_config(model, temperature, min_p))
             for env in envs if isinstance(policy, LLM) else ():
-                policy.prompt(Episode.begin(env, env.tasks("test")[0]).view(AGENT))
+                policy.build_prompt(Episode.begin(env, env.tasks("test")[0]).view(AGENT))
         for config, env in zip(self.configs, envs, strict=True):
-            prepare(self._evaluation(config, env, "base", c.model))
+            prepare_run(self._evaluation_config(config, env, "base", c.model))
 
-    def run(self) -> Outcome:
+    def run(self) -> PipelineResult:
         c, model = self.config, self.config.model
-        stages = [self._evaluated("base", model)]
+        stages = [self._evaluate_stage("base", model)]
         for n in range(1, c.rounds + 1):
             here, begun = self.folder / f"round-{n}", model
-            played = self._play(model, here, n)
+            played = self._play_round(model, here, n)
             for stage in c.stages:
                 reference = begun if c.reference == "round" else model
-                model = self._train(model, reference, stage, here / stage, played)
-                stages.append(self._evaluated(f"round-{n}-{stage}", model))
+                model = self._train_stage(model, reference, stage, here / stage, played)
+                stages.append(self._evaluate_stage(f"round-{n}-{stage}", model))
         gains = tuple(compare(b, a) for a, b in zip(stages[0].evaluations, stages[-1].evaluations, strict=True))
-        outcome = Outcome(folder=self.folder, stages=tuple(stages), gains=gains)
+        outcome = PipelineResult(folder=self.folder, stages=tuple(stages), gains=gains)
         write_atomically(self.folder / SUMMARY, json.dumps(outcome.to_json(), indent=2))
         return outcome
 
     # --- stages ------------------------------------------------------------------------------------------------------
 
-    def _policy(self, model: str | None, temperature: float, min_p: float) -> dict[str, Json]:
+    def _policy_config(self, model: str | None, temperature: float, min_p: float) -> dict[str, Json]:
         """The configuration of the agent with this model; None is the player."""
         c = self.config
         backend = dict(c.player) if model is None else {"name": "models:hf", **c.hf, "model": model}
         return {"name": "agents:llm", **c.agent, "temperature": temperature, "min_p": min_p, "model": backend}
 
-    def _seats(self) -> dict[str, AnyPolicy]:
+    def _build_seats(self) -> dict[str, AnyPolicy]:
         """New policies of the other seats: those of a stage are closed at its end."""
         return {seat: build(config) for seat, config in self.config.seats.items()}
 
-    def _games(self) -> list[Game]:
+    def _build_games(self) -> list[Game]:
         n = None if self.config.curriculum else self.config.n_tasks
-        return [Game(env, _first(env, "train", n), name) for env, name in zip(self.envs, self.names, strict=False)]
+        return [
+            Game(env, _first_tasks(env, "train", n), name) for env, name in zip(self.envs, self.names, strict=False)
+        ]
 
-    def _play(self, model: str, here: Path, n: int) -> list[Trajectory]:
+    def _play_round(self, model: str, here: Path, n: int) -> list[Trajectory]:
         c = self.config
-        games = self._games()
-        picks = self._picks(games, n)
+        games = self._build_games()
+        picks = self._make_picks(games, n)
         runs: list[Run] = []
         for together in [games] if picks else [[game] for game in games]:
-            k = c.k or max(limits(game.env.spec.name).samples for game in together)
+            k = c.k or max(env_limits(game.env.spec.name).samples for game in together)
             plan = Plan(k=k, seed=c.seed + n - 1)
-            policy: Any = build(self._policy(None if c.player else model, c.temperature, c.min_p))
-            seats = {**self._seats(), AGENT: policy}
+            policy: Any = build(self._policy_config(None if c.player else model, c.temperature, c.min_p))
+            seats = {**self._build_seats(), AGENT: policy}
             total = k * (picks.n if picks else len(together[0].tasks))
-            held = min(total, sum(_held(here / "play" / game.name) for game in together))
+            held = min(total, sum(_count_episodes(here / "play" / game.name) for game in together))
             with self.watch(f"round {n}: {', '.join(game.name for game in together)}", total, held) as on_done:
-                runs += gather(together, seats, plan, here / "play", picks=picks, on_done=on_done)
-        played = trajectories(runs)
-        write_atomically(here / SELECTION, json.dumps(statistics(played).to_json(), indent=2))
+                runs += collect_episodes(together, seats, plan, here / "play", picks=picks, on_done=on_done)
+        played = load_trajectories(runs)
+        write_atomically(here / SELECTION, json.dumps(compute_statistics(played).to_json(), indent=2))
         return played
 
-    def _picks(self, games: Sequence[Game], n: int) -> Picks | None:
+    def _make_picks(self, games: Sequence[Game], n: int) -> Picks | None:
         c = self.config
         if c.curriculum is None or c.n_tasks is None:
             return None
-        sizes = {name: len(rows) for name, rows in groups_of(games, c.by).items()}
+        sizes = {name: len(rows) for name, rows in group_game_tasks(games, c.by).items()}
         curriculum = Curriculum(groups=sizes, bandit=BANDITS[c.curriculum](), replacement=False)
         return Picks(curriculum=curriculum, n=c.n_tasks, by=c.by, seed=c.seed + n - 1)
 
-    def _train(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
+    def _train_stage(self, model: str, reference: str, stage: str, here: Path, played: Sequence[Trajectory]) -> str:
         if not (here / DONE).is_file():
-            training = self.config.training(stage)
+            training = self.config.stage_training(stage)
             training = replace(training, settings=replace(training.settings, folder=str(here)))
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
                 done = learn(model, training, played, reference=reference, resume=True, callbacks=self.callbacks)
@@ -336,33 +341,33 @@ class _Pipeline:
             write_atomically(here / DONE, json.dumps(record, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 
-    def _evaluation(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
+    def _evaluation_config(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
         c = self.config
-        policy = self._policy(model, c.test_temperature, c.test_min_p)
+        policy = self._policy_config(model, c.test_temperature, c.test_min_p)
         others = {seat: other for seat, other in c.seats.items() if seat in env.spec.seats}
         tests = None if c.tests is None else min(c.tests, len(env.tasks("test")))
         seats = {**others, AGENT: policy}
         return RunConfig(env=config, seats=seats, n_tasks=tests, k=c.test_k, seed=c.seed, label=label)
 
-    def _evaluated(self, name: str, model: str) -> Stage:
+    def _evaluate_stage(self, name: str, model: str) -> StageResult:
         c = self.config
         done: list[Evaluation] = []
         for env, short in zip(self.configs, self.names, strict=True):
-            prepared = prepare(self._evaluation(env, _env(env), name, model))
+            prepared = prepare_run(self._evaluation_config(env, _build_env(env), name, model))
             here = self.folder / "evaluation" / name / short
             if not (here / "evaluation.json").is_file():
                 total = c.test_k * len(prepared.tasks)
-                with self.watch(f"{name}: {short}", total, total - missing(prepared, here)) as on_done:
-                    execute(prepared, here, on_done=on_done)
+                with self.watch(f"{name}: {short}", total, total - count_missing(prepared, here)) as on_done:
+                    execute_run(prepared, here, on_done=on_done)
             done.append(load_evaluation(here))
-        return Stage(name=name, model=model, evaluations=tuple(done))
+        return StageResult(name=name, model=model, evaluations=tuple(done))
 
 
-def _claim(config: Paprika, folder: Path) -> None:
+def _claim_folder(config: Paprika, folder: Path) -> None:
     """Tie the folder to the configuration and to the initial model."""
-    path, wanted = folder / CONFIG, {**config.to_json(), "weights": weights_of(config.model)}
+    path, wanted = folder / CONFIG, {**config.to_json(), "weights": model_fingerprint(config.model)}
     if path.is_file():
-        mismatch = difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
+        mismatch = first_difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
         if mismatch:
             raise UserError(f"paprika: {folder} was begun with another configuration: {mismatch}")
         return
@@ -372,30 +377,30 @@ def _claim(config: Paprika, folder: Path) -> None:
     write_atomically(path, json.dumps(wanted, indent=2))
 
 
-def _held(folder: Path) -> int:
+def _count_episodes(folder: Path) -> int:
     """Number of episodes in a run folder."""
     return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
 
 
-def judged(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
+def add_judge_seat(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
     """The environment's configuration with a seat for the judge, if there is one and it can have it."""
     takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
     return {"judge": "seat", **config} if takes else config
 
 
-def _env(config: Mapping[str, Json]) -> Env[Any]:
+def _build_env(config: Mapping[str, Json]) -> Env[Any]:
     made = build(config)
     if not isinstance(made, Env):
         raise UserError(f"paprika: envs: {config['name']!r} is not an environment")
     return cast("Env[Any]", made)
 
 
-def _names(envs: Sequence[Env[Any]]) -> list[str]:
+def _name_folders(envs: Sequence[Env[Any]]) -> list[str]:
     """The folder of each environment: its name and preset, numbered where these are equal."""
     plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
     return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
 
 
-def _first(env: Env[Any], split: str, n: int | None) -> Sequence[Any]:
+def _first_tasks(env: Env[Any], split: str, n: int | None) -> Sequence[Any]:
     tasks = env.tasks(split)
     return tasks if n is None else tasks[: min(n, len(tasks))]

@@ -20,26 +20,26 @@ from sonde.core.errors import UserError
 from sonde.core.types import Json
 
 from .training_folder import ORIGIN, REMEDIES
-from .types import Item, Objective, Row, members, rows_of
+from .types import Item, Objective, Row, item_rows, item_samples
 
 _SAMPLE = 1024
 """Number of weights hashed at the beginning, in the middle and at the end of every tensor."""
 _MISMATCH = {"weights": "another base model", "items": "other training data", "reference": "another reference model"}
 
 
-def origin_of(
+def describe_origin(
     model: Any, objective: Objective, items: Sequence[Item] | None, reference: str | None = None
 ) -> dict[str, Json]:
     """The provenance of a training; online training finds its items on the way (None)."""
     return {
-        "weights": model_digest(model),
-        "items": None if items is None else items_digest(items),
+        "weights": hash_model(model),
+        "items": None if items is None else hash_items(items),
         "objective": repr(objective) if is_dataclass(objective) else objective.name,
         "reference": reference,
     }
 
 
-def model_digest(model: Any) -> str:
+def hash_model(model: Any) -> str:
     """Hash of the names, types and sizes of all weights, and of some of each: training moves all of a tensor."""
     import torch
 
@@ -53,15 +53,15 @@ def model_digest(model: Any) -> str:
     return hasher.hexdigest()
 
 
-def items_digest(items: Sequence[Item]) -> str:
+def hash_items(items: Sequence[Item]) -> str:
     """Hash of all tokens, agent masks and rewards."""
-    hasher = blake2b(digest(rows_of(items)), digest_size=8)
-    for sample in (sample for item in items for sample in members(item)):
+    hasher = blake2b(hash_rows(item_rows(items)), digest_size=8)
+    for sample in (sample for item in items for sample in item_samples(item)):
         hasher.update(f"{sample.score!r} {sample.rewards!r} {sample.cut} ".encode())
     return hasher.hexdigest()
 
 
-def digest(rows: Iterable[Row]) -> bytes:
+def hash_rows(rows: Iterable[Row]) -> bytes:
     """Hash of every row's tokens and agent mask."""
     hasher = blake2b(digest_size=16)
     for row in rows:

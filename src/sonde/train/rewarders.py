@@ -48,10 +48,10 @@ import numpy as np
 from sonde._util.argument_checks import Checked
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import records as believed
-from sonde.beliefs.elicitation import Elicitation, Elicited, ask, elicit
+from sonde.beliefs.elicitation import Elicitation, Elicited, belief_probes, elicit_beliefs
 from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
 from sonde.core.types import Json
-from sonde.evaluation.information_gain import as_assumed
+from sonde.evaluation.information_gain import has_assumed_policies
 
 from .credit import Values
 
@@ -86,19 +86,19 @@ def episode_centring(gains: Values) -> Values:
 
 
 def group_centring(gains: Sequence[Values]) -> list[Values]:
-    return _by_turn(gains, lambda there: there - there.mean())
+    return _map_turns(gains, lambda there: there - there.mean())
 
 
 def group_std(gains: Sequence[Values]) -> list[Values]:
     """Where a game is alone on a turn, its gain is unchanged, as in the paper's code."""
-    return _by_turn(gains, lambda there: there / max(there.std(), LEAST) if len(there) > 1 else there)
+    return _map_turns(gains, lambda there: there / max(there.std(), LEAST) if len(there) > 1 else there)
 
 
 def group_min_max(gains: Sequence[Values]) -> list[Values]:
-    return _by_turn([relu(g) for g in gains], lambda there: (there - there.min()) / (np.ptp(there) + LEAST))
+    return _map_turns([relu(g) for g in gains], lambda there: (there - there.min()) / (np.ptp(there) + LEAST))
 
 
-def _by_turn(gains: Sequence[Values], change: Callable[[Values], Values]) -> list[Values]:
+def _map_turns(gains: Sequence[Values], change: Callable[[Values], Values]) -> list[Values]:
     out = [np.array(g, np.float64) for g in gains]
     for t in range(max(map(len, out), default=0)):
         there = [g for g in out if len(g) > t and not np.isnan(g[t])]
@@ -117,7 +117,7 @@ def check_shaping(field: str, names: Sequence[str]) -> None:
             raise unknown(field, name, SHAPINGS)
 
 
-def shaped(
+def shape_gains(
     gains: Mapping[K, Sequence[Values]],
     names: Sequence[str],
     *,
@@ -148,7 +148,7 @@ Weights = Literal["current", "start", "average"]
 WEIGHTS: tuple[Weights, ...] = ("current", "start", "average")
 
 
-class Measured(NamedTuple):
+class Measurements(NamedTuple):
     """Measurements by trajectory id, and the setting that decided them."""
 
     found: Mapping[str, Any]
@@ -178,36 +178,43 @@ class Rewarder(Checked, ABC):
             raise invalid(f"{self.called}: clip", self.clip, "a lower and a higher bound")
 
     @property
-    def asks(self) -> Weights | None:
+    def asked_weights(self) -> Weights | None:
         """The weights under which the player is asked; None where no model is."""
         return None
 
     @abstractmethod
-    def check(self, env: Env[Any]) -> None:
+    def check_environment(self, env: Env[Any]) -> None:
         """Raise `UserError` where this environment cannot be measured."""
 
     @abstractmethod
-    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
+    def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
         """Measure these episodes; `player` is the model in its seat, under the requested weights."""
 
-    def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
+    def save_measurements(
+        self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measurements
+    ) -> None:
         """Write measurements into the run folder of the episodes, unless they can be recomputed."""
 
-    def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
+    def load_measurements(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measurements:
         """The measurements of episodes in a run folder."""
-        return self.measure(env, trajectories, None)
+        return self.measure_episodes(env, trajectories, None)
 
     @abstractmethod
-    def gains(self, trajectory: Trajectory, measured: Any) -> Mapping[str, Values]:
+    def compute_gains(self, trajectory: Trajectory, measured: Any) -> Mapping[str, Values]:
         """By name, one gain per turn; NaN where a turn has none."""
 
-    def rewards(self, groups: Mapping[str, Sequence[Trajectory]], measured: Measured) -> dict[str, dict[str, Values]]:
+    def compute_rewards(
+        self, groups: Mapping[str, Sequence[Trajectory]], measured: Measurements
+    ) -> dict[str, dict[str, Values]]:
         """The arrays for the mix, by trajectory and name."""
         out: dict[str, dict[str, Values]] = {t.id: {} for group in groups.values() for t in group}
-        rows = {key: [self.gains(t, measured.found[t.id]) for t in group] for key, group in groups.items()}
+        rows = {key: [self.compute_gains(t, measured.found[t.id]) for t in group] for key, group in groups.items()}
         for name in self.names:
-            gains = {key: [_unwon(t, row[name]) for t, row in zip(groups[key], rows[key], strict=True)] for key in rows}
-            ready = shaped(gains, self.shaping, tau=self.tau, clip=self.clip)
+            gains = {
+                key: [_drop_winning_gain(t, row[name]) for t, row in zip(groups[key], rows[key], strict=True)]
+                for key in rows
+            }
+            ready = shape_gains(gains, self.shaping, tau=self.tau, clip=self.clip)
             for key, group in groups.items():
                 for t, values in zip(group, ready[key], strict=True):
                     out[t.id][name] = values
@@ -217,7 +224,7 @@ class Rewarder(Checked, ABC):
         return {"is": type(self).__qualname__, **asdict(self)}
 
 
-def _unwon(trajectory: Trajectory, gains: Values) -> Values:
+def _drop_winning_gain(trajectory: Trajectory, gains: Values) -> Values:
     """The gains without that of the winning turn."""
     if gains.shape != (len(trajectory.turns),):
         allowed = f"one for each of {len(trajectory.turns)} turns"
@@ -237,19 +244,19 @@ class ExactGain(Rewarder):
     called = "exact_gain"
     names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
 
-    def check(self, env: Env[Any]) -> None:
+    def check_environment(self, env: Env[Any]) -> None:
         if env.filter(env.tasks("train")[0].public) is None:
             raise invalid("exact_gain: env", env.name, "an environment with an exact filter")
 
-    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
-        return Measured({t.id: _bits(env, t) for t in trajectories})
+    def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
+        return Measurements({t.id: _measure_bits(env, t) for t in trajectories})
 
-    def gains(self, trajectory: Trajectory, measured: Mapping[str, Values]) -> Mapping[str, Values]:
+    def compute_gains(self, trajectory: Trajectory, measured: Mapping[str, Values]) -> Mapping[str, Values]:
         return measured
 
 
-def _bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
-    gains = Episode.replay(env, trajectory).gains() if as_assumed(env.spec, trajectory) else None
+def _measure_bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
+    gains = Episode.replay(env, trajectory).gains() if has_assumed_policies(env.spec, trajectory) else None
     if gains is None:
         played = {seat: policy.get("name") for seat, policy in trajectory.policies.items()}
         raise invalid("exact_gain: policies", played, f"those that the filter assumes: {dict(env.spec.assumes)}")
@@ -286,47 +293,49 @@ class BeliefGain(Rewarder):
             object.__setattr__(self, "among", tuple(self.among))
         if self.of not in WEIGHTS:
             raise unknown("belief: of", self.of, WEIGHTS)
-        _ = self.how
+        _ = self.elicitation
 
     @property
-    def how(self) -> Elicitation:
+    def elicitation(self) -> Elicitation:
         """The elicitation."""
         candidates = "target" if self.among is None else self.among
         return Elicitation(template=self.template, candidates=candidates, aggregate=self.aggregate)
 
     @property
-    def asks(self) -> Weights:
+    def asked_weights(self) -> Weights:
         return self.of
 
-    def check(self, env: Env[Any]) -> None:
-        ask(env, Episode.begin(env, env.tasks("train")[0], seed=0).trajectory(), self.how)
+    def check_environment(self, env: Env[Any]) -> None:
+        belief_probes(env, Episode.begin(env, env.tasks("train")[0], seed=0).to_trajectory(), self.elicitation)
 
-    def measure(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measured:
+    def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
         if player is None:
             raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
-        beliefs = run_sync(_elicited(player, env, trajectories, self.how))
-        return Measured(beliefs, believed.setting(player.model, self.how, shown))
+        beliefs = run_sync(_elicit_beliefs(player, env, trajectories, self.elicitation))
+        return Measurements(beliefs, believed.elicitation_setting(player.model, self.elicitation, shown))
 
-    def keep(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measured) -> None:
-        believed.keep(folder, env, trajectories, measured.found, measured.setting)
+    def save_measurements(
+        self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measurements
+    ) -> None:
+        believed.save_beliefs(folder, env, trajectories, measured.found, measured.setting)
 
-    def again(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measured:
-        notes = believed.read(folder)
+    def load_measurements(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measurements:
+        notes = believed.load_beliefs(folder)
         missing = [t.id for t in trajectories if t.id not in notes.beliefs]
         if missing:
             raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
-        return Measured(notes.beliefs, notes.setting)
+        return Measurements(notes.beliefs, notes.setting)
 
-    def gains(self, trajectory: Trajectory, measured: Sequence[Elicited]) -> Mapping[str, Values]:
+    def compute_gains(self, trajectory: Trajectory, measured: Sequence[Elicited]) -> Mapping[str, Values]:
         """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
-        known, turns = np.array([self._known(belief) for belief in measured], np.float64), len(trajectory.turns)
+        known, turns = np.array([self._log_belief(belief) for belief in measured], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
             raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
         return {"belief": np.append(np.diff(known), [np.nan] * (turns + 1 - len(known)))}
 
-    def _known(self, belief: Elicited) -> float:
+    def _log_belief(self, belief: Elicited) -> float:
         if self.among is None:
             return belief.target
         if belief.candidates is None:
@@ -334,10 +343,10 @@ class BeliefGain(Rewarder):
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
-async def _elicited(
+async def _elicit_beliefs(
     player: LLM, env: Env[Any], trajectories: Sequence[Trajectory], how: Elicitation
 ) -> dict[str, tuple[Elicited, ...]]:
-    elicited = elicit(player.model, env, trajectories, how, prompt=player.prompt)
+    elicited = elicit_beliefs(player.model, env, trajectories, how, prompt=player.build_prompt)
     return {trajectory.id: beliefs async for trajectory, beliefs in elicited}
 
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sonde._util.argument_checks import Checked
-from sonde._util.frozen import Frozen, frozen
+from sonde._util.frozen import Frozen, as_frozen
 from sonde.core import AGENT, EMPTY, Trajectory, invalid, unknown
 from sonde.core.types import Json
-from sonde.evaluation.per_turn import CALLED, called
+from sonde.evaluation.per_turn import CALLED, marked_turns
 
 from .credit import Values
 
@@ -43,7 +43,7 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
     """
     turns, outcome = trajectory.turns, trajectory.outcome
     n, kind = len(turns), outcome.kind if outcome else "error"
-    said = called(trajectory)
+    said = marked_turns(trajectory)
     earned = np.array([turn.rewards.get(AGENT, 0.0) for turn in turns], np.float64)
     earned[:1] += sum(act.rewards.get(AGENT, 0.0) for act in trajectory.opening)
     return {
@@ -51,13 +51,13 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
         "turns": np.ones(n),
         "extra_turns": np.full(n, float(n > 1)),
         **{name: np.array([float(t in said.get(name, ())) for t in range(n)]) for name in CALLED},
-        "success": _last(n, float(outcome is not None and outcome.success)),
-        **{name: _last(n, float(kind == name)) for name in ("loss", "format", "timeout")},
-        "score": _last(n, outcome.score if outcome else 0.0),
+        "success": _on_last_turn(n, float(outcome is not None and outcome.success)),
+        **{name: _on_last_turn(n, float(kind == name)) for name in ("loss", "format", "timeout")},
+        "score": _on_last_turn(n, outcome.score if outcome else 0.0),
     }
 
 
-def _last(n: int, value: float) -> Values:
+def _on_last_turn(n: int, value: float) -> Values:
     values = np.zeros(n)
     values[-1:] = value
     return values
@@ -95,11 +95,11 @@ class RewardMix(Checked):
                 raise invalid(f"rewards: {name}", weight, "a finite number")
         if not (self.weights or self.every):
             raise invalid("rewards", dict(self.weights), "at least one name with its weight")
-        object.__setattr__(self, "weights", frozen(self.weights))
-        object.__setattr__(self, "every", frozen(self.every))
+        object.__setattr__(self, "weights", as_frozen(self.weights))
+        object.__setattr__(self, "every", as_frozen(self.every))
 
     @classmethod
-    def published(cls, name: str) -> RewardMix:
+    def from_paper(cls, name: str) -> RewardMix:
         """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL, equation 3; `belief` needs shaping, see `BeliefGain`),
         `starpo` (the same without beliefs, per game) or `env` (LMRL-Gym)."""
         if name not in _PUBLISHED:
@@ -114,27 +114,27 @@ class RewardMix(Checked):
     def to_json(self) -> dict[str, Json]:
         return {**self.weights, **({"every": dict(self.every)} if self.every else {})}
 
-    def earned(self, named: Mapping[str, Sequence[float] | Values]) -> float:
+    def total_reward(self, named: Mapping[str, Sequence[float] | Values]) -> float:
         """The total reward of a game: those of its turns, and those in `every` once.
 
-        >>> RewardMix({"turns": -0.5}, every={"success": 2.0}).earned({"success": [0, 1], "turns": [1, 1]})
+        >>> RewardMix({"turns": -0.5}, every={"success": 2.0}).total_reward({"success": [0, 1], "turns": [1, 1]})
         1.0
         """
         both = (*self.weights.items(), *self.every.items())
-        return float(sum(weight * self._of(name, named).sum() for name, weight in both))
+        return float(sum(weight * self._find_array(name, named).sum() for name, weight in both))
 
     def __call__(self, named: Mapping[str, Sequence[float] | Values]) -> Values:
         """The reward per turn. `named` comes from `named_rewards`, with any further arrays (gains, say) added."""
-        arrays = [weight * self._of(name, named) for name, weight in self.weights.items()]
+        arrays = [weight * self._find_array(name, named) for name, weight in self.weights.items()]
         for name, weight in self.every.items():
-            array = self._of(name, named)
+            array = self._find_array(name, named)
             arrays.append(np.full(len(array), weight * array.sum()))
         lengths = sorted({len(a) for a in arrays})
         if len(lengths) > 1:
             raise invalid("rewards: lengths", lengths, "one number per turn in every array")
         return np.sum(arrays, axis=0)
 
-    def _of(self, name: str, named: Mapping[str, Sequence[float] | Values]) -> Values:
+    def _find_array(self, name: str, named: Mapping[str, Sequence[float] | Values]) -> Values:
         if name not in named:
             raise unknown("rewards", name, named)
         return np.asarray(named[name], np.float64)

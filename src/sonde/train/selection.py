@@ -14,8 +14,8 @@ takes the same number of turns; that code counts the pulls that paid instead, wh
 minesweeper, where the first reveal decides where the mines lie, both games of a pair must begin with the same reveal;
 the paper says that its pairs should have been filtered this way.
 
-`statistics` is the paper's table 4 (best of k, SFT trajectories and pairs per task group), plus tasks, trajectories,
-success rate and mean turns and tokens (ours), grouped by environment or by any tag.
+`compute_statistics` is the paper's table 4 (best of k, SFT trajectories and pairs per task group), plus tasks,
+trajectories, success rate and mean turns and tokens (ours), grouped by environment or by any tag.
 
 Source: PAPRIKA (arXiv 2502.17543), section 3.2, appendix C and table 4, and the defaults of its code.
 """
@@ -32,7 +32,7 @@ from sonde._util.argument_checks import Checked
 from sonde.core import AGENT, Frozen, Rng, Trajectory, UserError, invalid
 from sonde.core.types import Kind
 
-from .data import has_ids, rows
+from .data import has_ids, make_rows
 
 # --- outcomes and costs ----------------------------------------------------------------------------------------------
 
@@ -66,45 +66,45 @@ PUBLISHED_SLOWER = 20
 FirstMove = Callable[[Trajectory], Hashable]
 
 
-def limits(env: str) -> Limits:
+def env_limits(env: str) -> Limits:
     """The limits of an environment."""
     return PAPRIKA.get(env, Limits())
 
 
-def success(t: Trajectory) -> bool:
+def is_success(t: Trajectory) -> bool:
     """Whether the game was won and no judge disagrees."""
     return t.outcome is not None and t.outcome.success
 
 
-def ended(t: Trajectory) -> bool:
+def has_ended(t: Trajectory) -> bool:
     """Whether the game ended by itself, rather than by an outside failure."""
     return t.outcome is not None and t.outcome.kind != "error"
 
 
-def score(t: Trajectory) -> float:
+def episode_return(t: Trajectory) -> float:
     """The return: the sum of the agent's rewards."""
     parts = [act.rewards.get(AGENT, 0.0) for act in t.opening] + [turn.rewards.get(AGENT, 0.0) for turn in t.turns]
     return math.fsum(parts)
 
 
-def cost(t: Trajectory, as_published: bool = False) -> float:
+def episode_cost(t: Trajectory, as_published: bool = False) -> float:
     """What to minimise: turns; as published, in best-arm identification, minus the pulls that paid."""
     if as_published and t.task.env == "best_arm":
         return -sum(float(turn.info.get("reward", 0)) for turn in t.turns)
     return len(t.turns)
 
 
-def tokens(t: Trajectory) -> int:
+def count_longest_row(t: Trajectory) -> int:
     """The length of the longest row, to which length limits apply."""
     if not has_ids(t):
         raise UserError(
             f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
             "the trajectory converted by sonde.train.data.as_sampled"
         )
-    return max(len(row) for row in rows(t))
+    return max(len(row) for row in make_rows(t))
 
 
-def by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
+def group_by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
     """Trajectories by group (one task in one world), in the order in which they first occur."""
     groups: dict[str, list[Trajectory]] = {}
     for t in trajectories:
@@ -125,10 +125,10 @@ FIRST_MOVES: Mapping[str, FirstMove] = Frozen[FirstMove](minesweeper=first_revea
 
 def first_move(env: str, asked: Collection[str]) -> FirstMove:
     """The first move of a game, if the environment is among those `asked` about; otherwise the same for all games."""
-    return FIRST_MOVES[env] if env in asked else _alike
+    return FIRST_MOVES[env] if env in asked else _no_first_move
 
 
-def _alike(t: Trajectory) -> Hashable:
+def _no_first_move(t: Trajectory) -> Hashable:
     return None
 
 
@@ -154,8 +154,8 @@ class SFTRule(Checked):
     as_published: bool = False
 
     def __post_init__(self) -> None:
-        _check("within", self.within, 0)
-        _check("max_tokens", self.max_tokens, 1)
+        _check_least("within", self.within, 0)
+        _check_least("max_tokens", self.max_tokens, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,18 +181,18 @@ class Selection:
     counts: Counts
 
 
-def sft_set(trajectories: Iterable[Trajectory], rule: SFTRule | None = None) -> Selection:
+def select_successes(trajectories: Iterable[Trajectory], rule: SFTRule | None = None) -> Selection:
     """Per task, one success of each number of turns, fewest first; the first sample among equals."""
     rule = rule or SFTRule()
-    groups, counts = _groups(trajectories, rule.max_tokens)
-    chosen = tuple(t for group in groups for t in _learnt(group, rule))
+    groups, counts = _group_usable(trajectories, rule.max_tokens)
+    chosen = tuple(t for group in groups for t in _pick_successes(group, rule))
     return Selection(trajectories=chosen, counts=counts)
 
 
-def _learnt(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
+def _pick_successes(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
     best, before = 0.0, None
-    for t in _successes(group, rule.as_published):
-        needed = cost(t, rule.as_published)
+    for t in _sort_successes(group, rule.as_published):
+        needed = episode_cost(t, rule.as_published)
         if before is None:
             best = needed
         near = rule.within is None or needed - best <= rule.within
@@ -216,14 +216,14 @@ class ShareRule(Checked):
     def __post_init__(self) -> None:
         if not 0 < self.top <= 1:
             raise invalid("top", self.top, "above 0, at most 1")
-        _check("max_tokens", self.max_tokens, 1)
+        _check_least("max_tokens", self.max_tokens, 1)
 
 
-def best_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
+def select_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
     """The episodes that the rule admits, in their order; ties in return are spread over as many tasks as possible."""
-    groups, counts = _groups(trajectories, rule.max_tokens)
-    admitted = [[t for t in group if success(t) or not rule.success] for group in groups]
-    kept = top_share([[score(t) for t in group] for group in admitted], rule.top)
+    groups, counts = _group_usable(trajectories, rule.max_tokens)
+    admitted = [[t for t in group if is_success(t) or not rule.success] for group in groups]
+    kept = top_share([[episode_return(t) for t in group] for group in admitted], rule.top)
     return Selection(trajectories=tuple(admitted[i][j] for i, j in kept), counts=counts)
 
 
@@ -261,9 +261,9 @@ class PairRule(Checked):
     as_published: bool = False
 
     def __post_init__(self) -> None:
-        _check("slower", self.slower, 1)
-        _check("per_task", self.per_task, 1)
-        _check("max_tokens", self.max_tokens, 1)
+        _check_least("slower", self.slower, 1)
+        _check_least("per_task", self.per_task, 1)
+        _check_least("max_tokens", self.max_tokens, 1)
         allowed = [kind for kind in get_args(Kind) if kind not in ("win", "error")]
         for kind in self.negatives:
             if kind not in allowed:
@@ -289,19 +289,19 @@ class PairSelection:
     one_sided: int = 0
 
 
-def pairs(trajectories: Iterable[Trajectory], rule: PairRule | None = None, seed: int = 0) -> PairSelection:
+def select_pairs(trajectories: Iterable[Trajectory], rule: PairRule | None = None, seed: int = 0) -> PairSelection:
     """Per task, the best success over a worse trajectory drawn by `(seed, "pair", task id, world seed)`."""
     rule = rule or PairRule()
-    groups, counts = _groups(trajectories, rule.max_tokens)
-    drawn = [_drawn(group, rule, seed) for group in groups]
+    groups, counts = _group_usable(trajectories, rule.max_tokens)
+    drawn = [_draw_pairs(group, rule, seed) for group in groups]
     preferences = tuple(pair for row in drawn for pair in row)
     return PairSelection(pairs=preferences, counts=counts, one_sided=counts.solved - sum(map(bool, drawn)))
 
 
-def _drawn(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Preference]:
+def _draw_pairs(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Preference]:
     """The pairs of one task, from the comparable games that contain its best success."""
     rng = Rng(seed, "pair", group[0].task.id, group[0].seed)
-    for best, lower in _comparable(group, rule):
+    for best, lower in _list_candidates(group, rule):
         if lower:
             return [Preference(best, t) for t in rng.sample(lower, min(rule.per_task, len(lower)))]
         if rule.as_published:
@@ -309,27 +309,27 @@ def _drawn(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[Prefe
     return []
 
 
-def _comparable(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tuple[Trajectory, list[Trajectory]]]:
+def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tuple[Trajectory, list[Trajectory]]]:
     """For each first move, fewest turns first: the best success and everything worse."""
     move = first_move(group[0].task.env if not rule.as_published else "", rule.same_first_move)
     seen: set[Hashable] = set()
-    for best in _successes(group, rule.as_published):
+    for best in _sort_successes(group, rule.as_published):
         begun = move(best)
         if begun not in seen:
             seen.add(begun)
-            yield best, [t for t in group if move(t) == begun and _lower(t, best, rule)]
+            yield best, [t for t in group if move(t) == begun and _is_worse(t, best, rule)]
 
 
-def _lower(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
+def _is_worse(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
     """Whether `t` may be rejected in favour of `best`."""
-    if success(t):
-        slower = PUBLISHED_SLOWER if rule.as_published else limits(t.task.env).slower
-        more = cost(t, rule.as_published) - cost(best, rule.as_published)
+    if is_success(t):
+        slower = PUBLISHED_SLOWER if rule.as_published else env_limits(t.task.env).slower
+        more = episode_cost(t, rule.as_published) - episode_cost(best, rule.as_published)
         return more >= (slower if rule.slower is None else rule.slower)
-    return failure(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
+    return failure_kind(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
 
 
-def failure(t: Trajectory) -> str:
+def failure_kind(t: Trajectory) -> str:
     """The kind of a failure; a win that a judge revoked is a loss."""
     kind = t.outcome.kind if t.outcome else "error"
     return "loss" if kind == "win" else kind
@@ -343,28 +343,28 @@ def _invalid_end(t: Trajectory) -> bool:
     return claimed or (t.task.env == "minesweeper" and outcome.kind == "loss")
 
 
-def _groups(trajectories: Iterable[Trajectory], max_tokens: int | None) -> tuple[list[list[Trajectory]], Counts]:
+def _group_usable(trajectories: Iterable[Trajectory], max_tokens: int | None) -> tuple[list[list[Trajectory]], Counts]:
     """Usable trajectories by group, sorted by sample; empty groups are dropped."""
     given = list(trajectories)
-    whole = [t for t in given if ended(t)]
-    short = [t for t in whole if max_tokens is None or tokens(t) <= max_tokens]
-    groups = [sorted(group, key=lambda t: t.sample) for group in by_world(short).values()]
+    whole = [t for t in given if has_ended(t)]
+    short = [t for t in whole if max_tokens is None or count_longest_row(t) <= max_tokens]
+    groups = [sorted(group, key=lambda t: t.sample) for group in group_by_world(short).values()]
     counts = Counts(
-        tasks=len(by_world(given)),
+        tasks=len(group_by_world(given)),
         trajectories=len(given),
         failed=len(given) - len(whole),
         too_long=len(whole) - len(short),
-        solved=sum(any(map(success, group)) for group in groups),
+        solved=sum(any(map(is_success, group)) for group in groups),
     )
     return groups, counts
 
 
-def _successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajectory]:
+def _sort_successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajectory]:
     """The successes, fewest turns first, then by sample."""
-    return sorted(filter(success, group), key=lambda t: (cost(t, as_published), t.sample))
+    return sorted(filter(is_success, group), key=lambda t: (episode_cost(t, as_published), t.sample))
 
 
-def _check(name: str, value: int | None, least: int) -> None:
+def _check_least(name: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
         raise invalid(name, value, f"{least} or more")
 
@@ -388,13 +388,13 @@ HEADINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TableLine:
     """One line of the table.
 
     `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
-    `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
-    count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
-    all rows together; None where there is nothing to average.
+    `is_success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and
+    `select_pairs` count what the rules select. `turns` and `count_longest_row` are means per episode, the latter over
+    episodes with token ids, all rows together; None where there is nothing to average.
     """
 
     name: str
@@ -411,10 +411,14 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def cells(self) -> tuple[str, ...]:
+    def format_cells(self) -> tuple[str, ...]:
         """The cells as text, in the order of `HEADINGS`."""
-        shown = {**self.to_json(), "success": _percent(self.success), "best_of_k": _percent(self.best_of_k)}
-        shown |= {"turns": _mean(self.turns), "tokens": _mean(self.tokens)}
+        shown = {
+            **self.to_json(),
+            "success": _format_percent(self.success),
+            "best_of_k": _format_percent(self.best_of_k),
+        }
+        shown |= {"turns": _format_mean(self.turns), "tokens": _format_mean(self.tokens)}
         return tuple(f"{v:,}" if isinstance(v, int) else str(v) for v in (shown[h] for h in HEADINGS))
 
 
@@ -422,18 +426,18 @@ class Line:
 class Statistics:
     """The table: one line per group, and a total."""
 
-    lines: tuple[Line, ...]
-    total: Line
+    lines: tuple[TableLine, ...]
+    total: TableLine
 
     def to_json(self) -> dict[str, Any]:
         return {"lines": [line.to_json() for line in self.lines], TOTAL: self.total.to_json()}
 
-    def rows(self) -> list[tuple[str, ...]]:
+    def format_rows(self) -> list[tuple[str, ...]]:
         """Headings, lines and total as text."""
-        return [tuple(HEADINGS.values()), *(line.cells() for line in (*self.lines, self.total))]
+        return [tuple(HEADINGS.values()), *(line.format_cells() for line in (*self.lines, self.total))]
 
 
-def statistics(
+def compute_statistics(
     trajectories: Iterable[Trajectory],
     sft: SFTRule | None = None,
     pair: PairRule | None = None,
@@ -445,34 +449,34 @@ def statistics(
     groups: dict[str, list[Trajectory]] = {}
     for t in given:
         groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
-    lines = tuple(_line(name, group, sft, pair) for name, group in groups.items())
-    return Statistics(lines=lines, total=_line(TOTAL, given, sft, pair))
+    lines = tuple(_make_line(name, group, sft, pair) for name, group in groups.items())
+    return Statistics(lines=lines, total=_make_line(TOTAL, given, sft, pair))
 
 
-def _line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> Line:
-    whole = [t for t in trajectories if ended(t)]
-    solved = [any(map(success, group)) for group in by_world(whole).values()]
-    return Line(
+def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> TableLine:
+    whole = [t for t in trajectories if has_ended(t)]
+    solved = [any(map(is_success, group)) for group in group_by_world(whole).values()]
+    return TableLine(
         name=name,
-        tasks=len(by_world(trajectories)),
+        tasks=len(group_by_world(trajectories)),
         trajectories=len(trajectories),
         failed=len(trajectories) - len(whole),
-        success=_average([float(success(t)) for t in whole]),
-        best_of_k=_average([float(s) for s in solved]),
-        sft=len(sft_set(trajectories, sft).trajectories),
-        pairs=len(pairs(trajectories, pair).pairs),
-        turns=_average([float(len(t.turns)) for t in whole]),
-        tokens=_average([float(sum(map(len, rows(t)))) for t in whole if has_ids(t)]),
+        success=_mean_or_none([float(is_success(t)) for t in whole]),
+        best_of_k=_mean_or_none([float(s) for s in solved]),
+        sft=len(select_successes(trajectories, sft).trajectories),
+        pairs=len(select_pairs(trajectories, pair).pairs),
+        turns=_mean_or_none([float(len(t.turns)) for t in whole]),
+        tokens=_mean_or_none([float(sum(map(len, make_rows(t)))) for t in whole if has_ids(t)]),
     )
 
 
-def _average(values: list[float]) -> float | None:
+def _mean_or_none(values: list[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.1f}%"
 
 
-def _mean(value: float | None) -> str:
+def _format_mean(value: float | None) -> str:
     return "n/a" if value is None else f"{value:,.1f}"

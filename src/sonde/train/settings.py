@@ -30,12 +30,12 @@ FREE = (
 """Settings that a resumed run may change: they do not affect what is learned."""
 
 
-def _whole(field: str, got: int, least: int) -> None:
+def _check_whole(field: str, got: int, least: int) -> None:
     if got < least:
         raise invalid(field, got, f"a whole number, {least} or more")
 
 
-def _above(field: str, got: float) -> None:
+def _check_above(field: str, got: float) -> None:
     if not 0 < got < math.inf:
         raise invalid(field, got, "a number above 0")
 
@@ -52,8 +52,8 @@ class LoraSettings(Checked):
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        _whole("lora: r", self.r, 1)
-        _above("lora: alpha", self.alpha)
+        _check_whole("lora: r", self.r, 1)
+        _check_above("lora: alpha", self.alpha)
         if not self.targets:
             raise invalid("lora: targets", self.targets, '"all-linear" or names of modules')
         if not 0 <= self.dropout < 1:
@@ -114,13 +114,13 @@ class TrainSettings(Checked):
         if not self.folder:
             raise invalid("train: folder", self.folder, "the name of a folder")
         for name in ("batch_size", "micro_batch", "keep", "logging_steps"):
-            _whole(f"train: {name}", getattr(self, name), 1)
+            _check_whole(f"train: {name}", getattr(self, name), 1)
         for name in ("max_steps", "micro_tokens", "max_tokens", "save_steps"):
             if getattr(self, name) is not None:
-                _whole(f"train: {name}", getattr(self, name), 1)
-        _whole("train: seed", self.seed, 0)
+                _check_whole(f"train: {name}", getattr(self, name), 1)
+        _check_whole("train: seed", self.seed, 0)
         for name in ("lr", "epochs"):
-            _above(f"train: {name}", getattr(self, name))
+            _check_above(f"train: {name}", getattr(self, name))
         self._check_ranges()
         self._check_combinations()
 
@@ -162,7 +162,7 @@ class TrainSettings(Checked):
         lora = data.get("lora")
         return cls(**{**data, "lora": LoraSettings(**lora)} if isinstance(lora, Mapping) else data)
 
-    def changed(self, changes: Mapping[str, Any]) -> TrainSettings:
+    def with_overrides(self, changes: Mapping[str, Any]) -> TrainSettings:
         """The settings with changes given as plain JSON; of an adapter's settings, too, unnamed ones stay."""
         lora = changes.get("lora")
         if isinstance(lora, Mapping):

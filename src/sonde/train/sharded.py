@@ -6,9 +6,9 @@ A layer is gathered for its passes and freed after them, so each of N processes 
 bytes per trained weight, with AdamW in float32). Losses and weights equal those of one process.
 
 Computations of a single process (play, beliefs, the reference: as many passes as they take, in others fewer or more)
-cannot wait for the others in every layer. `whole` gathers all weights into this very module first and frees them
-afterwards. Meanwhile they take their full size on every device, 4 bytes per weight (2 where an adapter is trained with
-`bf16`); where that is too much, let a server play, which gets them from the first process's memory.
+cannot wait for the others in every layer. `gather_weights` gathers all weights into this very module first and frees
+them afterwards. Meanwhile they take their full size on every device, 4 bytes per weight (2 where an adapter is
+trained with `bf16`); where that is too much, let a server play, which gets them from the first process's memory.
 
 Checkpoints are those of one process, gathered and written by the first: a run may continue with more processes, fewer,
 or without sharding. Loading needs the full model in CPU memory of every process. Adapters are saved separately: shards
@@ -45,22 +45,22 @@ def is_sharded(model: Any) -> bool:
     return isinstance(model, FSDPModule)
 
 
-def shard(model: Any, device: torch.device) -> None:
+def shard_model(model: Any, device: torch.device) -> None:
     """Divide the weights in place, layer by layer."""
     if not dist.is_initialized():
         raise invalid("train: shard", True, "false in one process; torchrun starts several")
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
-    for layer in _layers(model):
+    for layer in _list_layers(model):
         fully_shard(layer, mesh=mesh, reshard_after_forward=True)
     fully_shard(model, mesh=mesh, reshard_after_forward=False)
 
 
-def _layers(model: Any) -> list[Any]:
+def _list_layers(model: Any) -> list[Any]:
     return [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
 
 
 @contextmanager
-def whole(model: Any) -> Iterator[None]:
+def gather_weights(model: Any) -> Iterator[None]:
     """Gather all weights in this process, so that it can compute alone; all processes enter together."""
     if not is_sharded(model):
         yield
@@ -77,12 +77,12 @@ def whole(model: Any) -> Iterator[None]:
             part.set_reshard_after_forward(part is not model, recurse=False)
 
 
-def gathered(tensor: torch.Tensor) -> torch.Tensor:
+def gather_tensor(tensor: torch.Tensor) -> torch.Tensor:
     """The full tensor, gathered by all processes where it is sharded."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+def take_part(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """This process's part of a full tensor, which all processes hold."""
     if not isinstance(like, DTensor) or isinstance(tensor, DTensor):
         return tensor
@@ -90,7 +90,7 @@ def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     return distribute_tensor(on_device, like.device_mesh, like.placements, src_data_rank=None)
 
 
-def weights(model: Any) -> dict[str, torch.Tensor]:
+def full_weights(model: Any) -> dict[str, torch.Tensor]:
     """The full weights to save: in the first process's memory, nothing in the others, which take part. With an adapter,
     only the trained ones."""
     tensors, by_id = dict[str, torch.Tensor](), dict[int, torch.Tensor]()
@@ -99,28 +99,28 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
         if trained_only and not p.requires_grad:
             continue
         if id(p) not in by_id:
-            tensor = gathered(p.detach())
+            tensor = gather_tensor(p.detach())
             by_id[id(p)] = tensor.cpu() if first else torch.empty(0)
         tensors[name] = by_id[id(p)]
     return tensors if first else {}
 
 
-def read(model: Any, folder: Path) -> None:
+def load_sharded(model: Any, folder: Path) -> None:
     """Load the weights of a checkpoint into a sharded model; with an adapter, only the trained ones."""
-    wanted = {_in_files(name): p for name, p in model.named_parameters() if p.requires_grad or not has_adapter(model)}
+    wanted = {_saved_name(name): p for name, p in model.named_parameters() if p.requires_grad or not has_adapter(model)}
     with torch.no_grad():
         for file in sorted(folder.glob("*model*.safetensors")):
             with safe_open(file, "pt") as tensors:
                 for name in sorted(set(tensors.keys()) & set(wanted)):
                     p = wanted.pop(name)
-                    p.copy_(part_of(tensors.get_tensor(name).to(p.dtype), p))
+                    p.copy_(take_part(tensors.get_tensor(name).to(p.dtype), p))
     if wanted:
         raise StoreError(
             f"train: resume: {folder} lacks {len(wanted)} tensors of the model, {next(iter(wanted))} first"
         )
 
 
-def _in_files(name: str) -> str:
+def _saved_name(name: str) -> str:
     """The name of a weight in saved files: peft omits its adapter's name."""
     return re.sub(r"\.default(?=\.|$)", "", name)
 
@@ -129,10 +129,10 @@ def _in_files(name: str) -> str:
 
 
 @contextmanager
-def state_gathered(optimizer: Any) -> Iterator[None]:
+def full_optimizer_state(optimizer: Any) -> Iterator[None]:
     """Meanwhile `state_dict()` is complete in the first process; all processes enter together."""
     first, saved = dist.get_rank() == 0, optimizer.state_dict()
-    state = {i: {name: _kept(x, first) for name, x in values.items()} for i, values in saved["state"].items()}
+    state = {i: {name: _gather_value(x, first) for name, x in values.items()} for i, values in saved["state"].items()}
     handle = optimizer.register_state_dict_post_hook(lambda *_: {**saved, "state": state})
     try:
         yield
@@ -140,28 +140,28 @@ def state_gathered(optimizer: Any) -> Iterator[None]:
         handle.remove()
 
 
-def _kept(value: Any, first: bool) -> Any:
+def _gather_value(value: Any, first: bool) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
-    tensor = gathered(value)
+    tensor = gather_tensor(value)
     return tensor.cpu() if first else None
 
 
-def divide_when_loaded(optimizer: Any) -> None:
+def shard_loaded_state(optimizer: Any) -> None:
     """Shard a loaded optimizer state, which is complete, like the weights."""
 
-    def divided(optimizer: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
+    def shard_state(optimizer: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
         params = [p for group in optimizer.param_groups for p in group["params"]]
         state = {
-            i: {name: part_of(x, params[i]) if _like(x, params[i]) else x for name, x in values.items()}
+            i: {name: take_part(x, params[i]) if _is_like(x, params[i]) else x for name, x in values.items()}
             for i, values in saved["state"].items()
         }
         return {**saved, "state": state}
 
-    optimizer.register_load_state_dict_pre_hook(divided)
+    optimizer.register_load_state_dict_pre_hook(shard_state)
 
 
-def _like(value: Any, p: torch.Tensor) -> bool:
+def _is_like(value: Any, p: torch.Tensor) -> bool:
     return isinstance(value, torch.Tensor) and value.shape == p.shape
 
 
@@ -184,17 +184,17 @@ class ShardedTrainer(Trainer):
         if not self.settings.shard:
             super()._move_model_to_device(model, device)
         elif not is_sharded(model):
-            shard(model, device)
+            shard_model(model, device)
 
     def create_optimizer(self, model: Any = None) -> Any:
         optimizer = super().create_optimizer(model)
         if self.settings.shard:
-            divide_when_loaded(optimizer)
+            shard_loaded_state(optimizer)
         return optimizer
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         if self.settings.shard:
-            state_dict = weights(self.model)
+            state_dict = full_weights(self.model)
         if self.args.should_save:
             super()._save(output_dir, state_dict)
 
@@ -203,11 +203,11 @@ class ShardedTrainer(Trainer):
             super()._save_optimizer_and_scheduler(output_dir)
             return
         assert self.optimizer is not None
-        with state_gathered(getattr(self.optimizer, "optimizer", self.optimizer)):
+        with full_optimizer_state(getattr(self.optimizer, "optimizer", self.optimizer)):
             super()._save_optimizer_and_scheduler(output_dir)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         if self.settings.shard:
-            read(self.model, Path(resume_from_checkpoint))
+            load_sharded(self.model, Path(resume_from_checkpoint))
         else:
             super()._load_from_checkpoint(resume_from_checkpoint, model)

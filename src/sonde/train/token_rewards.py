@@ -17,31 +17,32 @@ from .credit import Values
 from .types import Floats, Sample
 
 
-def in_order(sample: Sample) -> NDArray[np.int64]:
+def agent_token_order(sample: Sample) -> NDArray[np.int64]:
     """The agent's tokens of a sample in the order in which they were said: their indices among the tokens of all rows,
     end to end. A token that begins a row is left out: nothing predicts it."""
     agent_N = np.frombuffer(b"".join(row.agent for row in sample.rows), np.bool_).copy()
     agent_N[np.cumsum([0, *(len(row) for row in sample.rows[:-1])])] = False
     said_N = np.flatnonzero(agent_N)
-    return said_N[np.argsort(_turns(sample)[said_N], kind="stable")]
+    return said_N[np.argsort(_token_turns(sample)[said_N], kind="stable")]
 
 
-def _turns(sample: Sample) -> NDArray[np.int64]:
+def _token_turns(sample: Sample) -> NDArray[np.int64]:
     return np.concatenate([np.asarray(row.turns, np.int64) for row in sample.rows])
 
 
-def turns_in_order(sample: Sample) -> NDArray[np.int64]:
-    """The turn of each agent token, in the order of `in_order`."""
-    return _turns(sample)[in_order(sample)]
+def agent_token_turns(sample: Sample) -> NDArray[np.int64]:
+    """The turn of each agent token, in the order of `agent_token_order`."""
+    return _token_turns(sample)[agent_token_order(sample)]
 
 
 def token_rewards(sample: Sample) -> Values:
-    """The reward of every agent token, in the order of `in_order`: that of its turn on the turn's last token, else 0.
+    """The reward of every agent token, in the order of `agent_token_order`: that of its turn on the turn's last
+    token, else 0.
 
     Raises `UserError` where a turn has a reward but no trained agent token: nobody could learn from the reward, and
     leaving it out would falsify every return.
     """
-    turn_N = turns_in_order(sample)
+    turn_N = agent_token_turns(sample)
     earned = np.asarray(sample.rewards, np.float64)
     last_N = np.append(turn_N[1:] != turn_N[:-1], True)[: len(turn_N)]
     mute = np.setdiff1d(np.flatnonzero(earned), turn_N)
@@ -53,9 +54,9 @@ def token_rewards(sample: Sample) -> Values:
     return np.where(last_N, earned[turn_N], 0.0)
 
 
-def spread_out(sample: Sample, values: Values) -> tuple[Floats, ...]:
-    """One array per row: `values` on the agent's tokens, in the order of `in_order`, and 0 elsewhere."""
+def scatter_to_rows(sample: Sample, values: Values) -> tuple[Floats, ...]:
+    """One array per row: `values` on the agent's tokens, in the order of `agent_token_order`, and 0 elsewhere."""
     flat = np.zeros(sum(map(len, sample.rows)))
-    flat[in_order(sample)] = values
+    flat[agent_token_order(sample)] = values
     ends = np.cumsum([len(row) for row in sample.rows])[:-1]
     return tuple(array("f", part.tolist()) for part in np.split(flat, ends))

@@ -38,19 +38,19 @@ from transformers.trainer import TRAINER_STATE_NAME
 
 from sonde.core.errors import StoreError, UserError, invalid
 from sonde.core.seeding import derive
-from sonde.models.files.saving import no_bars, saving
-from sonde.models.local.heads import Heads, put_on
+from sonde.models.files.saving import hide_progress_bars, report_full_disk
+from sonde.models.local.heads import Heads, attach_heads
 
 from .callbacks import FollowTargets, LogLastStep
 from .checks import check_items, check_packing, check_reports, check_resume
-from .collate import Loader, Order, Tensors, batch_of, collate, divide, silent
+from .collate import BatchSampler, ItemLoader, Tensors, collate, divide_passes, empty_pass, make_batch
 from .logprobs import (
-    Compared,
-    Referee,
-    kept_reference,
+    LogprobScorer,
+    ReferenceModel,
+    agent_logprobs,
+    agent_values,
+    load_or_compute_reference,
     read_reference,
-    said_logprobs,
-    said_values,
     token_logprobs,
     token_values,
 )
@@ -58,14 +58,14 @@ from .model_io import (
     attach_adapter,
     base_dtype,
     convert_folder,
+    convert_model,
     has_adapter,
-    in_dtype,
     merge_adapter,
     save_folder,
 )
-from .provenance import check_origin, origin_of, write_origin
+from .provenance import check_origin, describe_origin, write_origin
 from .settings import TrainSettings, write_settings
-from .sharded import ShardedTrainer, whole
+from .sharded import ShardedTrainer, gather_weights
 from .training_folder import (
     ADAPTER,
     HISTORY,
@@ -73,13 +73,13 @@ from .training_folder import (
     REFERENCE,
     SETTINGS,
     check_free,
-    damaged,
+    find_damage,
     is_complete,
     last_checkpoint,
-    locked,
-    restoring,
+    lock_folder,
+    report_bad_pickles,
 )
-from .types import Headed, Item, Loss, Objective, longest, units
+from .types import Headed, Item, Loss, Objective, count_units, longest_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class SondeTrainer(ShardedTrainer):
         settings: TrainSettings,
         tokenizer: Any = None,
         callbacks: Sequence[TrainerCallback] = (),
-        compared: Compared | None = None,
+        compared: ReferenceModel | None = None,
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
@@ -120,21 +120,21 @@ class SondeTrainer(ShardedTrainer):
         self.items = None if items is None else check_items(items, objective, settings, model)
         self.compared, self.origin = (
             compared,
-            origin_of(model, objective, self.items, None if compared is None else compared.weights),
+            describe_origin(model, objective, self.items, None if compared is None else compared.weights),
         )
         self._save_dtype = torch.float32 if settings.save_dtype == "float32" else base_dtype(model)
         if settings.lora is not None:
             model = attach_adapter(model, settings.lora, settings.seed, bf16=settings.bf16)
-        self.heads = self._headed(model)
+        self.heads = self._attach_heads(model)
         follows = [FollowTargets(self.heads)] if self.heads is not None and self.heads.spec.target else []
         self.pad_id = pad_id(model, tokenizer)
         self.metrics: dict[str, list[Any]] = {}
         self._history_begun = False
         if items is None and settings.max_steps is None:
             raise invalid("train: max_steps", None, "a number of steps, where the items are found on the way")
-        with own_generators(settings.seed):
-            super().__init__(model, arguments(settings, model), callbacks=[LogLastStep(), *follows, *callbacks])
-        if self.heads is not None and self._divided:
+        with keep_generators(settings.seed):
+            super().__init__(model, make_arguments(settings, model), callbacks=[LogLastStep(), *follows, *callbacks])
+        if self.heads is not None and self._is_sharded:
             raise UserError(f"train: {objective.name}: got sharded weights, allowed: whole ones (DDP)")
         self.loss_is_scaled_for_ga = True
         self.remove_callback(PrinterCallback)
@@ -142,17 +142,17 @@ class SondeTrainer(ShardedTrainer):
             raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
 
     @property
-    def _divided(self) -> bool:
+    def _is_sharded(self) -> bool:
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
-    def _headed(self, model: Any) -> Heads | None:
+    def _attach_heads(self, model: Any) -> Heads | None:
         """Attach the heads that the objective learns with."""
         if not isinstance(self.objective, Headed):
             return None
         spec = self.objective.heads
         if spec.trunk == "frozen" and self.settings.lora is not None:
             raise UserError('train: lora: got an adapter, allowed: none where trunk is "frozen": nothing trains it')
-        return put_on(model, spec, derive(self.settings.seed, "train", "heads"))
+        return attach_heads(model, spec, derive(self.settings.seed, "train", "heads"))
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -160,23 +160,23 @@ class SondeTrainer(ShardedTrainer):
         """Train to the end and save. `resume`: a checkpoint, or True for the last one in the folder, if there is any;
         the folder must then have the same settings, base model and data. Raises `UserError` where another training is
         in the folder, or writing to it."""
-        with locked(self.folder):
-            return self._to_the_end(resume, **kwargs)
+        with lock_folder(self.folder):
+            return self._train_to_end(resume, **kwargs)
 
-    def _to_the_end(self, resume: bool | str | Path, **kwargs: Any) -> TrainResult:
-        checkpoint = self._checkpoint(resume)
+    def _train_to_end(self, resume: bool | str | Path, **kwargs: Any) -> TrainResult:
+        checkpoint = self._find_checkpoint(resume)
         check_resume(self.folder / SETTINGS, self.settings, resumed=resume is not False)
         check_origin(self.folder, self.origin)
         self.accelerator.wait_for_everyone()  # nobody writes before all have looked
         if checkpoint is not None and self.heads is not None:
             self.heads.load(Path(checkpoint))
         if "reference" in self.objective.needs and self.items is not None:
-            self.items = self._with_reference(self.items, resumed=checkpoint is not None)
+            self.items = self._attach_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
             write_origin(self.folder, self.origin)
         try:
-            with own_generators(self.settings.seed), saving(self.folder), restoring(checkpoint):
+            with keep_generators(self.settings.seed), report_full_disk(self.folder), report_bad_pickles(checkpoint):
                 done = super().train(resume_from_checkpoint=checkpoint, **kwargs)
         finally:
             self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)  # autocast ends with the run
@@ -193,8 +193,8 @@ class SondeTrainer(ShardedTrainer):
     def save_trained(self) -> Path:
         """Save the model as `settings.save` says, and an adapter separately too. Returns the folder to play from."""
         adapter = has_adapter(self.model)
-        name = ADAPTER if adapter and (self._divided or self.settings.save == "adapter") else MODEL
-        if self._divided:
+        name = ADAPTER if adapter and (self._is_sharded or self.settings.save == "adapter") else MODEL
+        if self._is_sharded:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
             if name == MODEL and self._save_dtype != torch.float32 and self.is_world_process_zero():
                 convert_folder(self.folder / MODEL, self._save_dtype)
@@ -202,24 +202,24 @@ class SondeTrainer(ShardedTrainer):
             if adapter:
                 save_folder(self.model, self.tokenizer, self.folder / ADAPTER)
             if name == MODEL:
-                trained = in_dtype(merge_adapter(self.model), self._save_dtype)
+                trained = convert_model(merge_adapter(self.model), self._save_dtype)
                 save_folder(trained, self.tokenizer, self.folder / MODEL)
             if self.heads is not None:
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
         return self.folder / name
 
-    def _checkpoint(self, resume: bool | str | Path) -> str | None:
+    def _find_checkpoint(self, resume: bool | str | Path) -> str | None:
         if resume is False:
             check_free(self.folder)
         if not isinstance(resume, bool) and not is_complete(Path(resume)):
             raise invalid("train: resume", str(resume), "a complete checkpoint folder, true or false")
-        if not isinstance(resume, bool) and (fault := damaged(Path(resume))):
+        if not isinstance(resume, bool) and (fault := find_damage(Path(resume))):
             raise StoreError(f"train: resume: {fault}")
         chosen = last_checkpoint(self.folder) if isinstance(resume, bool) else resume
         return None if chosen is None else str(chosen)
 
-    def _with_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
+    def _attach_reference(self, items: Sequence[Item], *, resumed: bool) -> list[Item]:
         other, file = self.compared, self.folder / REFERENCE
         if other is None and self.settings.reference == "given":
             return list(items)
@@ -227,21 +227,21 @@ class SondeTrainer(ShardedTrainer):
             return read_reference(file, items)
         off = other is None and self.settings.reference == "adapter_off"
         model = self.model if other is None else other.load().to(self.args.device)
-        referee = Referee(
+        referee = LogprobScorer(
             model=model, pad_id=self.pad_id, off=off, bf16=self.settings.bf16,
             tempered="sampled" in self.objective.needs, rank=self.args.process_index, world=self.args.world_size,
         )  # fmt: skip
-        with whole(model):
-            return kept_reference(file, referee, items, resumed=resumed and not off and other is None)
+        with gather_weights(model):
+            return load_or_compute_reference(file, referee, items, resumed=resumed and not off and other is None)
 
     @contextmanager
-    def playing(self) -> Iterator[Any]:
+    def evaluation_mode(self) -> Iterator[Any]:
         """The bare model, in evaluation mode and with full weights, for computations between updates."""
         model = self.accelerator.unwrap_model(self.model)
         was_training = model.training
         model.eval()
         try:
-            with whole(model):
+            with gather_weights(model):
                 yield model
         finally:
             model.train(was_training)
@@ -252,9 +252,9 @@ class SondeTrainer(ShardedTrainer):
         """One entry per optimizer step: item indices, or the step's own number where a subclass supplies the items."""
         if self.items is None:
             steps = int(self.args.max_steps)
-            return Loader(range(steps), batch_sampler=Order(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
-        order = Order(len(self.items), self.settings.batch_size, self.settings.seed)
-        return Loader(range(len(self.items)), batch_sampler=order, collate_fn=list)  # type: ignore[arg-type]
+            return ItemLoader(range(steps), batch_sampler=BatchSampler(steps, 1, 0, shuffle=False), collate_fn=list)  # type: ignore[arg-type]
+        order = BatchSampler(len(self.items), self.settings.batch_size, self.settings.seed)
+        return ItemLoader(range(len(self.items)), batch_sampler=order, collate_fn=list)  # type: ignore[arg-type]
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
         """The forward passes of this process for the next optimizer step, and the units of all processes."""
@@ -262,22 +262,22 @@ class SondeTrainer(ShardedTrainer):
         ended = self.state.global_step >= self.state.max_steps  # a run resumed at its end, within an epoch
         if numbers is None or ended or self.items is None:
             return [], None
-        step = sorted((self.items[i] for i in numbers), key=longest, reverse=True)
-        passes, n_units = self.passes(step[self.args.process_index :: self.args.world_size])
+        step = sorted((self.items[i] for i in numbers), key=longest_row, reverse=True)
+        passes, n_units = self.make_passes(step[self.args.process_index :: self.args.world_size])
         return [passes], n_units
 
-    def passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Tensor]:
+    def make_passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Tensor]:
         """Forward passes over this process's items, and the number of units over all processes."""
         s = self.settings
-        parts = divide(items, most_items=s.micro_batch, most_tokens=s.micro_tokens, packed=s.packing)
+        parts = divide_passes(items, most_items=s.micro_batch, most_tokens=s.micro_tokens, packed=s.packing)
         done = [collate(p, needs=self.objective.needs, pad_id=self.pad_id, packed=s.packing) for p in parts]
-        n_units = sum(units(batch_of(tensors), self.objective.unit) for tensors in done)
-        total, most = self._over_processes(n_units, len(done))
+        n_units = sum(count_units(make_batch(tensors), self.objective.unit) for tensors in done)
+        total, most = self._reduce_counts(n_units, len(done))
         if total == 0:
             raise UserError(f"train: step {self.state.global_step + 1} holds no {self.objective.unit} to learn from")
-        return done + [silent(self.pad_id)] * (most - len(done)), torch.tensor(float(total))
+        return done + [empty_pass(self.pad_id)] * (most - len(done)), torch.tensor(float(total))
 
-    def _over_processes(self, n_units: int, n_passes: int) -> tuple[int, int]:
+    def _reduce_counts(self, n_units: int, n_passes: int) -> tuple[int, int]:
         """The sum of the units, and the largest number of passes of any process."""
         if self.args.world_size == 1:
             return n_units, n_passes
@@ -303,33 +303,33 @@ class SondeTrainer(ShardedTrainer):
     ) -> Any:
         """This pass's part of the step's loss, times the number of processes (see the module)."""
         if "silent" in inputs:
-            return 0.0 * self._anything(model, inputs)
-        loss = self._loss(model, inputs)
+            return 0.0 * self._touch_weights(model, inputs)
+        loss = self._compute_pass_loss(model, inputs)
         for name, (value, count) in loss.metrics.items():
             kept = self.metrics.setdefault(name, [0.0, 0.0])
             kept[0] += value
             kept[1] += count
         return loss.total * (self.args.world_size / num_items_in_batch.to(loss.total.device))
 
-    def _loss(self, model: Any, inputs: Tensors) -> Loss:
-        batch = batch_of(inputs)
+    def _compute_pass_loss(self, model: Any, inputs: Tensors) -> Loss:
+        batch = make_batch(inputs)
         if self.heads is None:
             return self.objective(token_logprobs(model, inputs), batch)
         logprob_RT, head = token_values(model, self.heads, inputs)
         loss = self.objective(logprob_RT, replace(batch, head=head))
         return loss._replace(total=loss.total + 0.0 * logprob_RT.sum())  # DDP wants a gradient of every weight
 
-    def _anything(self, model: Any, inputs: Tensors) -> Any:
+    def _touch_weights(self, model: Any, inputs: Tensors) -> Any:
         """A number that depends on all weights."""
         if self.heads is None:
-            return said_logprobs(model, inputs).sum()
-        logprob_N, head = said_values(model, self.heads, inputs)
+            return agent_logprobs(model, inputs).sum()
+        logprob_N, head = agent_values(model, self.heads, inputs)
         return logprob_N.sum() + sum(x.sum() for x in head.values())
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the objective's metrics, averaged over the entry's passes and processes, and write the history."""
         if "loss" in logs:
-            logs |= self._averages()
+            logs |= self._average_metrics()
             bad = {
                 name: value
                 for name, value in logs.items()
@@ -350,7 +350,7 @@ class SondeTrainer(ShardedTrainer):
             file.writelines(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE) for entry in new)
         self._history_begun = True
 
-    def _averages(self) -> dict[str, float]:
+    def _average_metrics(self) -> dict[str, float]:
         mine = {name: (float(value), float(count)) for name, (value, count) in self.metrics.items()}
         self.metrics.clear()
         shares = [mine]
@@ -369,7 +369,7 @@ class SondeTrainer(ShardedTrainer):
         """
         if _internal_call and output_dir is not None and self.args.should_save:
             (Path(output_dir) / TRAINER_STATE_NAME).unlink(missing_ok=True)
-        with no_bars(), saving(Path(output_dir or self.folder)):
+        with hide_progress_bars(), report_full_disk(Path(output_dir or self.folder)):
             super().save_model(output_dir, _internal_call)
         if self.heads is not None and output_dir is not None and self.args.should_save:
             self.heads.save(Path(output_dir))
@@ -388,7 +388,7 @@ class SondeTrainer(ShardedTrainer):
 # --- arguments of Trainer --------------------------------------------------------------------------------------------
 
 
-def arguments(s: TrainSettings, model: Any) -> TrainingArguments:
+def make_arguments(s: TrainSettings, model: Any) -> TrainingArguments:
     """Arguments for transformers' Trainer. One batch is one optimizer step (see the module), so it accumulates nothing
     itself."""
     return TrainingArguments(
@@ -429,7 +429,7 @@ def pad_id(model: Any, tokenizer: Any) -> int:
 
 
 @contextmanager
-def own_generators(seed: int) -> Iterator[None]:
+def keep_generators(seed: int) -> Iterator[None]:
     """Trainer seeds the process's random generators; their states are restored afterwards."""
     python, legacy, cpu = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []

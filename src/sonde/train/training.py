@@ -14,7 +14,7 @@ from sonde._util.argument_checks import Checked
 from sonde._util.frozen import freeze
 from sonde.core.types import EMPTY, Json
 
-from .objectives import found
+from .objectives import find_objective
 from .online.settings import OnlineSettings
 from .selection import PairRule, SFTRule, ShareRule
 from .settings import TrainSettings
@@ -29,7 +29,7 @@ class Learning(Checked):
 
     `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
     although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
-    (supervised and unpaired objectives; see `data.samples`). `context` to `keep_thinking`: the view that `agents:llm`
+    (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that `agents:llm`
     gave the model, or would have given it, and `template`, the arguments of its chat template; used where texts are
     encoded.
     """
@@ -78,23 +78,23 @@ class Training(Checked):
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", freeze(self.options))
 
-    def of(self, objective: str) -> Training:
+    def for_objective(self, objective: str) -> Training:
         """The same for another objective, without the options of this one."""
         return self if objective == self.objective else replace(self, objective=objective, options=EMPTY)
 
     @property
-    def plays(self) -> bool:
+    def is_online(self) -> bool:
         """Whether the model learns while it plays, rather than from recorded episodes."""
-        return found(self.objective).learns == "play" or self.online.keep < 1
+        return find_objective(self.objective).learns == "play" or self.online.keep < 1
 
     @property
-    def episodes(self) -> int:
+    def n_episodes(self) -> int:
         """Number of episodes played in all, where the model learns while it plays."""
         return self.settings.batch_size * (self.settings.max_steps or 0)
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
-        how = {"online": self.online.to_json()} if self.plays else {"learning": self.learning.to_json()}
+        how = {"online": self.online.to_json()} if self.is_online else {"learning": self.learning.to_json()}
         return {
             "preset": self.preset,
             "objective": self.objective,

@@ -44,7 +44,7 @@ REMEDIES = "to begin anew (--fresh), or another folder"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, creating the folder if needed; the process that already holds it may enter again.
 
     Of several processes that train together the first one holds it.
@@ -68,7 +68,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def check_free(folder: Path) -> None:
     """Raise `UserError` where a training would overwrite another one, or a run or a model."""
-    leftovers = _left(folder)
+    leftovers = _list_leftovers(folder)
     if leftovers:
         kinds = f"to resume it (--resume), {REMEDIES}"
         raise UserError(f"train: folder: {folder} holds {leftovers[0].name} of an earlier training; allowed: {kinds}")
@@ -81,12 +81,12 @@ def discard_training(folder: Path) -> None:
     mark a training."""
     if not _is_first():
         return
-    with locked(folder):
+    with lock_folder(folder):
         if not any((folder / name).is_file() for name in (*_MARKS, DATA)):
             if any(not path.name.startswith(".") for path in folder.iterdir()):
                 raise UserError(f"train: folder: {folder} contains files but is not the folder of a training")
             return
-        left = [*_left(folder), folder / DATA, *folder.glob(f"{EPISODES}*")]
+        left = [*_list_leftovers(folder), folder / DATA, *folder.glob(f"{EPISODES}*")]
         for path in sorted(left, key=lambda path: path.name in _MARKS):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -96,7 +96,7 @@ def _is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _left(folder: Path) -> list[Path]:
+def _list_leftovers(folder: Path) -> list[Path]:
     return [path for pattern in _LEFT for path in sorted(folder.glob(pattern))]
 
 
@@ -114,7 +114,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     complete.sort(key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
     faults: list[str] = []
     for path in complete:
-        fault = damaged(path)
+        fault = find_damage(path)
         if not fault:
             if faults:
                 warnings.warn(f"{'; '.join(faults)}; going back to {path.name}", StoreWarning, 2)
@@ -126,7 +126,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 @contextmanager
-def restoring(checkpoint: Path | str | None) -> Iterator[None]:
+def report_bad_pickles(checkpoint: Path | str | None) -> Iterator[None]:
     """Report foreign pickled objects in a checkpoint's files, which are not unpickled."""
     try:
         yield
@@ -143,27 +143,27 @@ def is_complete(checkpoint: Path) -> bool:
         return False
 
 
-def damaged(checkpoint: Path) -> str:
+def find_damage(checkpoint: Path) -> str:
     """The first damaged file of a checkpoint, and why; empty if all are intact."""
     for file in sorted(path for path in checkpoint.iterdir() if path.is_file()):
         try:
-            _read(file)
+            _check_file(file)
         except (ValueError, zipfile.BadZipFile) as e:
             return f"{file}: damaged ({e})"
     return ""
 
 
-def _read(file: Path) -> None:
+def _check_file(file: Path) -> None:
     """Raise unless the file has the length it declares. Weights are not read."""
     if file.suffix == ".json":
         json.loads(file.read_bytes())
     elif file.suffix in (".pt", ".pth", ".bin"):
         zipfile.ZipFile(file).close()
     elif file.suffix == ".safetensors":
-        _read_header(file)
+        _check_header(file)
 
 
-def _read_header(file: Path) -> None:
+def _check_header(file: Path) -> None:
     size = file.stat().st_size
     with file.open("rb") as f:
         length = int.from_bytes(f.read(_LENGTH), "little")

@@ -164,7 +164,7 @@ class Objective(Configured, ABC):
     """
 
     kind: ClassVar[str] = "objectives"
-    words: ClassVar[str] = "an objective, such as sonde.train.objectives.objective('sft')"
+    words: ClassVar[str] = "an objective, such as sonde.train.objectives.make_objective('sft')"
     learns: ClassVar[Learns]
     preset: ClassVar[str]
 
@@ -190,7 +190,7 @@ class Objective(Configured, ABC):
 
 
 @runtime_checkable
-class Weighted(Protocol):
+class SkipsFlat(Protocol):
     """An objective that can say whether samples with all-zero advantages may skip the forward pass."""
 
     @property
@@ -208,7 +208,7 @@ class Headed(Protocol):
     def heads(self) -> HeadSpec: ...
 
 
-def units(batch: Batch, unit: Unit) -> int:
+def count_units(batch: Batch, unit: Unit) -> int:
     """The number of units of this kind in a batch."""
     if unit == "token":
         own_RT = batch.agent_RT if batch.shown_S is None else batch.agent_RT & ~batch.shown_S[batch.owner_R][:, None]
@@ -216,16 +216,16 @@ def units(batch: Batch, unit: Unit) -> int:
     return batch.n_samples if unit == "sample" else batch.n_samples // 2
 
 
-def members(item: Item) -> tuple[Sample, ...]:
+def item_samples(item: Item) -> tuple[Sample, ...]:
     """The samples of an item: itself, or chosen and rejected."""
     return tuple(item) if isinstance(item, Pair) else (item,)
 
 
-def rows_of(items: Iterable[Item]) -> list[Row]:
+def item_rows(items: Iterable[Item]) -> list[Row]:
     """All rows, in the order of `collate`."""
-    return [row for item in items for sample in members(item) for row in sample.rows]
+    return [row for item in items for sample in item_samples(item) for row in sample.rows]
 
 
-def longest(item: Item) -> int:
+def longest_row(item: Item) -> int:
     """The length of an item's longest row."""
-    return max((len(row) for row in chain.from_iterable(sample.rows for sample in members(item))), default=0)
+    return max((len(row) for row in chain.from_iterable(sample.rows for sample in item_samples(item))), default=0)

@@ -35,7 +35,7 @@ class Modelled(Policy):
             seed=seed,
         )
 
-    async def reply(self, messages: Sequence[Message], seed: int) -> tuple[Completion, str]:
+    async def generate_reply(self, messages: Sequence[Message], seed: int) -> tuple[Completion, str]:
         """The model's completion after these messages, and its answer without the thinking, which no other seat
         sees."""
         system = (Message("system", self.system),) if self.system else ()

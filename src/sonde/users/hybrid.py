@@ -47,18 +47,18 @@ class Hybrid(Modelled):
     )
 
     async def act(self, view: View) -> Action:
-        rules, begun = _rules(view), _begun(view)
-        known = rules.probs(view)
+        rules, begun = _rule_user_of(view), _turn_start(view)
+        known = rules.reply_probs(view)
         (said,) = known
         noted = {RULES: said, "turn": view.turn, "begun": begun}
-        if rules.answers(view):
+        if rules.has_answer(view):
             return Action(said, {**noted, "by": "rules"})
-        completion, answer = await self._kept_reply(_waiting(view, begun))
+        completion, answer = await self._cached_reply(_pending_messages(view, begun))
         if view.denies(answer):
             return Action(said, {**noted, "by": "denied"}, (completion,))
         return Action(answer, {**noted, "by": "model"}, (completion,))
 
-    async def _kept_reply(self, messages: Sequence[Message]) -> _Reply:
+    async def _cached_reply(self, messages: Sequence[Message]) -> _Reply:
         """The model's reply to these messages. Concurrent callers wait for the same call."""
         key = content_hash([[m.role, m.content] for m in messages])
         if key in self._kept:
@@ -66,11 +66,11 @@ class Hybrid(Modelled):
         flight = (asyncio.get_running_loop(), key)
         task = self._asked.get(flight)
         if task is None:
-            task = self._asked[flight] = asyncio.create_task(self.reply(messages, derive(0, "hybrid", key)))
-            task.add_done_callback(lambda done: self._landed(flight, done))
+            task = self._asked[flight] = asyncio.create_task(self.generate_reply(messages, derive(0, "hybrid", key)))
+            task.add_done_callback(lambda done: self._store_reply(flight, done))
         return await asyncio.shield(task)
 
-    def _landed(self, flight: _Key, done: asyncio.Task[_Reply]) -> None:
+    def _store_reply(self, flight: _Key, done: asyncio.Task[_Reply]) -> None:
         del self._asked[flight]
         if not done.cancelled() and done.exception() is None:
             self._kept.setdefault(flight[1], done.result())
@@ -86,14 +86,14 @@ class Hybrid(Modelled):
 
 
 @cache
-def _own(name: str) -> Any:
+def _rule_user(name: str) -> Any:
     return make(name)
 
 
-def _rules(view: View) -> UserModel:
+def _rule_user_of(view: View) -> UserModel:
     """The rule user of this seat. Raises `UserError` if there is none."""
     name = view.spec.seats.get(view.seat)
-    own = _own(name) if name else None
+    own = _rule_user(name) if name else None
     if not (isinstance(own, UserModel) and "question" in view.private):
         raise UserError(
             f"users:hybrid: {view.spec.name}, seat {view.seat}: got {name or 'no policy of its own'}, allowed: an "
@@ -102,7 +102,7 @@ def _rules(view: View) -> UserModel:
     return own
 
 
-def _begun(view: View) -> int:
+def _turn_start(view: View) -> int:
     """The index of the seat's message with the pending question: an unusable reply may have come since."""
     noted = view.memory
     if isinstance(noted, Mapping) and noted.get("turn") == view.turn:
@@ -110,7 +110,7 @@ def _begun(view: View) -> int:
     return len(view.messages) - 1
 
 
-def _waiting(view: View, begun: int) -> Sequence[Message]:
+def _pending_messages(view: View, begun: int) -> Sequence[Message]:
     """What the model is told: its role, the question, and the results of its earlier replies to it."""
     question = view.messages[begun].content.removeprefix(f"{view.intro}\n\n")
     return Message("user", f"{view.intro}\n\n{question}"), *view.messages[begun + 1 :]

@@ -19,5 +19,5 @@ class LLM(Modelled):
     """See the module docstring."""
 
     async def act(self, view: View) -> Action:
-        completion, answer = await self.reply(view.messages, derive(view.seed, "call", 0))
+        completion, answer = await self.generate_reply(view.messages, derive(view.seed, "call", 0))
         return Action(answer, completions=(completion,))

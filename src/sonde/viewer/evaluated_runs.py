@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde.core import AGENT, Env, Trajectory, UserError, content_hash
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.rows import Row
@@ -16,7 +16,7 @@ from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from .figures.axes import AgentStyle
 from .figures.svg import PALETTE
 from .site.library import Shelf
-from .templating import compact
+from .templating import to_compact_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ def assign_styles(runs: Sequence[tuple[Evaluation, Env[Any]]]) -> list[AgentStyl
         if role := _find_role(env, evaluation):
             found[name] = AgentStyle.for_role(len(found), name, role)
         else:
-            found[name] = AgentStyle.numbered(len(found), name, sum(s.colour in PALETTE for s in found.values()))
+            found[name] = AgentStyle.from_number(len(found), name, sum(s.colour in PALETTE for s in found.values()))
     return [found[name] for name in names]
 
 
@@ -139,22 +139,24 @@ def _name_agents(runs: Sequence[tuple[Evaluation, Env[Any]]]) -> list[str]:
                 keys.setdefault(a.label, set()).update(differing)
     names: list[str] = []
     for (evaluation, _), mine in zip(runs, settings, strict=True):
-        parts = [f"{k.rpartition('.')[2]}={compact(mine.get(k), 24)}" for k in sorted(keys[evaluation.label])]
-        names.append(" ".join([plain(evaluation.label), *parts]))
+        parts = [f"{k.rpartition('.')[2]}={to_compact_json(mine.get(k), 24)}" for k in sorted(keys[evaluation.label])]
+        names.append(" ".join([make_visible(evaluation.label), *parts]))
     return names
 
 
 def _flatten_settings(evaluation: Evaluation, env: Env[Any]) -> dict[str, Any]:
     """The settings of the agent, the other seats, split and seed, but not those of the environment."""
-    flat = _flatten(evaluation.agent, "")
+    flat = _flatten_config(evaluation.agent, "")
     flat.pop("fingerprint", None)
     own = {seat: str(name).removeprefix("users:") for seat, name in env.spec.seats.items() if seat != AGENT}
     return {**flat, **own, **evaluation.others, "split": evaluation.split, "seed": evaluation.seed}
 
 
-def _flatten(value: Any, path: str) -> dict[str, Any]:
+def _flatten_config(value: Any, path: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {
-            k: v for key, inner in value.items() for k, v in _flatten(inner, f"{path}.{key}" if path else key).items()
+            k: v
+            for key, inner in value.items()
+            for k, v in _flatten_config(inner, f"{path}.{key}" if path else key).items()
         }
     return {path: value}

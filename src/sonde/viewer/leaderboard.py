@@ -13,12 +13,12 @@ from sonde._util.folders import write_atomically
 from sonde.core import UserError
 from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.results import PROFILE, Played, Result, profile
-from sonde.evaluation.suites import TITLES, suite
+from sonde.evaluation.results import PROFILE, PlayedEnvironment, SuiteResult, agent_profile
+from sonde.evaluation.suites import TITLES, suite_environments
 
 from .site.links import Links
-from .site.pages import render
-from .templating import STYLE, asset
+from .site.pages import render_page
+from .templating import STYLE, read_asset
 
 _MEANS = {"success": "success", **PROFILE, "bits": "bits_per_turn"}
 
@@ -27,12 +27,12 @@ _MEANS = {"success": "success", **PROFILE, "bits": "bits_per_turn"}
 class SuiteRow:
     """An agent in a suite. `means` are over the played environments that have them, each with their number."""
 
-    result: Result
+    result: SuiteResult
     score: Estimate | None
     whole: bool
     coverage: str
     means: Mapping[str, tuple[Estimate | None, int]]
-    cells: Sequence[Played | None]
+    cells: Sequence[PlayedEnvironment | None]
     """One per environment of the suite; None where it was not played."""
 
 
@@ -68,24 +68,24 @@ class Leaderboard:
     """An agent, its number of environments and its profile."""
     environments: int
     """The number of environments of all these suites."""
-    stale: Sequence[tuple[Result, Sequence[str]]]
+    stale: Sequence[tuple[SuiteResult, Sequence[str]]]
 
 
-def page(board: Board) -> Leaderboard:
+def make_leaderboard(board: Board) -> Leaderboard:
     """The page as a value."""
     return Leaderboard(
         suites=[_describe_suite(name, results) for name, results in board.suites.items()],
         agents=[
-            (agent, sum(len(one.environments) for one in results), profile(results))
+            (agent, sum(len(one.environments) for one in results), agent_profile(results))
             for agent, results in board.agents.items()
         ],
-        environments=sum(len(suite(name)) for name in board.suites),
+        environments=sum(len(suite_environments(name)) for name in board.suites),
         stale=board.stale,
     )
 
 
-def _describe_suite(name: str, results: Sequence[Result]) -> SuiteTable:
-    forms = suite(name)
+def _describe_suite(name: str, results: Sequence[SuiteResult]) -> SuiteTable:
+    forms = suite_environments(name)
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
     return SuiteTable(
         name=name,
@@ -95,24 +95,24 @@ def _describe_suite(name: str, results: Sequence[Result]) -> SuiteTable:
     )
 
 
-def _describe_result(result: Result, forms: Sequence[tuple[str, str]]) -> SuiteRow:
-    headline, played = result.headline, {one.form: one for one in result.environments}
+def _describe_result(result: SuiteResult, forms: Sequence[tuple[str, str]]) -> SuiteRow:
+    headline, played = result.headline, {one.env_and_preset: one for one in result.environments}
     return SuiteRow(
         result=result,
         score=headline.score,
         whole=headline.whole,
         coverage=f"{headline.played} of {headline.of}",
-        means={name: result.mean(metric) for name, metric in _MEANS.items()},
+        means={name: result.mean_metric(metric) for name, metric in _MEANS.items()},
         cells=[played.get(form) for form in forms],
     )
 
 
-def export(board: Board, to: Path) -> Path:
+def export_leaderboard(board: Board, to: Path) -> Path:
     """Write the page and its style into `to`, a new or empty folder, and return the page."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UserError(f"export: got {to}, which is not empty, allowed: a new or an empty folder")
     (to / "assets").mkdir(parents=True)
-    write_atomically(to / "assets" / STYLE, asset(STYLE))
+    write_atomically(to / "assets" / STYLE, read_asset(STYLE))
     first = to / "index.html"
-    write_atomically(first, render(page(board), Links(static=True)).encode("utf-8", "replace"))
+    write_atomically(first, render_page(make_leaderboard(board), Links(static=True)).encode("utf-8", "replace"))
     return first

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.core import UserError, invalid
 from sonde.evaluation.rows import Row
@@ -24,10 +24,10 @@ from .sections import RunNumbers, SectionPage, describe_section
 from .site.episode import EpisodePage, describe_episode
 from .site.episodes import mean_efficiency, read_line
 from .site.links import Anchors
-from .site.pages import render
+from .site.pages import render_page
 from .site.run import Facet, TaskRow, compute_facets, list_notes, read_matrix
 from .site.runs import OutcomeShare, share_outcomes
-from .templating import indented
+from .templating import to_indented_json
 from .training_history import TrainingHistory, read_histories
 
 EPISODES = 6
@@ -79,7 +79,7 @@ def write_report(
     `transcripts` episodes of each run are shown. Raises `UserError` for a folder that is no run, or whose evaluation is
     missing or does not fit its episodes, for one in `training` without a history, and without the extra `report`.
     """
-    need("a report", "matplotlib")
+    require_extra("a report", "matplotlib")
     if not folders and not training:
         raise UserError("report: got no run folders and no trainings, allowed: at least one")
     if transcripts < 0:
@@ -109,7 +109,7 @@ def render_report(folders: Sequence[Path], n_episodes: int = EPISODES, training:
         any_privileged=any(run.evaluation.privileged for run in runs),
     )
     shown = {("episode", of.run, of.line.id) for _, reported in sections for run in reported for _, of in run.episodes}
-    return render(page, Anchors(there=frozenset(shown)))
+    return render_page(page, Anchors(there=frozenset(shown)))
 
 
 def _describe_section(
@@ -132,7 +132,9 @@ def _describe_run(numbers: RunNumbers, n_episodes: int) -> ReportedRun:
             (reason, describe_episode(shelf, read_line(shelf, row.trajectory), row, numbers.no_bits, cut=True))
             for reason, row in choose_episodes(run.rows, n_episodes)
         ],
-        config=indented({name: getattr(shelf.run, name) for name in ("version", "commit", "fingerprint", "config")}),
+        config=to_indented_json(
+            {name: getattr(shelf.run, name) for name in ("version", "commit", "fingerprint", "config")}
+        ),
         notes=list_notes(shelf, run.evaluation),
     )
 

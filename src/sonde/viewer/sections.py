@@ -67,7 +67,7 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
         stage_gains=describe_gains(stages) if stages else (),
         nothing_to_learn=bool(known) and not drawn,
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
-        bounds=reference.bounds(section.env, section.runs[0].evaluation.split),
+        bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
     )
 
 
@@ -146,7 +146,7 @@ def _explain_no_score(run: EvaluatedRun) -> str:
         return "floor and ceiling are measured on the test split only"
     if run.evaluation.others:
         return "floor and ceiling were measured with the environment's own user"
-    bounds = reference.bounds(run.env, run.evaluation.split)
+    bounds = reference.measured_bounds(run.env, run.evaluation.split)
     if bounds is None:
         return "floor and ceiling were not measured for this configuration"
     if bounds[0].overlaps(bounds[1]):

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sonde._util.escaping import Piece, plain, shown
+from sonde._util.escaping import Piece, make_visible, split_invisible
 from sonde.evaluation.rows import TRUNCATED
 
 from .information_losses import CAUSES, MEANINGS
@@ -33,29 +33,29 @@ OUTCOMES = {
 }
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """The text of a style sheet, a script or a template."""
     return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
 
 
-def fingerprint(script: str) -> str:
+def hash_script(script: str) -> str:
     """The hash by which a content security policy allows a script."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @cache
-def templates() -> Any:
+def template_environment() -> Any:
     """The jinja environment: it escapes everything, and an unknown name is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     env = Environment(
-        loader=FunctionLoader(asset),
+        loader=FunctionLoader(read_asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update({"pieces": pieces, "plain": plain})
+    env.filters.update({"pieces": split_pieces, "plain": make_visible})
     causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
     env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes)
     return env
@@ -63,28 +63,28 @@ def templates() -> Any:
 
 def render_template(name: str, **values: Any) -> str:
     """Render a template of this package."""
-    return templates().get_template(name).render(**values)
+    return template_environment().get_template(name).render(**values)
 
 
-def pieces(text: str, limit: int = LIMIT) -> list[Piece]:
+def split_pieces(text: str, limit: int = LIMIT) -> list[Piece]:
     """Split `text` for a template: invisible characters become pieces of their own, and a long text is cut.
 
-    >>> pieces("a\\u202eb")
+    >>> split_pieces("a\\u202eb")
     [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
     """
     if len(text) <= limit:
-        return shown(text)
+        return split_invisible(text)
     head, tail = text[: limit - _TAIL], text[-_TAIL:]
     left_out = Piece(f" … {len(text) - limit:,} more characters … ", "left out of this page; the run folder has them")
-    return [*shown(head), left_out, *shown(tail)]
+    return [*split_invisible(head), left_out, *split_invisible(tail)]
 
 
-def compact(value: Any, limit: int = 240) -> str:
+def to_compact_json(value: Any, limit: int = 240) -> str:
     """A JSON value in one short line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return plain(text if len(text) <= limit else text[:limit] + "…")
+    return make_visible(text if len(text) <= limit else text[:limit] + "…")
 
 
-def indented(value: Mapping[str, Any]) -> str:
+def to_indented_json(value: Mapping[str, Any]) -> str:
     """A JSON value over several lines."""
-    return plain(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))
+    return make_visible(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde.core import UserError, names
-from sonde.core.registry import summary
+from sonde.core.registry import read_summary
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import Evaluation
 from sonde.train.settings import TrainSettings, read_settings
 
 from .figures.axes import AgentStyle
-from .templating import compact, indented
+from .templating import to_compact_json, to_indented_json
 
 HISTORY, SETTINGS, DATA = "history.jsonl", "settings.json", "data.json"
 MODELS = ("model", "adapter")
@@ -71,7 +71,7 @@ class TrainingHistory:
     def settings_json(self) -> str:
         """Settings and data as JSON."""
         settings = None if self.settings is None else self.settings.to_json()
-        return indented({"settings": settings, "data": dict(self.data)})
+        return to_indented_json({"settings": settings, "data": dict(self.data)})
 
 
 def find_model_folders(folder: Path) -> set[Path]:
@@ -106,8 +106,8 @@ def _shorten_names(folders: Sequence[Path]) -> list[str]:
     for n in range(1, longest + 1):
         short = ["/".join(path.parts[-n:]) for path in resolved]
         if len(set(short)) == len(set(resolved)):
-            return [plain(name) for name in short]
-    return [plain(str(path)) for path in resolved]
+            return [make_visible(name) for name in short]
+    return [make_visible(str(path)) for path in resolved]
 
 
 def _read_history(folder: Path, name: str, style: AgentStyle | None) -> TrainingHistory:
@@ -148,7 +148,9 @@ def _parse_entry(line: bytes, where: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as e:
         raise UserError(f"{where}: no JSON ({e})") from e
     if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
-        raise UserError(f"{where}: got {compact(entry, 60)}, allowed: an object with a whole number as its step")
+        raise UserError(
+            f"{where}: got {to_compact_json(entry, 60)}, allowed: an object with a whole number as its step"
+        )
     return entry
 
 
@@ -158,7 +160,7 @@ def _read_object(path: Path) -> Mapping[str, Any]:
     except orjson.JSONDecodeError as e:
         raise UserError(f"{path}: no JSON ({e})") from e
     if not isinstance(found, dict):
-        raise UserError(f"{path}: got {compact(found, 60)}, allowed: an object")
+        raise UserError(f"{path}: got {to_compact_json(found, 60)}, allowed: an object")
     return found
 
 
@@ -174,7 +176,7 @@ def _is_number(value: Any) -> bool:
 def _list_gaps(entries: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
     """Logged values that are no number: the curve leaves them out, so the page says so."""
     found = {name: sum(name in entry and not _is_number(entry[name]) for entry in entries) for name in keys}
-    return [f"{plain(name)}: no number in {n} of {len(entries)} entries" for name, n in found.items() if n]
+    return [f"{make_visible(name)}: no number in {n} of {len(entries)} entries" for name, n in found.items() if n]
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------
@@ -192,7 +194,7 @@ def describe_training(history: TrainingHistory, others: Sequence[TrainingHistory
         "settings": ", ".join(describe_settings(history.settings)) if history.settings else "",
         "length": _describe_length(history),
     }
-    return [(heading, plain(text)) for heading, text in found.items() if text]
+    return [(heading, make_visible(text)) for heading, text in found.items() if text]
 
 
 def describe_settings(settings: TrainSettings) -> list[str]:
@@ -203,24 +205,24 @@ def describe_settings(settings: TrainSettings) -> list[str]:
     """
     length = "epochs" if settings.max_steps is None else "max_steps"
     always = ("lr", "schedule", "warmup", length, "batch_size")
-    mine, usual = _flatten(asdict(settings)), _flatten(asdict(TrainSettings()))
+    mine, usual = _flatten_lora(asdict(settings)), _flatten_lora(asdict(TrainSettings()))
     left_out = {*always, "epochs", "folder", "report_to", "keep", "lora"}
     changed = [key for key, value in mine.items() if key not in left_out and value != usual.get(key)]
-    return [f"{key} {compact(mine[key], 60)}" for key in (*always, *changed)]
+    return [f"{key} {to_compact_json(mine[key], 60)}" for key in (*always, *changed)]
 
 
-def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_lora(values: Mapping[str, Any]) -> dict[str, Any]:
     inner = {f"lora.{key}": value for key, value in (values.get("lora") or {}).items()}
     return {**values, **inner}
 
 
 def _describe_objective(history: TrainingHistory) -> str:
     name, options = history.objective, history.data.get("options")
-    about = summary("objectives", name).rstrip(".") if name in names("objectives") else ""
+    about = read_summary("objectives", name).rstrip(".") if name in names("objectives") else ""
     words = f"{name}: {about}" if about else name
     if not isinstance(options, Mapping) or not options:
         return words
-    return f"{words}, with " + ", ".join(f"{key} {compact(value, 40)}" for key, value in options.items())
+    return f"{words}, with " + ", ".join(f"{key} {to_compact_json(value, 40)}" for key, value in options.items())
 
 
 def _describe_preset(data: Mapping[str, Any]) -> str:

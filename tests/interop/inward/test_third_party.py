@@ -19,9 +19,9 @@ from sonde.core import AGENT, EMPTY, Action, Episode, ProgramPolicy, UnknownName
 from sonde.evaluation.evaluate import evaluate
 from sonde.interop import third_party
 from sonde.interop.session import Session
-from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from sonde.runs.store import Run
-from sonde.testing import RULES, Probe, check_interop
+from sonde.testing import RULES, EnvProbe, check_interop
 
 from .. import hosts
 
@@ -52,7 +52,7 @@ each = pytest.mark.parametrize("name", HERE)
 pytestmark = pytest.mark.filterwarnings("ignore:.*is.* with:SyntaxWarning")  # what reasoning-gym imports
 
 
-class Say(ProgramPolicy):
+class ScriptedPolicy(ProgramPolicy):
     """Says what there is to be said there, in an order of the seed's."""
 
     words: tuple[str, ...]
@@ -61,30 +61,30 @@ class Say(ProgramPolicy):
         return Action(self.words[view.seed % len(self.words)])
 
 
-def said(name: str) -> Say:
+def make_scripted(name: str) -> ScriptedPolicy:
     from dataclasses import dataclass
 
-    return dataclass(frozen=True, kw_only=True)(type("Said", (Say,), {"__annotations__": {"words": tuple[str, ...]}}))(
-        words=tuple(WORDS[name])
-    )
+    return dataclass(frozen=True, kw_only=True)(
+        type("Said", (ScriptedPolicy,), {"__annotations__": {"words": tuple[str, ...]}})
+    )(words=tuple(WORDS[name]))
 
 
-def made(name: str, **more: Any) -> Any:
+def make_env(name: str, **more: Any) -> Any:
     return sonde.make(name, **{**OPTIONS[name], **more})
 
 
-def players(env: Any, name: str) -> dict[str, Say]:
-    return {seat: said(name) for seat in env.spec.seats}
+def make_players(env: Any, name: str) -> dict[str, ScriptedPolicy]:
+    return {seat: make_scripted(name) for seat in env.spec.seats}
 
 
-def played(name: str, n: int = 6, **more: Any) -> list[Any]:
-    env = made(name)
-    return collect(env, players(env, name), env.tasks("train")[:n], Plan(k=2, **more))
+def play_some(name: str, n: int = 6, **more: Any) -> list[Any]:
+    env = make_env(name)
+    return collect_trajectories(env, make_players(env, name), env.tasks("train")[:n], Plan(k=2, **more))
 
 
 @each
 def test_a_record_replays_on_objects_that_never_played_it(name: str) -> None:
-    for trajectory in played(name):
+    for trajectory in play_some(name):
         assert not trajectory.error
         again = Episode.replay(build(trajectory.env), trajectory)
         assert again.outcome == trajectory.outcome
@@ -92,16 +92,16 @@ def test_a_record_replays_on_objects_that_never_played_it(name: str) -> None:
 
 @each
 def test_any_number_at_once_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, many = played(name, concurrency=1), played(name, concurrency=50)
+    one, many = play_some(name, concurrency=1), play_some(name, concurrency=50)
     monkeypatch.setattr(third_party, "MAX_WAITING", 3)
-    few = played(name, concurrency=50)
+    few = play_some(name, concurrency=50)
     assert [t.id for t in one] == [t.id for t in many] == [t.id for t in few]
     assert [[a.told for a in t.acts] for t in one] == [[a.told for a in t.acts] for t in few], "forgotten objects too"
 
 
 @each
 def test_a_state_is_a_value_that_can_be_gone_back_to(name: str) -> None:
-    env, words = made(name), WORDS[name]
+    env, words = make_env(name), WORDS[name]
     first = Episode.begin(env, env.tasks("train")[4])
     a, b = first.step(words[0]), first.step(words[1])
     c = first.step(words[0])
@@ -119,16 +119,16 @@ def test_a_state_is_a_value_that_can_be_gone_back_to(name: str) -> None:
 @each
 def test_global_generators_are_left_alone(name: str) -> None:
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
-    played(name, 2)
+    play_some(name, 2)
     after = random.getstate(), np.random.get_state()  # noqa: NPY002
     assert before[0] == after[0] and (before[1][1] == after[1][1]).all() and before[1][2] == after[1][2]
 
 
 @each
 def test_worlds_differ_and_are_shared_by_a_group(name: str) -> None:
-    found = played(name, 8)
+    found = play_some(name, 8)
     assert [t.task.hidden for t in found[::2]] == [{"seed": i} for i in range(8)]
-    env = made(name)
+    env = make_env(name)
     firsts = {Episode.begin(env, task, seed=seed).state for task in env.tasks("test")[:8] for seed in (0, 5)}
     assert {state.seed for state in firsts} == {1_000_000 + i for i in range(8)}
     assert len(firsts) == 8, "the world's seed decides nothing more"
@@ -146,20 +146,20 @@ NOT_OF_HOSTS = {
 @pytest.mark.parametrize("name", [n for n in HERE if n in ("textarena:GuessTheNumber-v0", *HERE[3:7])])
 @pytest.mark.parametrize("rule", sorted(set(RULES) - set(NOT_OF_HOSTS)))
 def test_they_keep_the_contract_of_environments(rule: str, name: str) -> None:
-    RULES[rule](Probe(env=made(name), episodes=6))
+    RULES[rule](EnvProbe(env=make_env(name), episodes=6))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("adapter", hosts.NEEDS)
 @pytest.mark.parametrize("name", [name for name in HERE if OPTIONS[name].get("players", 1) == 1])
 def test_they_go_out_again_through_every_adapter(name: str, adapter: str) -> None:
-    check_interop(hosts.adapter(adapter), made(name), episodes=2, concurrent=20)
+    check_interop(hosts.find_adapter(adapter), make_env(name), episodes=2, concurrent=20)
 
 
 def test_evaluated_and_stored_like_the_rest(tmp_path: Path) -> None:
     name = "textarena:GuessTheNumber-v0"
-    env = made(name)
-    run = record(env, {AGENT: said(name)}, env.tasks("test")[:20], Plan(k=2), tmp_path)
+    env = make_env(name)
+    run = record_plan(env, {AGENT: make_scripted(name)}, env.tasks("test")[:20], Plan(k=2), tmp_path)
     found = evaluate(Run.load(tmp_path))
     assert len(found.rows) == len(run) == 40
     assert found.metrics["bits"] is None and found.metrics["reference_score"] is None, "gains are n/a"
@@ -170,7 +170,7 @@ def test_evaluated_and_stored_like_the_rest(tmp_path: Path) -> None:
 # --- one by one ------------------------------------------------------------------------------------------------------
 
 
-def ended(name: str, *words: str, **more: Any) -> Episode:
+def play_to_end(name: str, *words: str, **more: Any) -> Episode:
     env = sonde.make(name, **more)
     ep = Episode.begin(env, env.tasks("train")[0])
     for text in words:
@@ -180,29 +180,29 @@ def ended(name: str, *words: str, **more: Any) -> Episode:
 
 def test_textarena_ends() -> None:
     name = "textarena:GuessTheNumber-v0"
-    secret = next(n for n in range(1, 21) if (o := ended(name, f"[{n}]").outcome) and o.kind == "win")
-    won = ended(name, f"[{secret}]")
+    secret = next(n for n in range(1, 21) if (o := play_to_end(name, f"[{n}]").outcome) and o.kind == "win")
+    won = play_to_end(name, f"[{secret}]")
     assert won.outcome == ("win", 1.0, None, None, "") and won.turns[0].rewards == {AGENT: 1.0}
-    assert ended(name, str(secret)).outcome == won.outcome, "TextArena's brackets around a bare answer"
-    lost = ended(name, "[no]", "[no]")
+    assert play_to_end(name, str(secret)).outcome == won.outcome, "TextArena's brackets around a bare answer"
+    lost = play_to_end(name, "[no]", "[no]")
     assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.score) == ("format", 0.0)
     wrong = [f"[{n}]" for n in range(1, 21) if n != secret]
-    late = ended(name, *wrong[:11])
+    late = play_to_end(name, *wrong[:11])
     assert late.outcome is not None and (late.outcome.kind, late.outcome.truncated) == ("timeout", "turns")
-    cut = ended(name, *wrong[:2], max_turns=2)
+    cut = play_to_end(name, *wrong[:2], max_turns=2)
     assert cut.outcome == ("timeout", 0.0, None, None, "turns")
     assert "[Player]" not in won.turns[0].told, "nobody is told what it said itself"
 
 
 def test_textarena_games_of_two() -> None:
-    ep = ended("textarena:TicTacToe-v0", "[0]", "[3]", "[1]", "[4]", "[2]", players=2)
+    ep = play_to_end("textarena:TicTacToe-v0", "[0]", "[3]", "[1]", "[4]", "[2]", players=2)
     assert ep.outcome == ("win", 1.0, None, None, "")
     assert [act.seat for act in ep.acts] == [AGENT, "player_1", AGENT, "player_1", AGENT]
     assert ep.turns[-1].rewards == {AGENT: 1.0, "player_1": -1.0}
     assert "[Player 1] [3]" in ep.turns[0].told or "[3]" in ep.turns[0].told
     assert len(ep.turns) == 3
     with pytest.raises(UserError, match=r"TicTacToe-v0: the host cannot begin seed 0: .*number of players"):
-        ended("textarena:TicTacToe-v0")
+        play_to_end("textarena:TicTacToe-v0")
 
 
 def test_gymnasium_text_of_our_own_comes_back_as_it_was() -> None:
@@ -228,30 +228,30 @@ def test_gymnasium_by_numbers() -> None:
     for text in ("1", "1", "2", "I think 1 is wrong, so 2", "1", "2"):
         ep = ep.step(text)
     assert ep.outcome == ("win", 1.0, None, None, "") and ep.turns[-1].rewards == {AGENT: 1.0}
-    lost = ended("gymnasium:FrozenLake-v1", "1", "2", options={"is_slippery": False})
+    lost = play_to_end("gymnasium:FrozenLake-v1", "1", "2", options={"is_slippery": False})
     assert lost.outcome == ("loss", 0.0, None, None, "")
-    (turn,) = ended("gymnasium:FrozenLake-v1", "north").turns
+    (turn,) = play_to_end("gymnasium:FrozenLake-v1", "north").turns
     assert turn.info == {"invalid": True} and turn.told.endswith("Say the number of an action: 0 to 3.")
-    random_play = collect(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:5])
+    random_play = collect_trajectories(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:5])
     assert {t.outcome.kind for t in random_play if t.outcome} <= {"win", "loss", "timeout"}
 
 
 def test_what_gymnasium_has_that_is_no_text_is_refused() -> None:
     with pytest.raises(UserError, match=r"gymnasium:Blackjack-v1: observes Tuple.*, allowed: text, or what renders"):
-        ended("gymnasium:Blackjack-v1")
+        play_to_end("gymnasium:Blackjack-v1")
     with pytest.raises(
         UserError, match=r"gymnasium:CliffWalking-v1: reward of agent: got -1\.0, .* wider reward_range"
     ):
-        ended("gymnasium:CliffWalking-v1", "0")
-    assert ended("gymnasium:CliffWalking-v1", "0", reward_range=(-100, 0)).turns[0].rewards == {AGENT: -1.0}
+        play_to_end("gymnasium:CliffWalking-v1", "0")
+    assert play_to_end("gymnasium:CliffWalking-v1", "0", reward_range=(-100, 0)).turns[0].rewards == {AGENT: -1.0}
 
 
 def test_gem_ends() -> None:
     pytest.importorskip("gem", reason="needs the extra: pip install 'sonde-rl[gem]'")
     name = "gem:game:GuessTheNumber-v0-easy"
-    bad = ended(name, "no box")
+    bad = play_to_end(name, "no box")
     assert bad.outcome == ("format", 0.0, None, None, "") and bad.turns[0].rewards == {AGENT: -0.1}
-    won = next(ep for n in range(1, 11) if (ep := ended(name, rf"\boxed{{{n}}}")).outcome)
+    won = next(ep for n in range(1, 11) if (ep := play_to_end(name, rf"\boxed{{{n}}}")).outcome)
     assert won.outcome == ("win", 1.0, None, None, "") and won.turns[0].rewards == {AGENT: 1.0}
 
 
@@ -261,14 +261,14 @@ def test_reasoning_gym_scores() -> None:
     )
     entry = reasoning_gym.create_dataset("leg_counting", seed=0, size=10, max_animals=4)[0]
     more: Any = {"options": {"max_animals": 4}}
-    ep = ended("reasoning_gym:leg_counting", f"I count. <answer>{entry['answer']}</answer>", **more)
+    ep = play_to_end("reasoning_gym:leg_counting", f"I count. <answer>{entry['answer']}</answer>", **more)
     assert entry["question"] in ep.messages[AGENT][0].content
     assert ep.outcome == ("win", 1.0, None, None, "")
-    assert ended("reasoning_gym:leg_counting", entry["answer"], **more).outcome == ("format", 0.0, None, None, "")
-    assert ended("reasoning_gym:leg_counting", "<answer>-1</answer>", **more).outcome.kind == "loss"  # type: ignore[union-attr]
+    assert play_to_end("reasoning_gym:leg_counting", entry["answer"], **more).outcome == ("format", 0.0, None, None, "")
+    assert play_to_end("reasoning_gym:leg_counting", "<answer>-1</answer>", **more).outcome.kind == "loss"  # type: ignore[union-attr]
 
 
-class Failing(third_party.ThirdPartyEnv):
+class FailingEnv(third_party.ThirdPartyEnv):
     """A host with a defect."""
 
     source = "their"
@@ -291,7 +291,7 @@ class Failing(third_party.ThirdPartyEnv):
 
 
 def test_a_host_that_fails_is_an_error_on_the_record() -> None:
-    env = Failing.for_game("game")()
+    env = FailingEnv.for_game("game")()
     ep = Episode.begin(env, env.tasks("train")[0]).step("fine")
     assert len(ep.turns[0].told) < third_party.MAX_CHARS + 100
     ep = ep.step("crash")

@@ -55,7 +55,7 @@ def test_a_game_by_hand() -> None:
     assert first[1:4] == (0.0, False, False) and last[1:4] == (1.0, True, False)
     assert last[4]["outcome"]["kind"] == "win" and last[4]["facts"] == thaw(ep.turns[-1].info)
     assert [m["role"] for m in last[4]["messages"]][:4] == ["user", "assistant"] * 2
-    assert host.session.trajectory().id == ep.trajectory().id
+    assert host.session.trajectory().id == ep.to_trajectory().id
     with pytest.raises(UserError, match="the episode is over"):
         host.step(WORD)
 

@@ -23,11 +23,11 @@ from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.outward.inspect import TASKS, task_of
+from sonde.interop.outward.inspect import TASKS, make_task
 from sonde.testing import check_interop
 
 from .. import hosts, pages
-from ..endpoint import endpoint
+from ..endpoint import serve_endpoint
 
 INSPECT = str(Path(sys.executable).with_name("inspect"))
 
@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 
-def model(say: Any) -> Any:
+def mock_model(say: Any) -> Any:
     """Inspect's mock: what it says is a function of what it was told; `usage`, so that no tokenizer is asked for."""
 
     def reply(messages: Any, tools: Any, choice: Any, config: GenerateConfig) -> ModelOutput:
@@ -48,8 +48,8 @@ def model(say: Any) -> Any:
     return get_model("mockllm/model", custom_outputs=reply, memoize=False)
 
 
-def evaluated(folder: Path, task: Any, say: Any, **options: Any) -> Any:
-    (log,) = inspect_eval(task, model=model(say), log_dir=str(folder), display="none", **options)
+def evaluate_task(folder: Path, task: Any, say: Any, **options: Any) -> Any:
+    (log,) = inspect_eval(task, model=mock_model(say), log_dir=str(folder), display="none", **options)
     assert log.status == "success", log.error
     return log
 
@@ -79,7 +79,7 @@ def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
         turn["n"] += 1
         return ("<think>hm</think><Answer>toast</Answer>",)
 
-    log = evaluated(tmp_path, task_of(env, gains=True, indices=range(6)), say, epochs=2)
+    log = evaluate_task(tmp_path, make_task(env, gains=True, indices=range(6)), say, epochs=2)
     scores = {score.name: score.metrics for score in log.results.scores}
     assert turn["n"] == 6 * 2 * env.spec.max_turns and len(log.samples) == 12
     assert scores["success"]["mean"].value == 0.0 and scores["timeout"]["mean"].value == 1.0
@@ -101,7 +101,7 @@ def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
-    log = evaluated(tmp_path, task_of("wordle", max_turns=1, indices=[0]), lambda _: ("<Answer>to", "max_tokens"))
+    log = evaluate_task(tmp_path, make_task("wordle", max_turns=1, indices=[0]), lambda _: ("<Answer>to", "max_tokens"))
     assert log.samples[0].store["sonde"]["outcome"] == {
         "kind": "format", "score": 0.0, "claimed": None, "judged": None, "truncated": "tokens"
     }  # fmt: skip
@@ -109,7 +109,9 @@ def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
 
 
 def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
-    log = evaluated(tmp_path, task_of("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4)
+    log = evaluate_task(
+        tmp_path, make_task("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4
+    )
     found = {s.name: s.metrics["mean"].value for s in log.results.scores}
     assert found["error"] == 1.0 and found["success"] == 0.0 and 0 < found["turns"] < 6
 
@@ -130,8 +132,8 @@ def test_a_sample_without_a_turn_costs_the_gains_of_no_other(tmp_path: Path, red
             raise LimitExceededError("message", value=1, limit=1)
         return ("<Answer>toast</Answer>",)
 
-    task = task_of("wordle", max_turns=1, indices=[0, 1], gains=True)
-    log = evaluated(tmp_path, task, say, epochs=Epochs(2, reducers), max_samples=1)
+    task = make_task("wordle", max_turns=1, indices=[0, 1], gains=True)
+    log = evaluate_task(tmp_path, task, say, epochs=Epochs(2, reducers), max_samples=1)
     assert calls["n"] == 4 and len(log.samples) == 4
     values = [sample.scores["outcome"].value for sample in read_eval_log(log.location).samples or ()]
     assert sorted(v["turns"] for v in values) == [0, 1, 1, 1] and all(v["gain"] >= 0.0 for v in values)
@@ -144,15 +146,15 @@ def test_a_sample_without_a_turn_costs_the_gains_of_no_other(tmp_path: Path, red
 
 
 def test_gains_are_absent_where_no_beliefs_exist(tmp_path: Path) -> None:
-    log = evaluated(tmp_path, task_of("maze", indices=[0], gains=True, max_turns=1), lambda _: ("Hello.",))
+    log = evaluate_task(tmp_path, make_task("maze", indices=[0], gains=True, max_turns=1), lambda _: ("Hello.",))
     assert "gain" not in log.samples[0].scores["outcome"].value
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def make_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the command leaves that was given an endpoint: three tasks, two samples each."""
     folder, say = tmp_path_factory.mktemp("inspect"), "<Answer>toast</Answer>"
-    with endpoint(lambda messages: say) as url:
+    with serve_endpoint(lambda messages: say) as url:
         known = {**os.environ, "LOCAL_BASE_URL": url, "LOCAL_API_KEY": "none"}
         options = ["-T", "max_turns=2", "-T", "gains=true", "--limit", "3", "--epochs", "2", "--display", "plain"]
         command = ["eval", "sonde/wordle", "--model", "openai-api/local/any", *options, "--log-dir", str(folder)]
@@ -196,7 +198,7 @@ def test_its_viewer_opens_the_logs(logs: Path, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     bundle = [INSPECT, "view", "bundle", "--log-dir", str(logs), "--output-dir", str(tmp_path / "site")]
     subprocess.run(bundle, check=True, capture_output=True)
-    handler = partial(Quiet, directory=tmp_path / "site")
+    handler = partial(QuietHandler, directory=tmp_path / "site")
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     said: list[str] = []
@@ -213,19 +215,19 @@ def test_its_viewer_opens_the_logs(logs: Path, tmp_path: Path) -> None:
     assert not said
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
 
 
 def test_errors() -> None:
     with pytest.raises(UserError, match="split: unknown name 'dev'"):
-        task_of("wordle", split="dev")
+        make_task("wordle", split="dev")
     with pytest.raises(UserError, match="unknown name 'lmlr'"):
         TASKS["wordle"](preset="lmlr")
 
 
 def test_the_page_says_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    ((_, code, printed),) = pages.examples("inspect.md")
-    assert pages.run(code) == printed
+    ((_, code, printed),) = pages.page_examples("inspect.md")
+    assert pages.run_code(code) == printed

@@ -20,22 +20,22 @@ pytest.importorskip("openenv", reason="needs the extra: pip install 'sonde-rl[op
 
 import sonde
 from sonde.core import AGENT, Episode, UserError
-from sonde.interop.outward.openenv import Say, SondeClient
+from sonde.interop.outward.openenv import SayAction, SondeClient
 from sonde.interop.session import Session
-from sonde.runs.rollout import Plan, collect
-from sonde.testing import Played, check_interop
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.testing import HostEpisode, check_interop
 
 from .. import hosts, pages
 
 
-def port() -> int:
+def free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
-def served(*args: str) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
-    at = port()
+def start_server(*args: str) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
+    at = free_port()
     command = [sys.executable, "-m", "sonde.interop.outward.openenv", *args, "--port", str(at)]
     errors = tempfile.TemporaryFile()  # noqa: SIM115 (a pipe that nobody reads would stop it)
     process = subprocess.Popen(command, stderr=errors)
@@ -53,7 +53,7 @@ def served(*args: str) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    process, address, errors = served("wordle", "--preset", "lmrl", "--gains")
+    process, address, errors = start_server("wordle", "--preset", "lmrl", "--gains")
     yield address
     process.kill()
     process.wait()
@@ -66,26 +66,26 @@ def url() -> Iterator[str]:
 ENV = sonde.make("wordle", preset="lmrl")
 
 
-async def through(address: str, seed: int, index: int | None, sample: int = 0, reply: Any = None) -> Played:
+async def play_through(address: str, seed: int, index: int | None, sample: int = 0, reply: Any = None) -> HostEpisode:
     async with SondeClient(base_url=address) as host:
         place = {} if index is None else {"index": index}
         result = await host.reset(seed=seed, sample=sample, **place)
         told, rewards, crossed = [result.observation.text], list[float](), [result.observation.model_dump()]
         while not result.done:
-            result = await host.step(Say(text=await reply(result.observation.text)))
+            result = await host.step(SayAction(text=await reply(result.observation.text)))
             told.append(result.observation.text)
             rewards.append(result.reward)
             crossed.append(result.observation.model_dump())
         state = await host.state()
     assert (state.seed, state.index, state.step_count) == (seed, index, len(rewards))
     seen = result.observation
-    return Played(
+    return HostEpisode(
         told=told, rewards=rewards, outcome=seen.outcome, terminated=result.done and not seen.truncated,
         truncated=seen.truncated, crossed=[crossed, state.model_dump()],
     )  # fmt: skip
 
 
-def replies(seed: int) -> Any:
+def scripted_replies(seed: int) -> Any:
     """What is said in the episode of a seed: five words, the hidden one last in every second."""
     task = ENV.tasks("train")[seed % len(ENV.tasks("train"))]
     words = iter(["toast", "crane", "moldy", task.hidden if seed % 2 else "fifth", "sixth", "seven", "eight"])
@@ -98,11 +98,13 @@ def replies(seed: int) -> Any:
 
 
 def test_a_hundred_sessions_at_once_are_a_hundred_local_ones(url: str) -> None:
-    async def play() -> list[Played]:
-        return await asyncio.gather(*(through(url, seed, None, reply=replies(seed)) for seed in range(100)))
+    async def play() -> list[HostEpisode]:
+        return await asyncio.gather(
+            *(play_through(url, seed, None, reply=scripted_replies(seed)) for seed in range(100))
+        )
 
     async def local(seed: int) -> tuple[list[str], list[float], Any]:
-        seat, reply = Session(ENV), replies(seed)
+        seat, reply = Session(ENV), scripted_replies(seed)
         heard = seat.reset(seed)
         told, rewards = [heard.text], list[float]()
         while not heard.done:
@@ -152,7 +154,7 @@ def test_and_in_again(url: str) -> None:
         ep, heard = ep.step(text), here.say(text)
         assert ep.turns[-1].rewards.get(AGENT, 0.0) == heard.reward
     assert ep.outcome is not None and ep.outcome._asdict() == heard.outcome
-    assert Episode.replay(sonde.core.build(env.config), ep.trajectory()).outcome == ep.outcome
+    assert Episode.replay(sonde.core.build(env.config), ep.to_trajectory()).outcome == ep.outcome
     with pytest.raises(UserError, match=r"tells: got 'words', allowed: a field of its observations: text, turn"):
         wrong = sonde.make(f"openenv:{url}", tells="words")
         Episode.begin(wrong, wrong.tasks("train")[0])
@@ -162,7 +164,7 @@ def test_played_like_the_rest(url: str) -> None:
     env = sonde.make(f"openenv:{url}", reward_range=(-1, 0), max_turns=3)
     model = sonde.make("models:fake", script=("<Answer>toast</Answer>", "<Answer>crane</Answer>"))
     agent = sonde.make("agents:llm", model=model)
-    found = collect(env, {AGENT: agent}, env.tasks("test")[:30], Plan(k=1, concurrency=30))
+    found = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:30], Plan(k=1, concurrency=30))
     assert len(found) == 30 and not any(t.error for t in found)
     assert {t.outcome.kind for t in found if t.outcome} <= {"timeout", "win"}
 
@@ -174,11 +176,11 @@ def test_an_address_is_one(address: str) -> None:
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
-    env = sonde.make(f"openenv:http://127.0.0.1:{port()}")
+    env = sonde.make(f"openenv:http://127.0.0.1:{free_port()}")
     with pytest.raises(UserError, match="the host cannot begin seed 0: ConnectionError"):
         Episode.begin(env, env.tasks("train")[0])
 
 
 def test_the_page_says_what_it_prints(url: str) -> None:
-    for _, code, printed in pages.examples("openenv.md"):
-        assert pages.run(code, URL=url) == printed
+    for _, code, printed in pages.page_examples("openenv.md"):
+        assert pages.run_code(code, URL=url) == printed

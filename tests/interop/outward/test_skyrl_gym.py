@@ -12,7 +12,7 @@ import skyrl_gym
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.outward.skyrl_gym import TextEnv, rows
+from sonde.interop.outward.skyrl_gym import TextEnv, make_rows
 from sonde.testing import check_interop
 
 from .. import hosts, pages
@@ -26,7 +26,7 @@ def test_it_keeps_the_contract_of_adapters(name: str) -> None:
 def test_a_row_is_an_episode() -> None:
     """Through JSON, as a parquet file would keep it; the system message of a row stays in front."""
     env = sonde.make("wordle", preset="lmrl", max_turns=2)
-    row = json.loads(json.dumps(list(rows(env, 3, seed=5))[1]))
+    row = json.loads(json.dumps(list(make_rows(env, 3, seed=5))[1]))
     made = skyrl_gym.make(row["env_class"], env_config={}, extras=row)
     assert made.session.env == env and made.max_turns == 2
     prompt, _ = made.init([{"role": "system", "content": "Be brief."}, *row["prompt"]])
@@ -53,9 +53,9 @@ def test_errors() -> None:
     with pytest.raises(UserError, match=r"extras: got \['split'\], allowed: columns with a seed"):
         TextEnv({}, {"split": "train"})
     with pytest.raises(UserError, match="split: unknown name 'dev'"):
-        list(rows("wordle", 1, split="dev"))
+        list(make_rows("wordle", 1, split="dev"))
 
 
 def test_the_page_says_what_happens() -> None:
-    ((_, code, printed),) = pages.examples("skyrl_gym.md")
-    assert pages.run(code) == printed
+    ((_, code, printed),) = pages.page_examples("skyrl_gym.md")
+    assert pages.run_code(code) == printed

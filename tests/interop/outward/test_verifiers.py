@@ -27,7 +27,7 @@ from sonde.interop.outward.verifiers import SondeEnv, SondeEnvConfig, SondeTasks
 from sonde.testing import check_interop
 
 from .. import endpointed, pages
-from ..endpoint import endpoint
+from ..endpoint import serve_endpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
@@ -54,7 +54,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-async def episodes(env: Any, url: str, indices: list[int]) -> list[Any]:
+async def run_episodes(env: Any, url: str, indices: list[int]) -> list[Any]:
     """Those of these tasks, all at once."""
     async with env.serving():
         tasks = list(env.taskset.include(idx=indices))
@@ -76,8 +76,8 @@ def test_episodes_are_those_of_core() -> None:
     config = SondeTasksetConfig(id="sonde-verifiers", env="wordle", arguments={"max_turns": 2}, seed=7)
     env = SondeEnv(SondeEnvConfig(taskset=config))
     assert env.config.agent.runtime.type == "subprocess"
-    with endpoint(say) as url:
-        traces = [episode.traces[0] for episode in asyncio.run(episodes(env, url, [0, 3]))]
+    with serve_endpoint(say) as url:
+        traces = [episode.traces[0] for episode in asyncio.run(run_episodes(env, url, [0, 3]))]
     for task, trace in zip(tasks, traces, strict=True):
         ep = Episode.begin(game, task, seed=7)
         while ep.to_act:
@@ -109,8 +109,8 @@ def test_a_user_is_an_agent_too() -> None:
 
     config = SondeTasksetConfig(id="sonde-verifiers", env="customer_service", arguments={"max_turns": 3}, seed=5)
     env = SondeEnv(SondeEnvConfig(taskset=config, seats=("user",)))
-    with endpoint(say) as url:
-        episode = asyncio.run(episodes(env, url, [2]))[0]
+    with serve_endpoint(say) as url:
+        episode = asyncio.run(run_episodes(env, url, [2]))[0]
     traces = {trace.agent.name: trace for trace in episode.traces}
     assert {name: trace.agent.trainable for name, trace in traces.items()} == {"agent": True, "user": False}
     assert traces["user"].agent.config.sampling.temperature == 0.0 and not traces["user"].rewards
@@ -129,8 +129,8 @@ def test_a_user_that_ends_early_is_an_error_without_a_reward() -> None:
     """The customer's own limit is one turn."""
     config = SondeTasksetConfig(id="sonde-verifiers", env="customer_service", arguments={"max_turns": 3})
     limited = SondeEnvConfig.model_validate({"taskset": config, "seats": ["user"], "user": {"max_turns": 1}})
-    with endpoint(lambda messages: "Is it plugged in?") as url:
-        episode = asyncio.run(episodes(SondeEnv(limited), url, [0]))[0]
+    with serve_endpoint(lambda messages: "Is it plugged in?") as url:
+        episode = asyncio.run(run_episodes(SondeEnv(limited), url, [0]))[0]
     (trace,) = (trace for trace in episode.traces if trace.agent.name == "agent")
     assert trace.metrics["error"] == 1.0 and not trace.rewards and trace.info["outcome"] is None
     assert trace.info["error"] == "the agent 'user' of verifiers ended before the episode did"
@@ -148,14 +148,14 @@ def test_seats_are_those_there_are_and_all_are_filled() -> None:
 
 @pytest.mark.thorough
 def test_it_keeps_the_contract_of_adapters() -> None:
-    check_interop(endpointed.verifiers, sonde.make("wordle", max_turns=3), episodes=1, concurrent=4)
+    check_interop(endpointed.play_by_verifiers, sonde.make("wordle", max_turns=3), episodes=1, concurrent=4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sonde.names())
 def test_every_environment_keeps_it(name: str) -> None:
     """Every turn is a process of verifiers' own, so that games are short and few."""
-    check_interop(endpointed.verifiers, sonde.make(name, max_turns=4), episodes=1, concurrent=2)
+    check_interop(endpointed.play_by_verifiers, sonde.make(name, max_turns=4), episodes=1, concurrent=2)
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_its_own_command_evaluates_on_a_local_endpoint(tmp_path: Path) -> None:
     found = re.search(r"^vf-eval .*$", page, re.MULTILINE)
     assert found is not None
     command = shlex.split(found[0])
-    with endpoint(lambda messages: "<Answer>toast</Answer>") as url:
+    with serve_endpoint(lambda messages: "<Answer>toast</Answer>") as url:
         for option, value in {"-n": "1", "-r": "2", "--client.base-url": url, "-o": str(tmp_path)}.items():
             command[command.index(option) + 1] = value
         more = ["--env.taskset.arguments", '{"max_turns": 2}', "--run.dir", "run", "--no-rich"]
@@ -193,7 +193,7 @@ def test_rows_know_nothing_hidden() -> None:
 
 def test_the_page_of_prime_rl_says_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its part of a configuration is a part of the recipe, and our classes read it."""
-    (shown,) = pages.blocks("prime_rl.md", "toml")
+    (shown,) = pages.code_blocks("prime_rl.md", "toml")
     recipe = tomllib.loads((pages.DOCS.parents[1] / "recipes" / "interop" / "prime_rl.toml").read_text("utf-8"))
     part = tomllib.loads(shown)["orchestrator"]
     source, whole = part["train"]["source"][0], recipe["orchestrator"]["train"]["source"][0]
@@ -202,11 +202,11 @@ def test_the_page_of_prime_rl_says_what_happens(tmp_path: Path, monkeypatch: pyt
     assert {name: part[name] for name in ("batch_size", "group_size")}.items() <= recipe["orchestrator"].items()
     (tmp_path / "wordle.toml").write_text(shown, "utf-8")
     monkeypatch.chdir(tmp_path)
-    ((_, code, printed),) = pages.examples("prime_rl.md")
-    assert pages.run(code) == printed
+    ((_, code, printed),) = pages.page_examples("prime_rl.md")
+    assert pages.run_code(code) == printed
 
 
 def test_the_page_says_what_happens() -> None:
-    ((_, code, printed),) = pages.examples("verifiers.md")
-    with endpoint(lambda messages: "<Answer>toast</Answer>") as url:
-        assert pages.run(code, URL=url) == printed
+    ((_, code, printed),) = pages.page_examples("verifiers.md")
+    with serve_endpoint(lambda messages: "<Answer>toast</Answer>") as url:
+        assert pages.run_code(code, URL=url) == printed

@@ -16,7 +16,7 @@ import yaml
 
 import sonde
 from sonde.core import Episode
-from sonde.models.files.shipped import shipped
+from sonde.models.files.shipped import get_shipped_model
 from sonde.testing import check_interop
 
 from .. import hosts, pages, verl_host
@@ -72,7 +72,7 @@ def flatten(tree: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def compose() -> Any:
-    return verl_host.compose(f"actor_rollout_ref.model.path={shipped('sonde-tiny-maze').folder}")
+    return verl_host.compose(f"actor_rollout_ref.model.path={get_shipped_model('sonde-tiny-maze').folder}")
 
 
 def test_every_field_of_the_recipe_is_one_of_verls(adapter: Any) -> None:
@@ -116,7 +116,7 @@ def test_verls_own_loop_plays_the_data_set(adapter: Any, tmp_path: Path, monkeyp
     monkeypatch.setattr(sys, "argv", ["data.py", "maze", "--config", '{"max_turns": 5}', "--train", "3", "--test", "1"])
     runpy.run_path(str(RECIPE / "data.py"), run_name="__main__")
     row = pandas.read_parquet("train.parquet").to_dict("records")[2]
-    tokenizer, asked = AutoTokenizer.from_pretrained(shipped("sonde-tiny-maze").folder), list[list[int]]()
+    tokenizer, asked = AutoTokenizer.from_pretrained(get_shipped_model("sonde-tiny-maze").folder), list[list[int]]()
     end, config = tokenizer.eos_token_id, compose()
 
     async def generate(*, request_id: str, prompt_ids: list[int], sampling_params: dict[str, Any]) -> Any:
@@ -154,10 +154,10 @@ def test_verls_own_loop_plays_the_data_set(adapter: Any, tmp_path: Path, monkeyp
 def test_the_page_says_what_happens(adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    ((_, code, printed),) = pages.examples("verl.md")
-    assert pages.run(code) == printed
+    ((_, code, printed),) = pages.page_examples("verl.md")
+    assert pages.run_code(code) == printed
 
 
 def test_the_agent_loop_of_the_page_is_that_of_the_recipe() -> None:
-    (shown,) = pages.blocks("verl.md", "yaml")
+    (shown,) = pages.code_blocks("verl.md", "yaml")
     assert yaml.safe_load(shown) == yaml.safe_load((RECIPE / "agent_loop.yaml").read_text("utf-8"))

@@ -12,7 +12,7 @@ import pytest
 
 from sonde import Message
 from sonde.models.chat.chat import Chat
-from sonde.train.data import chained, spoken
+from sonde.train.data import chain_rows, encode_completion
 
 from ..chats import Kind, tokenizer
 
@@ -50,17 +50,17 @@ def test_what_is_taught_and_what_later_prompts_hold_is_what_the_template_says(na
     history: tuple[Message, ...] = (Message("user", "Is it a green thing?"),)
     calls = []
     for said in ("Yes.", "No, it is not."):
-        c = spoken(chat, history, said)
+        c = encode_completion(chat, history, said)
         whole = list(c.ids) if calls else list(c.prompt_ids + c.ids)
-        text = chat.render([*history, Message("assistant", said)], speak=False)
-        later = chat.render([*history, Message("assistant", said), Message("user", "So?")], speak=False)
+        text = chat.render_text([*history, Message("assistant", said)], speak=False)
+        later = chat.render_text([*history, Message("assistant", said), Message("user", "So?")], speak=False)
         found = [tok.encode(t, add_special_tokens=False) for t in (text, later)]
         if not name.startswith(OPENED) and not calls:
             assert whole in [ids[: len(whole)] for ids in found]
         calls.append(c)
         history = (*history, Message("assistant", said, c), Message("user", "So?"))
-        assert list(chat.prompt(history).ids) == tok.encode(chat.render(history), add_special_tokens=False)
-    assert len(chained(enumerate(calls))) in (1, 2)
+        assert list(chat.encode_prompt(history).ids) == tok.encode(chat.render_text(history), add_special_tokens=False)
+    assert len(chain_rows(enumerate(calls))) in (1, 2)
 
 
 @pytest.mark.thorough
@@ -72,7 +72,7 @@ def test_no_turn_can_be_forged(name: str) -> None:
     marks = "".join(t.content for t in tok.added_tokens_decoder.values() if t.special)
 
     def structure(said: str) -> list[int]:
-        prompt = chat.prompt((Message("user", said), Message("assistant", said), Message("user", said)))
+        prompt = chat.encode_prompt((Message("user", said), Message("assistant", said), Message("user", said)))
         return [i for i in prompt.ids if i in special]
 
     assert structure(f"Yes.{marks}\nThe goal is reached.") == structure("word")

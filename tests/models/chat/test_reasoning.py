@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import AGENT, Completion, Episode, Message, advance, run_sync
+from sonde.core import AGENT, Completion, Episode, Message, advance_to_agent, run_sync
 from sonde.models.chat.reasoning import MARKS, find_open_mark, split_completion, split_reasoning
-from sonde.models.remote.openai_chat import completion
+from sonde.models.remote.openai_chat import read_completion
 
 IDEA, ANSWER = "maybe <Answer>crane</Answer>?", "<Answer>toast</Answer>"
 REPLIES = {  # what a model says, up to and including what closes its thought, and the rest
@@ -209,7 +209,7 @@ def test_a_users_thoughts_reach_nobody(name: str, family: str) -> None:
     said = (thought + rest).replace(IDEA, "the topic is guitar").replace(ANSWER, "Yes")
     env = sonde.make("twenty_questions", preset="lmrl")
     ep = Episode.begin(env, env.task("guitar")).step("Does it remind people of Tuesdays?")
-    ep = run_sync(advance(ep, {"user": sonde.make(name, model=fake(said))}))
+    ep = run_sync(advance_to_agent(ep, {"user": sonde.make(name, model=fake(said))}))
     assert ep.turns[0].info["reply"] == "Yes." and not ep.turns[0].info.get("retries")
     assert all("guitar" not in message.content for message in ep.messages[AGENT])
     (completion,) = (c for act in ep.turns[0].acts for c in act.action.completions)
@@ -226,13 +226,13 @@ def test_a_users_thoughts_reach_nobody(name: str, family: str) -> None:
 )
 def test_parts_of_a_content_that_are_thoughts_are_no_answer(part: dict[str, Any]) -> None:
     message = {"role": "assistant", "content": [part, {"type": "text", "text": ANSWER}]}
-    c = completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
+    c = read_completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
     assert (c.text, c.reasoning) == (ANSWER, IDEA)
 
 
 def test_a_hosts_own_refusal_is_told_from_an_answer() -> None:
     message = {"role": "assistant", "content": None, "refusal": "No."}
-    c = completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
+    c = read_completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(), "m")
     assert (c.text, c.finish) == ("No.", "filter")
 
 
@@ -309,7 +309,7 @@ def test_a_backend_that_renders_the_prompt_says_that_it_opens_a_thought(tmp_path
     assert action.text == "" and c.reasoning == c.text.strip() != ""
     done = ep.step(action)
     assert done.outcome and (done.outcome.kind, done.outcome.truncated) == ("format", "tokens")
-    record = done.trajectory(policies={})
+    record = done.to_trajectory(policies={})
     again = type(record).from_json(record.to_json())
     assert again.turns[0].acts[0].action.completions[0].open_mark == "<think>"
 

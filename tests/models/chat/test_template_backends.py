@@ -16,9 +16,9 @@ pytest.importorskip("transformers")
 import sonde  # noqa: E402 (needs torch)
 from sonde import Completion, Message, Sampling, Usage, WorldError  # noqa: E402
 from sonde.models.hf import HF  # noqa: E402
-from sonde.models.local.sampler import draw  # noqa: E402
-from sonde.models.remote.token_client import Sampled, TokenEndpoint  # noqa: E402
-from sonde.train.data import chained  # noqa: E402
+from sonde.models.local.sampler import sample_tokens  # noqa: E402
+from sonde.models.remote.token_client import SampledTokens, TokenEndpoint  # noqa: E402
+from sonde.train.data import chain_rows  # noqa: E402
 
 from ..chats import KINDS, Kind, tokenizer  # noqa: E402
 from ..test_hf import plain_logprobs, run, said, sequences  # noqa: E402
@@ -31,7 +31,7 @@ SERVERS = ("vllm", "sglang")
 
 def server(kind: str, tok: Any) -> TokenEndpoint:
     made: TokenEndpoint = sonde.make(f"models:{kind}", base_url="http://localhost:1/v1", model="m", api_key_env="")
-    return made.speaking(tok, {})
+    return made.with_tokenizer(tok, {})
 
 
 def network(tok: Any, **changes: Any) -> Any:
@@ -59,7 +59,7 @@ def words_and(tok: Any, kind: Kind) -> Any:
 def test_replies_end_where_the_template_ends_them_here_and_on_servers(name: str) -> None:
     kind = KINDS[name]
     tok = tokenizer(kind)
-    hf = HF.around(network(tok), tok, model="m", steer=words_and(tok, kind))
+    hf = HF.from_module(network(tok), tok, model="m", steer=words_and(tok, kind))
     history, calls = ASK, list[Completion]()
     for turn in range(4):
         calls.append(run(hf.generate(history, Sampling(max_new_tokens=12, temperature=1.0, seed=turn))))
@@ -68,16 +68,16 @@ def test_replies_end_where_the_template_ends_them_here_and_on_servers(name: str)
     assert any(c.ids[-1] == end and c.finish == "stop" for c in calls)
     assert all(end not in c.ids[:-1] for c in calls)
     extends = [b[: len(a)] == a for a, b in zip(sequences(calls), sequences(calls)[1:], strict=False)]
-    assert len(chained(enumerate(calls))) == 1 + extends.count(False)
+    assert len(chain_rows(enumerate(calls))) == 1 + extends.count(False)
     if kind.keeps:
         assert all(extends) and hf.stats.rewritten == 0
     whole = [sequence[: len(sequence) - len(c.ids)] for sequence, c in zip(sequences(calls), calls, strict=True)]
     for engine in SERVERS:
         there = server(engine, tok)
-        assert there.chat.ends == hf._loaded.chat.ends and end in there.chat.ends
-        body = there.body(array("i", [1]), Sampling(), "")
+        assert there.chat.ends == hf._loaded_model.chat.ends and end in there.chat.ends
+        body = there.request_body(array("i", [1]), Sampling(), "")
         assert end in (body.get("sampling_params") or body)["stop_token_ids"]
-        assert [there.chat.prompt(history[: 2 * n + 1]).ids for n in range(4)] == whole
+        assert [there.chat.encode_prompt(history[: 2 * n + 1]).ids for n in range(4)] == whole
     run(hf.close())
 
 
@@ -88,11 +88,11 @@ def test_replies_end_where_the_template_ends_them_here_and_on_servers(name: str)
 def test_ids_that_are_no_tokens_are_never_drawn(temperature: float) -> None:
     tok = tiny_tokenizer()
     net = network(tok, vocab_size=4 * len(tok))
-    hf = HF.around(net, tok, model="m")
+    hf = HF.from_module(net, tok, model="m")
     calls = [run(hf.generate(ASK, Sampling(max_new_tokens=40, temperature=temperature, seed=s))) for s in range(3)]
     assert all(max(c.ids) < len(tok) for c in calls)
     for c, ids in zip(calls, map(array, "iii", (c.prompt_ids + c.ids for c in calls)), strict=True):
-        assert hf._loaded.chat.decode(c.ids).startswith(c.text)
+        assert hf._loaded_model.chat.decode_ids(c.ids).startswith(c.text)
         assert list(c.logprobs) == pytest.approx(plain_logprobs(net, ids, len(c.ids)), abs=1e-4)  # the model's own
     run(hf.close())
 
@@ -110,8 +110,8 @@ def test_what_is_left_is_drawn_as_if_the_rest_were_not_there() -> None:
         Sampling(temperature=0.0),
     ):
         rows = [replace(sampling, seed=s) for s in range(6)]
-        whole, logprobs = draw(logits, rows, [0] * 6, absent_V=absent)
-        short, _ = draw(logits[:, :30], rows, [0] * 6)
+        whole, logprobs = sample_tokens(logits, rows, [0] * 6, absent_V=absent)
+        short, _ = sample_tokens(logits[:, :30], rows, [0] * 6)
         assert whole == short
         own = torch.log_softmax(logits / (sampling.temperature or 1.0), -1)
         assert logprobs == pytest.approx([own[i, token].item() for i, token in enumerate(whole)], abs=1e-5)
@@ -122,8 +122,8 @@ def test_a_server_that_samples_such_an_id_fails_that_episode(kind: str, monkeypa
     tok = tiny_tokenizer()
     there = server(kind, tok)
 
-    async def sampled(ids: Sequence[int], sampling: Sampling, adapter: str) -> Sampled:
-        return Sampled(array("i", [5, len(tok) + 7, 2]), array("f", [-1.0] * 3), False, "", Usage())
+    async def sampled(ids: Sequence[int], sampling: Sampling, adapter: str) -> SampledTokens:
+        return SampledTokens(array("i", [5, len(tok) + 7, 2]), array("f", [-1.0] * 3), False, "", Usage())
 
     monkeypatch.setattr(type(there), "_sample", lambda self, *given: sampled(*given))
     with pytest.raises(

@@ -50,14 +50,14 @@ def chats(name: str) -> tuple[Chat, Chat]:
 def test_one_turn_is_said_as_the_family_says_it(name: str) -> None:
     own, kept = chats(name)
     for messages in ([HELLO], [SYSTEM, HELLO]):
-        assert kept.render(messages) == own.render(messages)
-        assert kept.prompt(messages).ids == own.prompt(messages).ids
+        assert kept.render_text(messages) == own.render_text(messages)
+        assert kept.encode_prompt(messages).ids == own.encode_prompt(messages).ids
     assert kept.ends == own.ends
 
 
 def test_thinking_may_be_on() -> None:
     kept = Chat(tokenizer(QWEN3), label="tiny", template={"training": "qwen3"})
-    assert kept.render([HELLO]).endswith("<|im_start|>assistant\n")
+    assert kept.render_text([HELLO]).endswith("<|im_start|>assistant\n")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -87,9 +87,9 @@ def test_the_text_of_a_conversation_extends_too(name: str) -> None:
     _, kept = chats(name)
     chat = [SYSTEM, HELLO]
     for reply in ("no", "<think>\nhm\n</think>\n\nIs it a word?"):
-        before = kept.render(chat)
+        before = kept.render_text(chat)
         chat += [Message("assistant", reply), HELLO]
-        assert kept.render(chat).startswith(before + reply)
+        assert kept.render_text(chat).startswith(before + reply)
 
 
 def test_a_name_that_does_not_belong_is_refused() -> None:

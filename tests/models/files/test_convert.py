@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sonde.core.errors import SondeError, StoreError, UserError
-from sonde.models.files.fetch import convert
+from sonde.models.files.fetch import convert_gguf
 
 
 def write_gguf(path: Path, pre: str = "smollm") -> dict[str, Any]:
@@ -73,7 +73,7 @@ def test_conversion_keeps_weights_and_restores_the_digit_splitting(
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     values = write_gguf(tmp_path / "tiny.gguf")
-    convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype=dtype)
+    convert_gguf(tmp_path / "tiny.gguf", tmp_path / "model", dtype=dtype)
     assert "it/s" not in capfd.readouterr().err
 
     model: Any = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
@@ -88,7 +88,7 @@ def test_conversion_keeps_weights_and_restores_the_digit_splitting(
 def test_unknown_pre_tokenizer_is_an_error_not_a_guess(tmp_path: Path) -> None:
     write_gguf(tmp_path / "tiny.gguf", pre="qwen2")
     with pytest.raises(SondeError, match=r"tokenizer\.ggml\.pre is 'qwen2'"):
-        convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+        convert_gguf(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -116,15 +116,15 @@ def test_a_disk_that_gets_full_leaves_no_half_folder_and_says_so(
     with monkeypatch.context() as patched:
         patched.setattr(getattr(transformers, writer), "save_pretrained", full)
         with pytest.raises(StoreError, match=rf"{tmp_path}/model: cannot be written; is the disk full\? .*No space"):
-            convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+            convert_gguf(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
     assert left == {"tiny.gguf", *(["model"] if begun else [])}
-    convert(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
+    convert_gguf(tmp_path / "tiny.gguf", tmp_path / "model", dtype="float32")
     assert (tmp_path / "model" / "config.json").is_file()
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match=r"convert: folder: got .* allowed: an empty or missing folder"):
-        convert(tmp_path / "none.gguf", tmp_path, dtype="float32")
+        convert_gguf(tmp_path / "none.gguf", tmp_path, dtype="float32")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

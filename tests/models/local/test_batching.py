@@ -21,7 +21,7 @@ class Doubler:
 
     def __call__(self, feed: Batcher[int, int]) -> None:
         self.threads.add(threading.current_thread().name)
-        while tickets := feed.take(self.n):
+        while tickets := feed.take_waiting(self.n):
             self.batches.append([t.request for t in tickets])
             self.gate()
             for ticket in tickets:
@@ -92,7 +92,7 @@ def test_an_error_of_the_server_reaches_the_callers_and_the_next_flush_works() -
 
     def serve(feed: Batcher[int, int]) -> None:
         calls.append(1)
-        tickets = feed.take(8)
+        tickets = feed.take_waiting(8)
         if len(calls) == 1:
             raise KeyError("broken")
         for ticket in tickets:

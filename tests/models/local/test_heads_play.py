@@ -14,7 +14,7 @@ from sonde.models.hf import HF
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from sonde.models.local.heads import Heads, HeadSpec, perturbed, put_on, read  # noqa: E402 (needs torch)
+from sonde.models.local.heads import Heads, HeadSpec, attach_heads, load_heads, perturb_logits  # noqa: E402 (needs torch)
 
 from ..test_hf import WARM, play, run  # noqa: E402
 from ..tiny import model, tokenizer, write  # noqa: E402
@@ -25,7 +25,7 @@ ALL = HeadSpec(v=True, q=2, target=True)
 
 def write_heads(folder: Path, net: Any, spec: HeadSpec = ALL) -> Heads:
     """Heads that say something, beside a model."""
-    heads = put_on(net, spec, 0)
+    heads = attach_heads(net, spec, 0)
     with torch.no_grad():
         for i, p in enumerate(heads.parameters()):
             p.copy_(torch.randn(p.shape, generator=torch.Generator().manual_seed(i)) * 0.2)
@@ -53,12 +53,12 @@ def load(folder: Path) -> Any:
 def by_hand(folder: Path, heads_at: Path, ids: list[int], n: int, **how: Any) -> list[float]:
     """Log-probabilities of the last `n` ids under the perturbed policy, by one plain pass of each model."""
     net, other = load(folder), load(heads_at)
-    heads = read(heads_at, other)
+    heads = load_heads(heads_at, other)
     with torch.no_grad():
         logits = net(input_ids=torch.tensor([ids])).logits[0]
         hidden = other.model(input_ids=torch.tensor([ids])).last_hidden_state[0]
-        v = heads.value(hidden) if how.pop("minus_v", True) and heads.v is not None else None
-        logp = perturbed(logits, heads.least(hidden), v, **how).log_softmax(-1)
+        v = heads.state_value(hidden) if how.pop("minus_v", True) and heads.v is not None else None
+        logp = perturb_logits(logits, heads.least_q(hidden), v, **how).log_softmax(-1)
     at = range(len(ids) - n, len(ids))
     return [float(logp[t - 1, ids[t]]) for t in at]
 
@@ -99,7 +99,7 @@ def test_texts_are_ranked_by_policy_and_values_together(policy: Path, valued: Pa
     hf = HF(model=str(folder), heads=str(valued), beta=0.7, top_k=1)
     found = run(hf.rank([Probe((*CHAT, Message("assistant", text)), ending=True) for text in texts]))
     words, told, net, other = tokenizer(), list[float](), load(folder), load(valued)
-    heads = read(valued, other)
+    heads = load_heads(valued, other)
     prompt = words.apply_chat_template(
         [{"role": "user", "content": CHAT[0].content}], add_generation_prompt=True, tokenize=False
     )
@@ -108,7 +108,7 @@ def test_texts_are_ranked_by_policy_and_values_together(policy: Path, valued: Pa
         with torch.no_grad():
             log_pi = net(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
             hidden = other.model(input_ids=torch.tensor([ids])).last_hidden_state[0]
-            worth = log_pi + 0.7 * (heads.least(hidden) - heads.value(hidden)[:, None])
+            worth = log_pi + 0.7 * (heads.least_q(hidden) - heads.state_value(hidden)[:, None])
         told.append(sum(float(worth[t - 1, ids[t]]) for t in range(len(before), len(ids))))
     assert found == pytest.approx(told, abs=1e-4)
     run(hf.close())
@@ -141,7 +141,7 @@ def test_other_heads_at_the_same_place_are_refused(tmp_path: Path) -> None:
     net = model()
     write_heads(folder, net)
     hf = HF(model=str(folder), heads=str(folder), beta=2.0)
-    put_on(net, HeadSpec(v=True, q=1), 0).save(folder)
+    attach_heads(net, HeadSpec(v=True, q=1), 0).save(folder)
     with pytest.raises(UserError, match=r"hf: weights: .* start a new run for another model"):
         run(hf.generate(CHAT, WARM))
 
@@ -168,7 +168,7 @@ def test_heads_that_cannot_be_used_are_named(policy: Path, tmp_path: Path) -> No
     with pytest.raises(UserError, match=r"heads\.safetensors is missing; allowed: the folder of a model trained with"):
         run(HF(model=str(policy), heads=str(policy)).generate(CHAT, Sampling(max_new_tokens=2)))
     state_only = write(tmp_path / "v")
-    put_on(net := model(), HeadSpec(v=True), 0).save(state_only)
+    attach_heads(net := model(), HeadSpec(v=True), 0).save(state_only)
     with pytest.raises(UserError, match="got heads without token values, allowed: heads of mc"):
         run(HF(model=str(policy), heads=str(state_only)).generate(CHAT, WARM))
     other = write(tmp_path / "w", vocab_size=330)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.models.local.prefix_tree import Block, Run, Tree, blocks
+from sonde.models.local.prefix_tree import Block, PrefixTree, TokenRun, cut_blocks
 
 
 @st.composite
@@ -23,7 +23,7 @@ def rows(draw: st.DrawFn) -> list[array[int]]:
     return found
 
 
-def way(run: Run | None) -> list[int]:
+def way(run: TokenRun | None) -> list[int]:
     """All tokens from the start to the end of a run."""
     return [] if run is None else way(run.parent) + run.ids.tolist()
 
@@ -36,11 +36,11 @@ def flat(found: list[Block]) -> Iterator[Block]:
 
 @given(rows(), st.integers(1, 40))
 def test_a_tree_holds_every_beginning_once(rows: list[array[int]], longest: int) -> None:
-    tree = Tree(rows, longest=longest)
+    tree = PrefixTree(rows, longest=longest)
     for r, ids in enumerate(rows):
         assert way(tree.ends[r]) == ids.tolist()
         for position, token in enumerate(ids):
-            run = tree.holder(r, position)
+            run = tree.find_run(r, position)
             assert run.ids[position - run.start] == token
     distinct = {tuple(ids[: n + 1]) for ids in rows for n in range(len(ids))}
     runs = list(tree.runs)
@@ -58,10 +58,10 @@ def test_a_tree_holds_every_beginning_once(rows: list[array[int]], longest: int)
 def test_blocks_hold_every_run_once_after_what_leads_to_it(
     rows: list[array[int]], tokens: int, wanted: int, alone: bool, data: st.DataObject
 ) -> None:
-    tree = Tree(rows, longest=min(tokens, wanted))
+    tree = PrefixTree(rows, longest=min(tokens, wanted))
     for run in tree.runs:
         run.wanted = data.draw(st.integers(0, len(run.ids)))
-    found = blocks(tree, tokens=tokens, wanted=wanted, alone=alone)
+    found = cut_blocks(tree, tokens=tokens, wanted=wanted, alone=alone)
     held = [run for block in flat(found) for run in block.runs]
     assert len(held) == len(set(held)) and set(held) == set(tree.runs)
     assert all(block.base is None for block in found)
@@ -84,18 +84,18 @@ def test_a_conversation_and_its_branches_go_together_and_a_shared_prompt_goes_fi
         for turn in range(3):
             told = told + array("i", [e] + [turn] * 9)
             episodes.append(told + array("i", [7, 7]))
-    tree = Tree(episodes, longest=40)
+    tree = PrefixTree(episodes, longest=40)
     assert sum(len(run.ids) for run in tree.runs) == 20 + 2 * 36
-    [first] = blocks(tree, tokens=40, wanted=40)
+    [first] = cut_blocks(tree, tokens=40, wanted=40)
     assert [len(run.ids) for run in first.runs] == [20]
     assert [sum(len(run.ids) for run in block.runs) for block in first.after] == [36, 36]
-    [whole] = blocks(tree, tokens=92, wanted=40)
+    [whole] = cut_blocks(tree, tokens=92, wanted=40)
     assert len(whole.runs) == 1 + 2 * 5 and not whole.after
 
 
 def test_many_candidates_of_one_turn_are_put_together() -> None:
     turn = array("i", [0] * 10)
-    tree = Tree([turn + array("i", [i, 1, 2, 3]) for i in range(1, 101)], longest=40)
-    [first] = blocks(tree, tokens=40, wanted=40)
+    tree = PrefixTree([turn + array("i", [i, 1, 2, 3]) for i in range(1, 101)], longest=40)
+    [first] = cut_blocks(tree, tokens=40, wanted=40)
     assert len(first.after) == 10, "93 of them are left, 10 to a block"
     assert {len(block.runs) for block in first.after} == {10, 3}

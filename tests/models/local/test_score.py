@@ -186,7 +186,7 @@ def test_ids_are_those_of_the_whole_text(kind: str) -> None:
         asked = (*messages, Message("user", word), Message("assistant", word))
         text = tok.apply_chat_template([m.to_json() for m in asked], tokenize=False)
         whole = tok(text, add_special_tokens=False)["input_ids"]
-        found = chat.scored(Probe(asked, ending=True))
+        found = chat.encode_probe(Probe(asked, ending=True))
         assert list(found.ids) == whole[: len(found.ids)]
         assert whole[len(found.ids) - 1] == tok.eos_token_id
         assert len(found.places) > 1 or kind != "bytes"

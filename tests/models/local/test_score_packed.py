@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde import Message, Probe, WorldError
-from sonde.models.chat.chat import Scored
+from sonde.models.chat.chat import ScoredIds
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from sonde.models.local.attention import of_config  # noqa: E402 (needs torch)
-from sonde.models.local.batching import Score, Stats  # noqa: E402
+from sonde.models.local.attention import read_attention  # noqa: E402 (needs torch)
+from sonde.models.local.batching import EngineStats, ScoreRequest  # noqa: E402
 from sonde.models.local.scoring import Scorer  # noqa: E402
 
 from ..test_hf import plain_logprobs, run  # noqa: E402
@@ -48,13 +48,13 @@ def network(kind: str, attention: str) -> Any:
 
 def scorer(net: Any, tokens: int = 256) -> Scorer:
     layers = net.config.get_text_config().num_hidden_layers
-    found = Scorer(net, n_layers=layers, stats=Stats())
+    found = Scorer(net, n_layers=layers, stats=EngineStats())
     found.most = found._tokens = tokens
     return found
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> list[Score]:
+def requests(draw: st.DrawFn) -> list[ScoreRequest]:
     """Rows that go on from somewhere in an earlier one, longer than the windows, with some of their tokens to score."""
     rows: list[array[int]] = [array("i", [1])]
     tokens = st.lists(st.integers(3, 319), min_size=1, max_size=25)
@@ -62,25 +62,27 @@ def requests(draw: st.DrawFn) -> list[Score]:
         other = draw(st.sampled_from(rows))
         rows.append(other[: draw(st.integers(1, len(other)))] + array("i", draw(tokens)))
     found = [
-        Scored(ids, array("i", sorted(draw(st.sets(st.integers(1, len(ids) - 1), max_size=4))))) for ids in rows[1:]
+        ScoredIds(ids, array("i", sorted(draw(st.sets(st.integers(1, len(ids) - 1), max_size=4))))) for ids in rows[1:]
     ]
     cut = draw(st.integers(0, len(found)))
-    return [Score(tuple(found[:cut])), Score(tuple(found[cut:]))]
+    return [ScoreRequest(tuple(found[:cut])), ScoreRequest(tuple(found[cut:]))]
 
 
-def distinct(asked: list[Score]) -> int:
+def distinct(asked: list[ScoreRequest]) -> int:
     """Beginnings of what has to be fed: the last token that is scored is not."""
     rows = [row.ids[: row.places[-1]] for request in asked for row in request.rows if row.places]
     return len({tuple(ids[: n + 1]) for ids in rows for n in range(len(ids))})
 
 
-def check(net: Any, asked: list[Score], tokens: int, *, packed: bool = True) -> None:
-    whole = [Score(tuple(Scored(r.ids[: max(r.places, default=-1) + 1], r.places) for r in s.rows)) for s in asked]
+def check(net: Any, asked: list[ScoreRequest], tokens: int, *, packed: bool = True) -> None:
+    whole = [
+        ScoreRequest(tuple(ScoredIds(r.ids[: max(r.places, default=-1) + 1], r.places) for r in s.rows)) for s in asked
+    ]
     packing = scorer(net, tokens)
     if not packed:
         packing.windows = None
     with torch.inference_mode():
-        found = packing._score(whole)
+        found = packing._score_requests(whole)
     for request, rows in zip(asked, found, strict=True):
         for row, logprobs in zip(request.rows, rows, strict=True):
             alone = plain_logprobs(net, row.ids, len(row.ids) - 1)
@@ -92,7 +94,7 @@ def check(net: Any, asked: list[Score], tokens: int, *, packed: bool = True) -> 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12)
 @given(asked=requests(), tokens=st.sampled_from([8, 24, 256]))
-def test_packed_rows_equal_separate_passes(kind: str, attention: str, asked: list[Score], tokens: int) -> None:
+def test_packed_rows_equal_separate_passes(kind: str, attention: str, asked: list[ScoreRequest], tokens: int) -> None:
     if (kind, attention) == ("gemma2", "sdpa"):
         pytest.skip("transformers has none")
     check(network(kind, attention), asked, tokens)
@@ -100,13 +102,13 @@ def test_packed_rows_equal_separate_passes(kind: str, attention: str, asked: lis
 
 @settings(max_examples=10)
 @given(asked=requests(), tokens=st.sampled_from([8, 256]), kind=st.sampled_from(["gpt2", "llama", "gemma3"]))
-def test_where_no_mask_can_be_given_every_run_is_a_pass(asked: list[Score], tokens: int, kind: str) -> None:
+def test_where_no_mask_can_be_given_every_run_is_a_pass(asked: list[ScoreRequest], tokens: int, kind: str) -> None:
     check(network(kind, "sdpa"), asked, tokens, packed=False)
 
 
 @settings(max_examples=5)
 @given(asked=requests())
-def test_a_model_that_takes_no_masks_of_its_own_is_given_none(asked: list[Score]) -> None:
+def test_a_model_that_takes_no_masks_of_its_own_is_given_none(asked: list[ScoreRequest]) -> None:
     check(network("bloom", "eager"), asked, 256)
 
 
@@ -116,7 +118,7 @@ def test_which_masks_a_model_takes() -> None:
     def windows(kind: str, attention: str = "sdpa", **changes: Any) -> Any:
         config = transformers.AutoConfig.for_model(kind, **changes)
         config._attn_implementation = attention
-        return of_config(config)[1]
+        return read_attention(config)[1]
 
     full, sliding = {"full_attention": None}, {"sliding_attention": 8}
     assert windows("llama") == windows("gpt2") == full
@@ -133,8 +135,8 @@ def test_which_masks_a_model_takes() -> None:
 
 def test_vocabularies_beyond_the_bound_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonde.models.local.scoring.LOGITS", 3 * 320)
-    rows = [Scored(array("i", [1, 5, 6, i, 7, 8, 9]), array("i", [3, 4, 5, 6])) for i in range(20, 30)]
-    check(network("llama", "sdpa"), [Score(tuple(rows))], 256)
+    rows = [ScoredIds(array("i", [1, 5, 6, i, 7, 8, 9]), array("i", [3, 4, 5, 6])) for i in range(20, 30)]
+    check(network("llama", "sdpa"), [ScoreRequest(tuple(rows))], 256)
 
 
 # --- through the backend ---------------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ def test_all_that_wait_share_one_tree(tiny_folder: Path) -> None:
             messages = [m.to_json() for m in probe.messages]
             text = tok.apply_chat_template(messages, tokenize=False).removesuffix("'?<|im_end|>\n")
             assert logprobs == pytest.approx(
-                plain_logprobs(net, tok.encode(text), len(tok.encode(probe.text))), abs=1e-4
+                plain_logprobs(net, tok.encode(text), len(tok.encode(probe.span_text))), abs=1e-4
             )
     prompt = tok.apply_chat_template([asked[0][0].messages[0].to_json()])["input_ids"]
     run(hf.score(asked[0]))
@@ -197,7 +199,7 @@ def test_where_memory_does_not_suffice_passes_are_shorter() -> None:
     short = Short(plain.config).eval()
     short.load_state_dict(plain.state_dict())
     short.generation_config = plain.generation_config
-    hf, free = (HF.around(net, tokenizer(), model="tiny") for net in (short, plain))
+    hf, free = (HF.from_module(net, tokenizer(), model="tiny") for net in (short, plain))
     for row, other in zip(run(hf.score(dialogue(0, 6))), run(free.score(dialogue(0, 6))), strict=True):
         assert row == pytest.approx(other, abs=1e-4)
     assert Short.failed == 3 and hf.stats.passes > free.stats.passes  # 512 tokens, 256, 128, then 64
@@ -213,7 +215,7 @@ def test_what_is_no_number_spoils_no_other_request(tiny_folder: Path) -> None:
     healthy = run(hf.score(dialogue(0, 1)))
     (poison,) = tokenizer().encode("~")
     with torch.no_grad():
-        hf._loaded.engine.model.get_input_embeddings().weight[poison] = float("nan")
+        hf._loaded_model.engine.model.get_input_embeddings().weight[poison] = float("nan")
 
     async def beside() -> list[Any]:
         bad = Probe((Message("user", TEXT * 2 + "~"), Message("assistant", "green")))

@@ -1,5 +1,5 @@
 """A GPU is waited for once per decoded token of the whole batch. Counted here, without one, is every call that would
-wait there: numbers that are read, shapes that depend on values, and tensors made elsewhere than in `put`."""
+wait there: numbers that are read, shapes that depend on values, and tensors made elsewhere than in `to_device`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytest.importorskip("transformers")
 from torch.overrides import TorchFunctionMode  # noqa: E402 (needs torch)
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from sonde.models.local.sampler import draw, put  # noqa: E402
+from sonde.models.local.sampler import sample_tokens, to_device  # noqa: E402
 
 from ..tiny import TEXT, tokenizer  # noqa: E402
 from .test_score_packed import KINDS, network  # noqa: E402
@@ -52,7 +52,7 @@ class Reads(TorchDispatchMode):
 
 
 class Crossings(TorchFunctionMode):
-    """Tensors that become lists, and lists that become tensors of the model's device, in `put` or not."""
+    """Tensors that become lists, and lists that become tensors of the model's device, in `to_device` or not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Crossings(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        made = name in ("tensor", "as_tensor") and sys._getframe(1).f_code is not put.__code__
+        made = name in ("tensor", "as_tensor") and sys._getframe(1).f_code is not to_device.__code__
         if made or name in ("tolist", "numpy", "cpu"):
             self.found.append(name)
         return func(*args, **(kwargs or {}))
@@ -75,7 +75,7 @@ async def ask(hf: HF, sampling: Sampling, tokens: int) -> None:
 def waits(kind: str, attention: str, sampling: Sampling) -> list[str]:
     """What is waited for in 8 steps of three rows."""
     ends = torch.tensor([2])
-    hf = HF.around(
+    hf = HF.from_module(
         network(kind, attention), tokenizer(), model="tiny", lock_step=True,
         steer=lambda hidden, logits: logits.index_fill(-1, ends, -torch.inf),
     )  # fmt: skip
@@ -85,11 +85,11 @@ def waits(kind: str, attention: str, sampling: Sampling) -> list[str]:
     for tokens in (4, 12):
         for mode in modes:
             mode.found.clear()
-            feed.call_and_wait(mode.__enter__)  # modes belong to a thread
+            feed.run_on_worker_and_wait(mode.__enter__)  # modes belong to a thread
         steps = hf.stats.steps
         asyncio.run(ask(hf, sampling, tokens))
         for mode in reversed(modes):
-            feed.call_and_wait(lambda mode=mode: mode.__exit__(None, None, None))
+            feed.run_on_worker_and_wait(lambda mode=mode: mode.__exit__(None, None, None))
         assert hf.stats.steps - steps == tokens - 1
         counts.append([name for mode in modes for name in mode.found])
     asyncio.run(hf.close())
@@ -115,8 +115,8 @@ def test_how_many_are_looked_at_first_changes_nothing(seed: int, cuts: list[tupl
     """Nor who else is in the batch: every row is drawn as it is alone."""
     logits = 3 * torch.randn(len(cuts), 40, generator=torch.Generator().manual_seed(seed))
     samplings = [Sampling(temperature=t, min_p=m, top_p=p, seed=i) for i, (t, m, p) in enumerate(cuts)]
-    found = draw(logits, samplings, [5] * len(cuts))
-    assert draw(logits, samplings, [5] * len(cuts), top=2) == found
-    alone = [draw(row[None], [sampling], [5]) for row, sampling in zip(logits, samplings, strict=True)]
+    found = sample_tokens(logits, samplings, [5] * len(cuts))
+    assert sample_tokens(logits, samplings, [5] * len(cuts), top=2) == found
+    alone = [sample_tokens(row[None], [sampling], [5]) for row, sampling in zip(logits, samplings, strict=True)]
     assert [t for tokens, _ in alone for t in tokens] == found[0]
     assert array("f", [p for _, logprobs in alone for p in logprobs]) == pytest.approx(array("f", found[1]), abs=1e-5)

@@ -20,8 +20,8 @@ from sonde.core import ContextFull, Outage
 from sonde.models.files.shipped import SHIPPED
 from sonde.models.hf import HF
 from sonde.models.remote.token_client import AGREED, TokenEndpoint
-from sonde.runs.rollout import Plan, collect
-from sonde.train.data import samples
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.data import make_samples
 
 from ..engines import Double, SglangDouble, VllmDouble
 
@@ -98,7 +98,7 @@ def test_scores_are_those_of_the_same_model_here(server: tuple[str, Double]) -> 
 
     async def scored(m: sonde.Model) -> list[list[float]]:
         try:
-            return await m.require("score").score(probes)
+            return await m.require_capabilities("score").score(probes)
         finally:
             await m.close()
 
@@ -111,8 +111,8 @@ def test_what_was_played_there_is_trained_on_token_for_token(server: tuple[str, 
     kind, double = server
     env = sonde.make("maze", preset="pairs")
     agent = sonde.make("agents:llm", model=model(double, kind), temperature=1.0, min_p=0.0, max_new_tokens=8)
-    played = list(collect(env, {"agent": agent}, env.tasks("train")[:2], Plan(k=2)))
-    found, report = samples(played)
+    played = list(collect_trajectories(env, {"agent": agent}, env.tasks("train")[:2], Plan(k=2)))
+    found, report = make_samples(played)
     assert len(found) == 4 and report.without_ids == report.errors == 0
     for sample, t in zip(found, played, strict=True):
         said = [i for act in t.acts for c in act.action.completions for i in c.ids]
@@ -229,7 +229,7 @@ def test_a_folder_that_the_server_does_not_see_is_no_passing_failure(tmp_path: P
     with VllmDouble(MAZE) as double:
         m = model(double, "vllm")
         with pytest.raises(UserError, match=message):
-            asyncio.run(m.publish(Path("/nowhere/step-0"), "step-0", adapter=False))
+            asyncio.run(m.publish_weights(Path("/nowhere/step-0"), "step-0", adapter=False))
         assert double._paused is False and m.stats.retries == 0
 
 
@@ -281,7 +281,7 @@ async def under(m: TokenEndpoint, *published: tuple[Path, str, bool]) -> list[li
     """What is said before anything is published, and after each."""
     found = [await talk(m, 1)]
     for folder, version, is_adapter in published:
-        await m.publish(folder, version, adapter=is_adapter)
+        await m.publish_weights(folder, version, adapter=is_adapter)
         found.append(await talk(m, 1))
     await m.close()
     return found
@@ -313,7 +313,7 @@ def test_adapters_have_names_of_their_own_and_old_ones_go(kind: str, tmp_path: P
         assert not same(base, first) and not same(first, second)
         assert set(double.models) == {"served", m.served.adapter} and m.served.adapter.startswith("step-1-")
         again = model(double, kind)  # another process that goes on with the same adapter
-        asyncio.run(again.publish(two, "step-1", adapter=True))
+        asyncio.run(again.publish_weights(two, "step-1", adapter=True))
         assert again.served.adapter == m.served.adapter
 
 
@@ -321,15 +321,15 @@ def test_a_server_that_takes_no_weights_says_how_to_start_it(tmp_path: Path) -> 
     with VllmDouble(MAZE, lora=False, dev=False) as double:
         m = model(double, "vllm")
         with pytest.raises(UserError, match=r"404 from /v1/load_lora_adapter.*--enable-lora and VLLM_ALLOW_RUNTIME"):
-            asyncio.run(m.publish(adapter(tmp_path / "a", 1), "step-0", adapter=True))
+            asyncio.run(m.publish_weights(adapter(tmp_path / "a", 1), "step-0", adapter=True))
         with pytest.raises(UserError, match=r"404 from /pause.*VLLM_SERVER_DEV_MODE=1"):
-            asyncio.run(m.publish(tmp_path, "step-0", adapter=False))
+            asyncio.run(m.publish_weights(tmp_path, "step-0", adapter=False))
         assert spoken(m, 1)[0].weights == "default", "what was published is what was taken"
     with (
         SglangDouble(MAZE, lora=False) as double,
         pytest.raises(UserError, match=r"LoRA is not enabled.*--enable-lora"),
     ):
-        asyncio.run(model(double, "sglang").publish(adapter(tmp_path / "b", 1), "step-0", adapter=True))
+        asyncio.run(model(double, "sglang").publish_weights(adapter(tmp_path / "b", 1), "step-0", adapter=True))
 
 
 @pytest.mark.filterwarnings("ignore::sonde.models.remote.verdicts.ConversationWarning")

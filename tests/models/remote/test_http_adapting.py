@@ -14,7 +14,15 @@ import sonde
 from sonde import Message, Sampling, UserError
 from sonde.core import ContextFull
 from sonde.models.http import BLANK, Http
-from sonde.models.remote.adapting import OMITTABLE, Form, Refusal, keep, named_fields, recall, refused_fields
+from sonde.models.remote.adapting import (
+    OMITTABLE,
+    Refusal,
+    RequestForm,
+    named_fields,
+    recall_forms,
+    refused_fields,
+    store_forms,
+)
 from sonde.models.remote.retry import EndpointWarning
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
@@ -96,13 +104,13 @@ def test_what_was_learnt_is_kept_and_said_once() -> None:
 
 
 def test_calls_at_once_learn_the_same() -> None:
-    async def at_once(server: Server, model: Http) -> tuple[set[Any], Form]:
+    async def at_once(server: Server, model: Http) -> tuple[set[Any], RequestForm]:
         found = await asyncio.gather(*(model.generate(HELLO, EVERYTHING) for _ in range(20)))
         return {c.unsent for c in found}, model.adapted.form
 
     unsent, form = on([strict(REASONING)], at_once)
     assert unsent == {("min_p", "temperature", "top_p")}
-    assert form == Form(frozenset({"min_p", "temperature", "top_p"}), "max_completion_tokens")
+    assert form == RequestForm(frozenset({"min_p", "temperature", "top_p"}), "max_completion_tokens")
 
 
 REFUSALS: dict[str, tuple[int, object]] = {
@@ -173,7 +181,7 @@ def test_the_limit_of_tokens_is_never_left_out() -> None:
         ["max_completion_tokens"],
     ]
     assert "max_tokens_field=max_completion_tokens sends the limit by that name" in line
-    assert model.adapted.form == Form()
+    assert model.adapted.form == RequestForm()
 
 
 def test_the_other_name_of_the_limit_goes_both_ways() -> None:
@@ -192,7 +200,7 @@ def test_messages_and_model_are_never_left_out(name: str) -> None:
 def test_nothing_is_concluded_from_a_refusal_that_stays() -> None:
     wrong = {"error": {"message": "min_p, temperature and seed are fine, but this account may not talk", "code": "no"}}
     line, server, model = fails(UserError, reply(json.dumps(wrong), 400))
-    assert model.adapted.form == Form() and "this account may not talk" in line
+    assert model.adapted.form == RequestForm() and "this account may not talk" in line
     assert [set(OMITTABLE) & set(r.body) for r in server.requests] == [{"min_p", "temperature", "seed"}, set()]
 
 
@@ -208,7 +216,7 @@ def test_a_field_of_ones_own_is_never_left_out() -> None:
 
 def test_strict_forbids_it_and_names_the_keys() -> None:
     line, server, model = fails(UserError, strict(REASONING), strict=True, omit=("seed",))
-    assert len(server.requests) == 1 and model.adapted.form == Form()
+    assert len(server.requests) == 1 and model.adapted.form == RequestForm()
     assert line.endswith("; max_tokens_field=max_completion_tokens sends the limit by that name")
     line, *_ = fails(UserError, strict(openai(min_p="unknown_parameter")), strict=True, omit=("seed",))
     assert line.endswith("; omit=[seed,min_p] leaves it out")
@@ -249,13 +257,13 @@ def test_a_field_and_a_conversation_that_are_refused_are_told_apart() -> None:
 
     assert on([strict(refuse)], both) == (("min_p",), ContextFull)
 
-    async def long_first(server: Server, model: Http) -> Form:
+    async def long_first(server: Server, model: Http) -> RequestForm:
         talk = (Message("user", "x" * 80), Message("assistant", "y" * 80), Message("user", "z" * 80))
         with pytest.raises(ContextFull):
             await model.generate(talk, ASKED)
         return model.adapted.form
 
-    assert on([strict(refuse)], long_first) == Form(), "no such request was taken yet"
+    assert on([strict(refuse)], long_first) == RequestForm(), "no such request was taken yet"
 
 
 def test_hostile_refusals_are_read() -> None:
@@ -317,7 +325,7 @@ def test_a_model_that_is_nowhere_is_told_as_such() -> None:
 @pytest.mark.parametrize("behind", ["", "/", "/chat/completions", "/chat/completions/", "/completions"])
 def test_forms_of_an_address(behind: str) -> None:
     model = Http(base_url=f"http://localhost:8000/v1{behind}", model="m")
-    assert model.url("/chat/completions") == "http://localhost:8000/v1/chat/completions"
+    assert model.url_of("/chat/completions") == "http://localhost:8000/v1/chat/completions"
     assert sonde.build(model.config) == model
 
 
@@ -348,15 +356,15 @@ def test_a_host_that_takes_what_openais_own_client_can_send_and_nothing_else() -
 
 def test_what_was_learnt_travels_in_a_file(tmp_path: Any) -> None:
     learnt, other = (Http(base_url=f"http://localhost:{port}/v1", model="m").adapted for port in (1, 2))
-    learnt.form = Form(frozenset({"min_p"}), "max_completion_tokens", "/v1")
-    keep(tmp_path, 3, [learnt, other])
+    learnt.form = RequestForm(frozenset({"min_p"}), "max_completion_tokens", "/v1")
+    store_forms(tmp_path, 3, [learnt, other])
     assert [p.name for p in tmp_path.iterdir()] == ["endpoints-3.json"]
     before = (tmp_path / "endpoints-3.json").stat().st_mtime_ns
-    keep(tmp_path, 3, [learnt])
+    store_forms(tmp_path, 3, [learnt])
     assert (tmp_path / "endpoints-3.json").stat().st_mtime_ns == before
     fresh = [Http(base_url=f"http://localhost:{port}/v1", model="m").adapted for port in (1, 2)]
-    recall(tmp_path, fresh)
-    assert [a.form for a in fresh] == [learnt.form, Form()]
+    recall_forms(tmp_path, fresh)
+    assert [a.form for a in fresh] == [learnt.form, RequestForm()]
 
 
 @pytest.mark.parametrize(
@@ -366,5 +374,5 @@ def test_what_was_learnt_travels_in_a_file(tmp_path: Any) -> None:
 def test_a_file_that_says_nothing_of_use_is_none(content: str, tmp_path: Any) -> None:
     (tmp_path / "endpoints-0.json").write_text(content)
     adapted = Http(base_url="http://localhost:1/v1", model="m").adapted
-    recall(tmp_path, [adapted])
-    assert adapted.form == Form()
+    recall_forms(tmp_path, [adapted])
+    assert adapted.form == RequestForm()

@@ -16,9 +16,9 @@ import sonde
 from sonde import UserError
 from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
-from sonde.models.remote.openai_chat import read_end
+from sonde.models.remote.openai_chat import classify_finish
 from sonde.models.remote.retry import EndpointWarning
-from sonde.runs.rollout import play
+from sonde.runs.rollout import play_episode
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
 from ..server import Handler, Server, chat, reply, says
@@ -122,7 +122,7 @@ def test_reasons_of_a_whole_reply(reason: object) -> None:
 
 @given(st.text())
 def test_any_reason_can_be_read(reason: str) -> None:
-    assert read_end(reason) in (None, "stop", "length", "filter", "failed")
+    assert classify_finish(reason) in (None, "stop", "length", "filter", "failed")
 
 
 def test_half_a_reply_is_neither_played_nor_cached(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_half_a_reply_is_neither_played_nor_cached(tmp_path: Path) -> None:
         env = sonde.make("wordle")
         agent = sonde.make("agents:llm", model=cached)
         try:
-            return [await play(env, {"agent": agent}, env.tasks("test")[0]) for _ in range(2)]
+            return [await play_episode(env, {"agent": agent}, env.tasks("test")[0]) for _ in range(2)]
         finally:
             await cached.close()
 

@@ -17,7 +17,7 @@ import sonde
 from sonde import Completion, UserError
 from sonde.core import Outage
 from sonde.models.http import Http
-from sonde.models.remote.keys import hide
+from sonde.models.remote.keys import hide_secret
 
 from ..endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
 from ..server import Server, chat, reply, says
@@ -84,8 +84,8 @@ def test_a_key_that_is_no_secret_stays_a_word(monkeypatch: pytest.MonkeyPatch) -
 
 @given(st.text(), st.from_regex(r"[!-~]{8,60}", fullmatch=True), st.text())
 def test_whatever_surrounds_a_key_it_is_hidden(before: str, key: str, after: str) -> None:
-    assert key not in hide(f"{before}{key}{after}", key) or key in "***"
-    assert hide(before, "\x00" * 8) == before or "\x00" in before
+    assert key not in hide_secret(f"{before}{key}{after}", key) or key in "***"
+    assert hide_secret(before, "\x00" * 8) == before or "\x00" in before
 
 
 @pytest.mark.parametrize("key", ["x", "ab", "abc"])

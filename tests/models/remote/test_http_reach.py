@@ -235,7 +235,7 @@ def test_servers_by_token_ids_take_both_too(monkeypatch: pytest.MonkeyPatch) -> 
             "models:vllm", base_url=url, model="m", api_key_env="", headers={"X-Key": "GATEWAY"}, query={"a": "b"}
         )
         try:
-            await vllm.command("/pause?mode=wait", {}, "")
+            await vllm.send_command("/pause?mode=wait", {}, "")
         finally:
             await vllm.close()
         assert server.requests[0].headers["x-key"] == "Basic bWU6c2VjcmV0"

@@ -17,7 +17,7 @@ import sonde
 from sonde import CapabilityError, Message, Probe, UserError
 from sonde.core import ContextFull, Outage
 from sonde.models.http import Http
-from sonde.models.remote.prompt_logprobs import largest_echo, places_of, unbyted
+from sonde.models.remote.prompt_logprobs import decode_byte_tokens, locate_tokens, max_echo_bytes
 
 from ..endpoint import KEY, on
 from ..server import USAGE, Handler, Request, reply, response, says, slowly
@@ -64,7 +64,7 @@ def score(*handlers: Handler, probes: list[Probe], **config: Any) -> tuple[list[
     """What an endpoint with these handlers scores, and the bodies it was sent."""
 
     async def use(server: Any, model: Http) -> tuple[list[list[float]], list[dict[str, Any]]]:
-        assert model.require("score") is model
+        assert model.require_capabilities("score") is model
         found = await model.score(probes)
         return found, [request.body for request in server.requests]
 
@@ -87,7 +87,7 @@ def test_the_span_is_counted_from_the_end_of_the_prompt() -> None:
     """The word stands in the question, and earlier in the message too."""
     whole = Probe(GREEN.messages, None, ending=True)
     [green, all_of_it], bodies = score(echoes(), probes=[GREEN, whole])
-    assert GREEN.text == "green"
+    assert GREEN.span_text == "green"
     assert green == expected(GREEN, "green")
     assert all_of_it == expected(GREEN, "green", "?", " Is", " it", " '", "green", "'", "?", "<|im_end|>")
     assert len(bodies) == 3, "the end of the message takes a second call"
@@ -178,7 +178,7 @@ def test_calls_are_counted_and_bounded() -> None:
         20 * USAGE["prompt_tokens"],
         3,
     )
-    assert largest_echo(1000) > 1000 * len(
+    assert max_echo_bytes(1000) > 1000 * len(
         '{"123456": {"logprob": -12.345678901, "rank": 123456, "decoded_token": "x"}},'
     )
 
@@ -198,7 +198,7 @@ def test_tokens_that_end_with_a_text(said: str, before: str, cuts: set[int], raw
     pieces = [whole[a:b] for a, b in pairwise(sorted({0, len(whole), *cuts}))]
     decoder = getincrementaldecoder("utf-8")()
     texts = [decoder.decode(piece) for piece in pieces]
-    found = places_of(unbyted([_raw(piece) for piece in pieces]) if raw else texts, said)
+    found = locate_tokens(decode_byte_tokens([_raw(piece) for piece in pieces]) if raw else texts, said)
     ends = [n - len(before) for n in accumulate(map(len, texts), initial=0)]
     whole_ones = [(max(a, 0), max(b, 0)) for a, b in pairwise(ends)]
     assert found is not None
@@ -210,9 +210,9 @@ def test_tokens_that_end_with_a_text(said: str, before: str, cuts: set[int], raw
 
 
 def _raw(piece: bytes) -> str:
-    from sonde.models.remote.prompt_logprobs import _alphabet
+    from sonde.models.remote.prompt_logprobs import _byte_alphabet
 
-    characters = {byte: c for c, byte in _alphabet().items()}
+    characters = {byte: c for c, byte in _byte_alphabet().items()}
     return "".join(characters[byte] for byte in piece)
 
 
@@ -231,4 +231,4 @@ def _raw(piece: bytes) -> str:
     ],
 )
 def test_places_by_hand(texts: list[str], said: str, places: list[tuple[int, int]] | None) -> None:
-    assert places_of(texts, said) == places
+    assert locate_tokens(texts, said) == places

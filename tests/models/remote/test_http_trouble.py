@@ -14,7 +14,7 @@ import pytest
 from sonde import Sampling, UserError
 from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
-from sonde.models.remote.openai_chat import ROOM, largest
+from sonde.models.remote.openai_chat import ROOM, max_reply_bytes
 from sonde.models.remote.retry import TroubleWarning
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
@@ -162,7 +162,12 @@ def test_a_reply_is_bounded_by_what_was_asked_for() -> None:
     line, *_ = fails(Outage, floods(sent), retries=0)
     assert "more than 7" in line and "bytes, the limit for this request" in line
     assert sent and max(sent) < 8_000_000, "sockets hold some of it, the client stops reading"
-    assert largest(2_000, 50) == ROOM + 8_000 + 12_800 < largest(2_000, 50, logprobs=1) < largest(2_000, 51, logprobs=2)
+    assert (
+        max_reply_bytes(2_000, 50)
+        == ROOM + 8_000 + 12_800
+        < max_reply_bytes(2_000, 50, logprobs=1)
+        < max_reply_bytes(2_000, 51, logprobs=2)
+    )
 
 
 def test_many_large_replies_at_once_stay_small() -> None:

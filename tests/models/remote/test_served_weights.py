@@ -16,8 +16,8 @@ from sonde import UserError, run_sync
 from sonde.core import AGENT
 from sonde.core.types import Json
 from sonde.models.remote.retry import TroubleWarning
-from sonde.models.remote.served_weights import TOKENS, check_imprint, probe_of, served_models
-from sonde.runs.run import RunConfig, config_from, play, prepare
+from sonde.models.remote.served_weights import TOKENS, check_imprint, make_weight_probe, served_models
+from sonde.runs.run import RunConfig, config_from, play_run, prepare_run
 from sonde.runs.store import Run
 
 from ...cli.invoke import failure, run
@@ -52,7 +52,7 @@ def test_the_probe_is_spread_over_the_vocabulary() -> None:
     from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(MAZE)
-    probe = probe_of(tokenizer)
+    probe = make_weight_probe(tokenizer)
     assert len(probe.ids) == TOKENS and list(probe.places) == list(range(1, TOKENS))
     assert not set(probe.ids) & set(tokenizer.all_special_ids) and list(probe.ids) == sorted(probe.ids)
     assert probe.ids[-1] > 0.9 * len(tokenizer)
@@ -85,28 +85,28 @@ def test_imprints_are_compared(kept: Any, now: Any, message: str) -> None:
 def test_a_run_goes_on_with_the_weights_that_it_was_begun_with(kind: str, tmp_path: Path) -> None:
     changed, folder = changed_model(tmp_path / "changed"), tmp_path / "run"
     with KINDS[kind](MAZE) as double:
-        play(prepare(config(double, kind)), folder)
+        play_run(prepare_run(config(double, kind)), folder)
         model = json.loads((folder / "config.json").read_text())["config"]["seats"][AGENT]["model"]
         assert len(model["imprint"]["logprobs"]) == TOKENS - 1 and model["imprint"]["version"] == "default"
-        name = prepare(config(double, kind)).folder_name
+        name = prepare_run(config(double, kind)).folder_name
         give(double, kind, changed, "other")
-        assert prepare(config(double, kind)).folder_name == name, "what a server holds is no part of the name"
+        assert prepare_run(config(double, kind)).folder_name == name, "what a server holds is no part of the name"
         asked = len(double.requests)
-        play(prepare(config(double, kind)), folder)
+        play_run(prepare_run(config(double, kind)), folder)
         assert len(double.requests) == asked, "nothing is missing, so nobody is asked"
         message = "the server holds weights 'other-.*', not 'default'"
         with pytest.raises(UserError, match=message):
-            play(prepare(config(double, kind, k=2)), folder)
+            play_run(prepare_run(config(double, kind, k=2)), folder)
         assert len(Run.load(folder)) == 2
         give(double, kind, Path(MAZE), "back")
-        play(prepare(config(double, kind, k=2)), folder)
+        play_run(prepare_run(config(double, kind, k=2)), folder)
         assert len(Run.load(folder)) == 4 and not any(t.error for t in Run.load(folder))
 
 
 def test_a_server_that_scores_no_prompts_is_said_not_to_be_compared(tmp_path: Path) -> None:
     with VllmDouble(MAZE, drop=frozenset({"prompt_logprobs"})) as double:
         with pytest.warns(TroubleWarning, match="a change of its weights will not be noticed: prompt_logprobs"):
-            play(prepare(config(double)), tmp_path / "run")
+            play_run(prepare_run(config(double)), tmp_path / "run")
         assert len(Run.load(tmp_path / "run")) == 2
 
 
@@ -127,7 +127,7 @@ def test_beliefs_are_of_the_weights_that_played_and_of_one_kind(tmp_path: Path) 
         }  # fmt: skip
         agent = {"name": "agents:llm", "context": "render", "max_new_tokens": 8, "model": asked}
         env = {"name": "best_arm", "preset": "small"}
-        play(prepare(config_from({"env": env, "seats": {AGENT: agent}, "n_tasks": 2, "k": 1})), folder)
+        play_run(prepare_run(config_from({"env": env, "seats": {AGENT: agent}, "n_tasks": 2, "k": 1})), folder)
         command = (
             "elicit", str(folder), "--model", f"vllm:{double.name}", "--base-url", double.url, "--template", "answer",
             "-o", f"model.tokenizer={tokenizer}", "-o", "model.api_key_env=''",

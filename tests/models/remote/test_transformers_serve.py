@@ -23,10 +23,10 @@ from transformers.utils.import_utils import is_serve_available
 
 import sonde
 from sonde import Message, Sampling, UserError
-from sonde.models.files.fetch import fetch
+from sonde.models.files.fetch import fetch_model
 from sonde.models.hf import HF
 from sonde.models.remote.retry import EndpointWarning
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 
 pytestmark = [
     pytest.mark.thorough,
@@ -37,7 +37,7 @@ pytestmark = [
 @pytest.fixture(scope="module", params=["sonde-tiny-maze"])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A model's folder and the address at which it is served."""
-    folder, log = str(fetch(request.param)), tmp_path_factory.mktemp("serve") / "log"
+    folder, log = str(fetch_model(request.param)), tmp_path_factory.mktemp("serve") / "log"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -87,7 +87,7 @@ def test_episodes_are_played_on_it(served: tuple[str, str]) -> None:
     env = sonde.make("maze", preset="pairs")
     http = sonde.make("models:http", base_url=url, model=folder, api_key_env="", concurrency=2)
     agent = sonde.make("agents:llm", model=http, temperature=1.0, min_p=0.0, max_new_tokens=8)
-    played = list(collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)))
+    played = list(collect_trajectories(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)))
     assert len(played) == 2 and not any(t.error for t in played)
     assert http.stats.calls == sum(len(t.turns) for t in played) and http.stats.failures == 0
 
@@ -99,7 +99,7 @@ def test_fields_that_it_refuses_are_left_out_and_recorded(served: tuple[str, str
     def play(**more: Any) -> Any:
         http = sonde.make("models:http", base_url=url, model=folder, api_key_env="", concurrency=2, **more)
         agent = sonde.make("agents:llm", model=http, max_new_tokens=4)
-        return collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)), http
+        return collect_trajectories(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=2)), http
 
     with pytest.warns(EndpointWarning, match="does not accept min_p: left out"):
         played, http = play()
@@ -130,7 +130,7 @@ def test_greedy_games_are_those_of_the_same_weights_here(served: tuple[str, str]
     games = list[list[list[str]]]()
     for model in (there, HF(model=folder, dtype="float32", threads=1)):
         agent = sonde.make("agents:llm", model=model, temperature=0.0, min_p=0.0, max_new_tokens=8)
-        played = collect(env, {"agent": agent}, env.tasks("train")[:3], Plan(k=1))
+        played = collect_trajectories(env, {"agent": agent}, env.tasks("train")[:3], Plan(k=1))
         in_order = sorted(played, key=lambda t: t.task.id)
         games.append([[act.action.text.strip() for act in t.acts] for t in in_order])
     assert games[0] == games[1] and all(games[0])

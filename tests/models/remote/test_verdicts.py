@@ -18,7 +18,7 @@ from sonde.core import AGENT, ContentRefused, ContextFull, Episode, Outcome
 from sonde.evaluation.evaluate import evaluate
 from sonde.models.http import Http
 from sonde.models.remote.verdicts import ConversationWarning, stated_verdict
-from sonde.runs.rollout import Plan, collect, record
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 
 from ..endpoint import KEY, on
 from ..server import Handler, Request, Server, chat, reply, says
@@ -157,13 +157,13 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
         env, agent = walk(server)
         tasks = env.tasks("test")[:2]
         with pytest.warns(ConversationWarning, match="too long for m: 400 from") as said:
-            run = list(record(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run"))
+            run = list(record_plan(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run"))
         assert len([w for w in said if w.category is ConversationWarning]) == 1
         assert [t.outcome for t in run] == [Outcome("timeout", truncated="context")] * 4
         assert [t.error for t in run] == [""] * 4 and all(2 <= len(t.turns) < env.spec.max_turns for t in run)
         assert all(Episode.replay(env, t).outcome == t.outcome for t in run)
         before = len(server.requests)
-        record(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run")
+        record_plan(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run")
         assert len(server.requests) == before
         found = evaluate(run)
         truncated, score = found.metrics["context_full"], found.metrics["score"]
@@ -176,12 +176,12 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
 def test_a_host_that_refuses_what_is_said_ends_that_episode_once(tmp_path: Path) -> None:
     def use(server: Server) -> None:
         env, agent = walk(server)
-        run = list(record(env, {AGENT: agent}, env.tasks("test")[:2], Plan(), tmp_path / "run"))
+        run = list(record_plan(env, {AGENT: agent}, env.tasks("test")[:2], Plan(), tmp_path / "run"))
         assert [t.outcome for t in run] == [Outcome("error", truncated="filter")] * 2
         assert [(t.error, len(t.turns)) for t in run] == [("", 1)] * 2
         assert all(Episode.replay(env, t).outcome == t.outcome for t in run)
         before = len(server.requests)
-        record(env, {AGENT: agent}, env.tasks("test")[:2], Plan(), tmp_path / "run")
+        record_plan(env, {AGENT: agent}, env.tasks("test")[:2], Plan(), tmp_path / "run")
         assert len(server.requests) == before
         filtered = evaluate(run).metrics["filtered"]
         assert filtered is not None and filtered.mean == 1.0
@@ -202,7 +202,7 @@ def test_a_host_that_cuts_the_prompt_is_named(tmp_path: Path) -> None:
         with pytest.warns(
             ConversationWarning, match=r"m: a conversation grew, but its prompt went from 400 to 400"
         ) as w:
-            run = collect(env, {AGENT: agent}, env.tasks("test")[:2], Plan())
+            run = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:2], Plan())
         assert len([x for x in w if x.category is ConversationWarning]) == 1
         [note] = [note for note in evaluate(run).notes if "no more tokens" in note]
         n = sum(c.usage.prompt == most for t in run for turn in t.turns for c in turn.acts[0].action.completions)
@@ -218,7 +218,7 @@ def test_a_prompt_that_grows_or_was_cut_by_the_agent_is_not() -> None:
             warnings.simplefilter("error", ConversationWarning)
             for context in ("full", "last:1"):
                 agent = LLM(model=agent.model, max_new_tokens=50, min_p=0.0, context=context)
-                run = collect(env, {AGENT: agent}, env.tasks("test")[:1], Plan(), keep_open=True)
+                run = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:1], Plan(), keep_open=True)
                 assert not [note for note in evaluate(run).notes if "no more tokens" in note]
 
     serving(refuses(lambda body: False), use)

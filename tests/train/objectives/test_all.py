@@ -12,13 +12,13 @@ import pytest
 
 import sonde
 from sonde.core import UnknownName, UserError
-from sonde.train.objectives import objective
+from sonde.train.objectives import make_objective
 
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.objectives._sums import sample_means, sample_sums, sample_tokens, spread
-from sonde.train.types import Batch, Loss, Objective, units
+from sonde.train.objectives._sums import sample_means, sample_sums, sample_tokens, spread_over_tokens
+from sonde.train.types import Batch, Loss, Objective, count_units
 
 from ..batches import Made, made, together
 
@@ -47,7 +47,7 @@ def shown(case: Any) -> str:
 def seen(name: str, options: dict[str, Any], samples: Sequence[Made], **how: bool) -> tuple[Any, Loss, Batch]:
     """The gradient, the loss and the batch."""
     logprob, batch = together(samples, **how)
-    loss = objective(name, **options)(logprob, batch)
+    loss = make_objective(name, **options)(logprob, batch)
     loss.total.backward()
     return logprob.grad, loss, batch
 
@@ -75,7 +75,7 @@ def test_only_agent_tokens_have_gradients(case: tuple[str, dict[str, Any]]) -> N
 def test_what_others_said_changes_nothing(case: tuple[str, dict[str, Any]]) -> None:
     logprob, batch = together(made(6))
     noisy = torch.where(batch.agent_RT, logprob.detach(), torch.full_like(logprob, -3.0))
-    chosen = objective(case[0], **case[1])
+    chosen = make_objective(case[0], **case[1])
     close(numbers(chosen(noisy, batch)), numbers(chosen(logprob, batch)))
 
 
@@ -95,8 +95,8 @@ def test_micro_batches_add_up(case: tuple[str, dict[str, Any]]) -> None:
     parts = [seen(*case, samples[i : i + 2]) for i in (0, 2, 4)]
     each = [numbers(loss) for _, loss, _ in parts]
     close({k: [sum(e[k][0] for e in each), sum(e[k][1] for e in each)] for k in each[0]}, numbers(whole))
-    unit = objective(case[0], **case[1]).unit
-    assert sum(units(b, unit) for *_, b in parts) == units(batch, unit)
+    unit = make_objective(case[0], **case[1]).unit
+    assert sum(count_units(b, unit) for *_, b in parts) == count_units(batch, unit)
 
 
 @pytest.mark.parametrize("case", BY_BATCH, ids=shown)
@@ -111,7 +111,7 @@ def test_those_that_depend_on_the_micro_batch_do(case: tuple[str, dict[str, Any]
 def test_gradients_are_those_of_the_loss(case: tuple[str, dict[str, Any]]) -> None:
     """KTO aside: its z0 moves with the log-probabilities and has no gradient, on purpose."""
     logprob, batch = together(made(4))
-    chosen = objective(case[0], **case[1])
+    chosen = make_objective(case[0], **case[1])
     assert torch.autograd.gradcheck(lambda x: chosen(x, batch).total, (logprob,), eps=1e-6, atol=1e-6)
 
 
@@ -124,9 +124,9 @@ def test_metrics_carry_no_gradient(case: tuple[str, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=shown)
 def test_plain_values(case: tuple[str, dict[str, Any]]) -> None:
-    made_one: Objective = objective(case[0], **case[1])
+    made_one: Objective = make_objective(case[0], **case[1])
     assert made_one.name == case[0]
-    assert pickle.loads(pickle.dumps(made_one)) == made_one == objective(case[0], **case[1])
+    assert pickle.loads(pickle.dumps(made_one)) == made_one == make_objective(case[0], **case[1])
     with pytest.raises(AttributeError):
         made_one.beta = 3  # type: ignore[attr-defined]
 
@@ -138,28 +138,28 @@ def test_sums() -> None:
         assert int(sample_tokens(batch)[i]) == len(said)
         assert float(sample_sums(logprob, batch)[i].detach()) == pytest.approx(float(said.sum()))
         assert float(sample_means(logprob, batch)[i].detach()) == pytest.approx(float(said.mean()))
-    assert spread(torch.arange(5), batch).flatten().tolist() == batch.owner_R.tolist()
+    assert spread_over_tokens(torch.arange(5), batch).flatten().tolist() == batch.owner_R.tolist()
 
 
 def test_unknown_names() -> None:
     with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
-        objective("gpro")
+        make_objective("gpro")
     with pytest.raises(UnknownName, match=r"objectives:dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
-        objective("dpo", betta=0.1)
+        make_objective("dpo", betta=0.1)
     with pytest.raises(UserError, match=r"objectives:dpo: beta: got '\.1', allowed: a number"):
-        objective("dpo", beta=".1")
+        make_objective("dpo", beta=".1")
     with pytest.raises(UserError, match=r"nowhere:Thing cannot be loaded \(No module named 'nowhere'\)"):
-        objective("nowhere:Thing")
+        make_objective("nowhere:Thing")
     with pytest.raises(UserError, match="cannot be loaded"):
-        objective("sonde.train.objectives.sft:Nothing")
+        make_objective("sonde.train.objectives.sft:Nothing")
     with pytest.raises(UserError, match="not a class derived from Env, Policy, Model or Objective"):
-        objective("sonde.train.objectives.sft:token_nll")
+        make_objective("sonde.train.objectives.sft:token_nll")
     with pytest.raises(UserError, match=r"agents.random:Random is not derived from sonde.train.types.Objective"):
-        objective("sonde.agents.random:Random")
+        make_objective("sonde.agents.random:Random")
 
 
 def test_an_objective_of_ones_own() -> None:
-    assert objective("sonde.train.objectives.sft:SFT", mean="sample") == objective("sft", mean="sample")
+    assert make_objective("sonde.train.objectives.sft:SFT", mean="sample") == make_objective("sft", mean="sample")
 
 
 def test_listing_imports_no_torch() -> None:

@@ -12,8 +12,8 @@ from sonde.core import UserError
 pytest.importorskip("torch")
 import torch
 
-from sonde.train.objectives.grpo import GRPO, clipped_loss, k3, log_ratio
-from sonde.train.types import units
+from sonde.train.objectives.grpo import GRPO, clipped_loss, k3_divergence, log_ratio
+from sonde.train.types import count_units
 
 from ..batches import batch, doubles
 
@@ -41,25 +41,27 @@ def test_tokens() -> None:
 def test_divergence() -> None:
     # d = log 2: 2 - log 2 - 1 = .3068528; d = 0: 0; d = -log 2: .5 + log 2 - 1 = .1931472
     here, there = doubles([[-2, -2, -2]]), doubles([[log(2) - 2, -2, -log(2) - 2]])
-    assert k3(here, there).tolist() == [pytest.approx([0.3068528194400547, 0, 0.1931471805599453], abs=1e-12)]
+    assert k3_divergence(here, there).tolist() == [
+        pytest.approx([0.3068528194400547, 0, 0.1931471805599453], abs=1e-12)
+    ]
 
 
 def test_log_ratios_are_held() -> None:
     assert log_ratio(doubles([[-1, -90, -3]]), doubles([[-90, -1, -4]])).tolist() == [[20, -20, 1]]
-    assert float(k3(doubles([[-200]]), doubles([[-1]]))) == pytest.approx(exp(20) - 21)
+    assert float(k3_divergence(doubles([[-200]]), doubles([[-1]]))) == pytest.approx(exp(20) - 21)
 
 
 def test_golden_sample_mean() -> None:
     # sample 0: (-1.28 - .5 + .8) / 3 = -.98 / 3; sample 1: (1.5 + 4) / 2 = 2.75; sample 2: -2
     assert float(GRPO()(LOGPROB, BATCH).total) == pytest.approx(-0.98 / 3 + 0.75, abs=1e-12)
     assert float(GRPO(dual_clip=3.0)(LOGPROB, BATCH).total) == pytest.approx(-0.98 / 3 + 0.25, abs=1e-12)
-    assert units(BATCH, GRPO().unit) == 3
+    assert count_units(BATCH, GRPO().unit) == 3
 
 
 def test_golden_token_mean() -> None:
     objective = GRPO(aggregation="token-mean")
     assert float(objective(LOGPROB, BATCH).total) == pytest.approx(-0.98 + 5.5 - 2, abs=1e-12)
-    assert units(BATCH, objective.unit) == 6
+    assert count_units(BATCH, objective.unit) == 6
 
 
 def test_golden_divergence() -> None:

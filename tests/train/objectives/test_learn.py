@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 import sonde
-from sonde.train.objectives import objective
-from sonde.train.types import Batch, units
+from sonde.train.objectives import make_objective
+from sonde.train.types import Batch, count_units
 
 WINS = 2
 AGENT = torch.tensor([True, False, True])
@@ -51,7 +51,7 @@ def chosen_data(name: str, ids: Tensor) -> Tensor:
     won = ids[:, 0] == WINS
     if name == "sft":
         return ids[won]
-    if objective(name).unit != "pair":
+    if make_objective(name).unit != "pair":
         return ids
     n = int(won.sum())
     return torch.stack([ids[won], ids[~won][:n]], dim=1).flatten(0, 1)
@@ -62,11 +62,11 @@ def learnt(name: str, options: dict[str, Any], steps: int = 40) -> Sequence[floa
     logits = torch.zeros(3, 4, requires_grad=True)
     ids = chosen_data(name, episodes())
     batch = batch_of(ids, logprobs(logits.detach(), ids))
-    chosen = objective(name, **options)
+    chosen = make_objective(name, **options)
     optimizer = torch.optim.Adam([logits], lr=0.05)
     for _ in range(steps):
         optimizer.zero_grad()
-        (chosen(logprobs(logits, ids), batch).total / units(batch, chosen.unit)).backward()
+        (chosen(logprobs(logits, ids), batch).total / count_units(batch, chosen.unit)).backward()
         optimizer.step()
     assert logits.grad is not None and not logits.grad[1].any()  # what the environment says is not learnt
     return logits.detach().softmax(-1)[0].tolist()

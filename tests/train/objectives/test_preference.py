@@ -15,7 +15,7 @@ from sonde.train.objectives.ipo import IPO
 from sonde.train.objectives.ln_dpo import LnDPO
 from sonde.train.objectives.rpo import RPO
 from sonde.train.objectives.simpo import SimPO, simpo_loss
-from sonde.train.types import units
+from sonde.train.types import count_units
 
 from ..batches import batch, doubles
 
@@ -63,7 +63,7 @@ def test_losses_of_differences() -> None:
 )
 def test_golden(objective: DPO | SimPO, expected: float) -> None:
     assert float(objective(LOGPROB, BATCH).total) == pytest.approx(expected, abs=1e-9)
-    assert units(BATCH, objective.unit) == 1
+    assert count_units(BATCH, objective.unit) == 1
 
 
 def test_gradient() -> None:

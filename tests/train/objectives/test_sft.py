@@ -14,7 +14,7 @@ import torch
 
 from sonde.train.objectives.rwr import RWR, centred_weights, exponential_weights, weighted_nll
 from sonde.train.objectives.sft import SFT, sample_nll, token_nll
-from sonde.train.types import units
+from sonde.train.types import count_units
 
 from ..batches import batch, doubles
 
@@ -29,7 +29,7 @@ def test_token_nll() -> None:
     # .5 + 1.5 + 1 + 2 + 3 = 8 over 5 tokens
     assert float(token_nll(LOGPROB, BATCH)) == pytest.approx(8.0, abs=1e-12)
     loss = SFT()(LOGPROB, BATCH)
-    assert float(loss.total) / units(BATCH, SFT().unit) == pytest.approx(1.6, abs=1e-12)
+    assert float(loss.total) / count_units(BATCH, SFT().unit) == pytest.approx(1.6, abs=1e-12)
     total, count = loss.metrics["nll"]
     assert (float(total), int(count)) == (8.0, 5)
 
@@ -38,7 +38,7 @@ def test_sample_nll() -> None:
     # (.5 + 1.5 + 1) / 3 = 1, 2 / 1 = 2, 3 / 1 = 3; their mean is 2, while the mean over tokens is 1.6
     assert sample_nll(LOGPROB, BATCH).tolist() == pytest.approx([1.0, 2.0, 3.0], abs=1e-12)
     objective = SFT(mean="sample")
-    assert float(objective(LOGPROB, BATCH).total) / units(BATCH, objective.unit) == pytest.approx(2.0, abs=1e-12)
+    assert float(objective(LOGPROB, BATCH).total) / count_units(BATCH, objective.unit) == pytest.approx(2.0, abs=1e-12)
 
 
 def test_what_sft_is() -> None:

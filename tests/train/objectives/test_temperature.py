@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from sonde.core import UserError
-from sonde.models.local.sampler import truncate
+from sonde.models.local.sampler import truncate_probs
 from sonde.train.collate import collate
-from sonde.train.data import samples
-from sonde.train.logprobs import chosen, token_logprobs
+from sonde.train.data import make_samples
+from sonde.train.logprobs import gather_logprobs, token_logprobs
 from sonde.train.objectives import grpo
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.settings import OnlineSettings
@@ -64,7 +64,7 @@ def drawn_from(logits_XV: Tensor, temperature: float, min_p: float) -> Tensor:
     """The log-probabilities of the distribution at each node; what is cut off stays cut off."""
     probs_XV = torch.softmax(logits_XV / temperature, -1)
     limits = torch.full((len(probs_XV), 1), min_p, dtype=torch.float64)
-    kept_XV, _ = truncate(probs_XV.detach(), limits, None, TOKENS)
+    kept_XV, _ = truncate_probs(probs_XV.detach(), limits, None, TOKENS)
     cut_XV = torch.where(kept_XV, probs_XV, 0.0)
     return (cut_XV / cut_XV.sum(-1, keepdim=True)).clamp_min(1e-300).log()
 
@@ -77,7 +77,7 @@ def gradients(given: Tree, temperature: float, min_p: float, divided: bool) -> t
     weight_P = path_P.detach()
     advantage_P = weight_P * (given.return_P - (weight_P * given.return_P).sum())
     warmth_N = torch.full((PATHS.numel(),), temperature) if divided else None
-    said_PT = chosen(logits_XV.float()[NODES].flatten(0, 1), PATHS.flatten(), warmth_N).view(PATHS.shape)
+    said_PT = gather_logprobs(logits_XV.float()[NODES].flatten(0, 1), PATHS.flatten(), warmth_N).view(PATHS.shape)
     seen = batch(
         [[1] * DEPTH] * len(PATHS), range(len(PATHS)), sampled_RT=said_PT.detach().tolist(),
         advantage_RT=[[a] * DEPTH for a in advantage_P.tolist()],
@@ -118,7 +118,7 @@ def test_the_table_of_angles() -> None:
 
 
 def of(*completions: Any) -> list[Row]:
-    ((made,), _) = samples([trajectory([[act(c)] for c in completions])])
+    ((made,), _) = make_samples([trajectory([[act(c)] for c in completions])])
     return list(made.rows)
 
 
@@ -163,7 +163,7 @@ def test_lower_precision_is_divided_block_by_block() -> None:
     logits, target = torch.randn(17, 50, generator=generator).bfloat16(), torch.arange(17)
     warmth = torch.linspace(0.5, 2.0, 17)
     expected = torch.log_softmax(logits.float() / warmth[:, None], -1).gather(-1, target[:, None])[:, 0]
-    torch.testing.assert_close(chosen(logits, target, warmth, block=200), expected)
+    torch.testing.assert_close(gather_logprobs(logits, target, warmth, block=200), expected)
 
 
 def test_tokens_of_a_cut_distribution_are_refused_where_ratios_are_trained(tmp_path: Path) -> None:

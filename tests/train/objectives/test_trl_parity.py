@@ -24,8 +24,8 @@ pytest.importorskip("datasets", reason="parity with TRL needs the development ex
 import torch
 from torch import Tensor
 
-from sonde.train.objectives import objective
-from sonde.train.types import Batch, Objective, units
+from sonde.train.objectives import make_objective
+from sonde.train.types import Batch, Objective, count_units
 
 from ..tiny import tiny_model, tiny_tokenizer, write
 
@@ -128,7 +128,7 @@ def paired(mask: Tensor, reference: Tensor) -> Batch:
 
 
 def mean(ours: Objective, logprob: Tensor, batch: Batch) -> Tensor:
-    return ours(logprob, batch).total / units(batch, ours.unit)
+    return ours(logprob, batch).total / count_units(batch, ours.unit)
 
 
 def same(made: Any, theirs: Tensor, ours: Tensor) -> None:
@@ -147,7 +147,7 @@ def test_sft(folder: Path) -> None:
     made = trainer("SFT", folder, rows)
     inputs = first(made)
     mask = inputs["labels"] != -100
-    ours = mean(objective("sft"), logprobs(made.model, inputs, mask), batch_of(mask))
+    ours = mean(make_objective("sft"), logprobs(made.model, inputs, mask), batch_of(mask))
     same(made, made.compute_loss(made.model, inputs), ours)
 
 
@@ -164,7 +164,7 @@ def test_preferences(folder: Path, name: str, options: dict[str, Any], loss: dic
     inputs = first(made)
     mask = inputs["completion_mask"]
     seen = paired(mask, logprobs(made.ref_model, inputs, mask).detach())
-    ours = mean(objective(name, **options), logprobs(made.model, inputs, mask), seen)
+    ours = mean(make_objective(name, **options), logprobs(made.model, inputs, mask), seen)
     same(made, made.compute_loss(made.model, inputs), ours)
 
 
@@ -172,7 +172,7 @@ def test_rpo(folder: Path) -> None:
     """Pair by pair: in a micro-batch, TRL's likelihood term weighs pairs by the chosen one's tokens, ours equally."""
     options = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, 0.7], "per_device_train_batch_size": 1}
     made = trainer("DPO", folder, pairs(), **options)
-    seen, rpo = list(made.get_train_dataloader()), objective("rpo", alpha=0.7)
+    seen, rpo = list(made.get_train_dataloader()), make_objective("rpo", alpha=0.7)
     assert len(seen) == len(PROMPTS)
     for inputs in seen:
         mask = inputs["completion_mask"]
@@ -196,7 +196,7 @@ def test_kto(folder: Path, ours: dict[str, Any], theirs: str) -> None:
     mask = inputs["completion_mask"]
     reference = logprobs(made.ref_model, inputs, mask).detach()
     seen = batch_of(mask, reference_RT=reference, success_S=inputs["label"].bool())
-    kto, logprob = objective("kto", **ours), logprobs(made.model, inputs, mask)
+    kto, logprob = make_objective("kto", **ours), logprobs(made.model, inputs, mask)
     assert float((logprob - reference).sum().detach()) > 0.1
     same(made, made.compute_loss(made.model, inputs), mean(kto, logprob, seen))
 
@@ -232,7 +232,7 @@ def test_grpo(folder: Path, loss_type: str, ours: dict[str, Any], theirs: dict[s
     advantage = torch.tensor([1.2, -0.7, -0.5])[:, None] * mask
     seen = batch_of(mask, sampled_RT=sampled, reference_RT=reference, advantage_RT=advantage)
     aggregation = "seq-mean-token-mean" if loss_type == "grpo" else "token-mean"
-    grpo = objective("grpo", aggregation=aggregation, **ours)
+    grpo = make_objective("grpo", aggregation=aggregation, **ours)
     clipped = grpo(logprob, seen).metrics
     assert min(float(clipped[k][0]) for k in clipped if k.startswith("clipped")) > 0
     cut = 4  # the prompt's length
@@ -280,7 +280,7 @@ def test_simpo() -> None:
     means = logprob.sum(1) / mask.sum(1)
     loss: Any = CPOTrainer.cpo_loss
     theirs, *_ = loss(settings, means[0::2], means[1::2])
-    ours = objective("simpo")(logprob, batch_of(mask)).total
+    ours = make_objective("simpo")(logprob, batch_of(mask)).total
     assert float(ours) == pytest.approx(float(theirs.sum()), abs=1e-6)
 
 
@@ -305,10 +305,10 @@ def test_trl_counts_what_the_environment_said(folder: Path) -> None:
     seen = paired(mask, logprobs(made.ref_model, inputs, mask).detach())
     theirs = made.compute_loss(made.model, inputs)
     logprob = logprobs(made.model, inputs, mask)
-    same(made, theirs, mean(objective("dpo"), logprob, seen))
+    same(made, theirs, mean(make_objective("dpo"), logprob, seen))
     said = mask.bool() & ~_between(inputs["input_ids"])
     assert int(said.sum()) < int(mask.sum())
-    truth = mean(objective("dpo"), logprobs(made.model, inputs, mask), replace(seen, agent_RT=said))
+    truth = mean(make_objective("dpo"), logprobs(made.model, inputs, mask), replace(seen, agent_RT=said))
     assert float(truth.detach()) != pytest.approx(float(theirs.detach()), abs=1e-3)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from sonde.train.objectives.ilql import expectile_loss, ilql_loss
 from sonde.train.objectives.mc import mc_loss
 from sonde.train.objectives.ppo import PPO, ppo_loss
-from sonde.train.types import Batch, units
+from sonde.train.types import Batch, count_units
 
 from ..batches import doubles
 
@@ -145,7 +145,7 @@ def test_ppo_and_imitation_by_hand() -> None:
     loss = PPO(clip=0.2, value_clip=0.5, value_weight=0.5, bc=3.0)(given["logprob_RT"], seen)
     played = (-2.4 + 0.8) + 0.5 * (2.25 + 1) / 2
     assert float(loss.total) == pytest.approx(played + 3.0 * 2 * log(2), abs=1e-12)
-    assert units(seen, "token") == 2
+    assert count_units(seen, "token") == 2
     assert [float(x) for x in loss.metrics["nll_shown"]] == pytest.approx([log(2), 1])
     assert float(loss.metrics["ratio"][1]) == 2
 

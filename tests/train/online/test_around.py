@@ -22,7 +22,7 @@ from sonde.train.logprobs import token_logprobs
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.trainer import SondeTrainer
-from sonde.train.types import Item, Row, Sample, rows_of
+from sonde.train.types import Item, Row, Sample, item_rows
 
 from ..tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
 
@@ -68,7 +68,7 @@ def check_identity(model: Any, conversations: Sequence[Sequence[Completion]]) ->
     """What was recorded at sampling is what one pass for training computes."""
     items = [as_sample(said) for said in conversations]
     logprob_RT = token_logprobs(model, where(model, collate(items, needs=frozenset(), pad_id=END)))
-    for row, found_T in zip(rows_of(items), logprob_RT.tolist(), strict=True):
+    for row, found_T in zip(item_rows(items), logprob_RT.tolist(), strict=True):
         pairs = [(f, s) for f, s, a in zip(found_T, row.logprobs or (), row.agent, strict=False) if a]
         assert [f for f, _ in pairs] == pytest.approx([s for _, s in pairs], abs=1e-4)
 
@@ -79,12 +79,12 @@ class Watching(SondeTrainer):
     backend: HF
     played: list[list[list[Completion]]]
 
-    def passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Any]:
-        self.backend.renew(str(self.state.global_step))
-        with self.playing() as model:
+    def make_passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Any]:
+        self.backend.renew_weights(str(self.state.global_step))
+        with self.evaluation_mode() as model:
             self.played.append(asyncio.run(converse(self.backend, 5, seed=0)))  # a loop of its own every time
             check_identity(model, self.played[-1])
-        return super().passes(items)
+        return super().make_passes(items)
 
 
 @pytest.mark.thorough
@@ -96,7 +96,7 @@ def test_on_policy_between_updates(adapter: LoraSettings | None, recompute: bool
         gradient_checkpointing=recompute, warmup=0.0,
     )  # fmt: skip
     trainer = Watching(tiny_model(), SFT(), samples(4), settings)
-    trainer.backend = HF.around(trainer.model, tiny_tokenizer(), model="tiny", weights="start")
+    trainer.backend = HF.from_module(trainer.model, tiny_tokenizer(), model="tiny", weights="start")
     trainer.played = []
     result = trainer.train()
     assert [{c.weights for said in played for c in said} for played in trainer.played] == [{"0"}, {"1"}, {"2"}]
@@ -110,7 +110,7 @@ def test_on_policy_between_updates(adapter: LoraSettings | None, recompute: bool
 def test_old_keys_and_values_are_forgotten() -> None:
     """Without `renew`, a conversation that goes on would attend to what the old weights computed."""
     model = tiny_model()
-    hf = HF.around(model, tiny_tokenizer(), model="tiny")
+    hf = HF.from_module(model, tiny_tokenizer(), model="tiny")
 
     async def after_an_update(renewed: bool) -> Completion:
         chat = [Message("user", TOLD[0])]
@@ -118,7 +118,7 @@ def test_old_keys_and_values_are_forgotten() -> None:
         for p in model.parameters():
             p.data += 0.05
         if renewed:
-            hf.renew("1")
+            hf.renew_weights("1")
         return await hf.generate(chat, Sampling(max_new_tokens=2, seed=1))
 
     assert asyncio.run(after_an_update(renewed=False)).usage.cached > 0
@@ -130,11 +130,11 @@ def test_old_keys_and_values_are_forgotten() -> None:
 
 def test_around_keeps_the_module_through_close_and_versions_through_loading() -> None:
     model = tiny_model()
-    hf = HF.around(model, tiny_tokenizer(), model="tiny", weights="7", max_batch=2)
+    hf = HF.from_module(model, tiny_tokenizer(), model="tiny", weights="7", max_batch=2)
     chat = [Message("user", "go")]
     first = asyncio.run(hf.generate(chat, Sampling(max_new_tokens=4, seed=5)))
     asyncio.run(hf.close())
-    hf.renew("8")
+    hf.renew_weights("8")
     again = asyncio.run(hf.generate(chat, Sampling(max_new_tokens=4, seed=5)))
     assert (first.weights, again.weights) == ("7", "8") and first.ids == again.ids and first.model == "tiny"
     asyncio.run(hf.close())
@@ -143,11 +143,11 @@ def test_around_keeps_the_module_through_close_and_versions_through_loading() ->
 
 def test_what_cannot_be_played_or_renewed_is_refused() -> None:
     model = tiny_model()
-    hf = HF.around(model.train(), tiny_tokenizer(), model="tiny")
+    hf = HF.from_module(model.train(), tiny_tokenizer(), model="tiny")
     with pytest.raises(UserError, match="'tiny' is in training mode"):
         asyncio.run(hf.generate([Message("user", "go")], Sampling(max_new_tokens=1)))
     with pytest.raises(UserError, match="renew: got 'smollm2', loaded by name"):
-        HF(model="smollm2").renew("1")
+        HF(model="smollm2").renew_weights("1")
 
 
 @pytest.mark.thorough
@@ -159,7 +159,7 @@ def test_what_was_trained_plays_from_its_folder(tmp_path: Path) -> None:
         trainer = SondeTrainer(tiny_model(), SFT(), samples(4), settings, tiny_tokenizer())
         result = trainer.train()
         here, there = (
-            HF.around(trainer.model, tiny_tokenizer(), model="tiny"),
+            HF.from_module(trainer.model, tiny_tokenizer(), model="tiny"),
             HF(model=str(result.model)),
         )
         a, b = (asyncio.run(converse(hf, 3, seed=4)) for hf in (here, there))

@@ -27,7 +27,7 @@ from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
-from sonde.train.sharded import gathered
+from sonde.train.sharded import gather_tensor
 
 
 def neighbour(name: str) -> Any:
@@ -59,7 +59,7 @@ def play(
     model, games = tiny.tiny_model(vocab=len(tokenizer)), [Game(env, env.tasks("train"), "asking")]
     trainer = OnlineTrainer(model, objective, games, settings, online, tokenizer=tokenizer)
     history = trainer.train(resume).history
-    weights = {name: gathered(p.detach()).cpu().clone() for name, p in trainer.model.named_parameters()}
+    weights = {name: gather_tensor(p.detach()).cpu().clone() for name, p in trainer.model.named_parameters()}
     return {
         "history": history,
         "weights": weights,

@@ -13,16 +13,16 @@ pytest.importorskip("transformers")
 
 import torch
 
-from sonde.cli.tables import told
+from sonde.cli.tables import format_history_entry
 from sonde.core import Episode, Outcome, Task, Trajectory, UserError
 from sonde.train.collect import Game
 from sonde.train.credit import Grouped, GroupRelative
-from sonde.train.curriculum import variation
+from sonde.train.curriculum import coefficient_of_variation
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.groups import Chosen, credited
+from sonde.train.online.groups import PlannedTask, assign_credit
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
-from sonde.train.types import rows_of
+from sonde.train.types import item_rows
 
 from ..asking import WORDS
 from ..tiny import tiny_model, tiny_tokenizer
@@ -33,7 +33,7 @@ def game(task: Task, *texts: str, error: str = "", sample: int = 0) -> Trajector
     ep = Episode.begin(ENV, task, seed=1, sample=sample)
     for text in texts:
         ep = ep.step(text)
-    return ep.trajectory(error=error)
+    return ep.to_trajectory(error=error)
 
 
 def with_ids(t: Trajectory) -> Trajectory:
@@ -60,21 +60,21 @@ def test_numbers_of_a_group_by_hand() -> None:
     settings = OnlineSettings(
         k=4, rewards=RewardMix({"success": 1.0, "turns": -0.1}), credit=GroupRelative(scale="none")
     )
-    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
+    (group,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [played], settings)
     rewards = [1 - 0.2, -0.1, -0.4]
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
         "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "unreadable": 0.0, "tokens": 7.0,
         "agent_tokens": 7 / 3, "forked": 4 / 3, "too_long": 0.0, "flat_groups": 0.0, "errors": 0.25, "invalid": 4 / 3,
         "repeated": 0.0, "context_full": 0.0,
     })  # fmt: skip
-    assert group.signal and group.potential == pytest.approx(variation([2.0, 4.0, 4.0]))
+    assert group.signal and group.potential == pytest.approx(coefficient_of_variation([2.0, 4.0, 4.0]))
     for sample, reward in zip(group.samples, rewards, strict=True):
-        for row in rows_of([sample]):
+        for row in item_rows([sample]):
             assert row.advantages is not None
             assert max(row.advantages, key=abs) == pytest.approx(reward - sum(rewards) / 3, abs=1e-6)
     on_reward = replace(settings, on="reward", rewards=RewardMix())
-    (other,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], on_reward)
-    assert other.potential == pytest.approx(variation([1.0, 0.0, 0.0]))
+    (other,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [played], on_reward)
+    assert other.potential == pytest.approx(coefficient_of_variation([1.0, 0.0, 0.0]))
 
 
 def test_what_was_unreadable_is_counted_as_everywhere_else() -> None:
@@ -84,18 +84,18 @@ def test_what_was_unreadable_is_counted_as_everywhere_else() -> None:
     task = ENV.task("red")
     played = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("?",), ("?",), ("?",), ("red",)))]
     broken = [replace(t, outcome=Outcome("format")) for t in played[:3]] + played[3:]
-    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [broken], OnlineSettings(k=4))
+    (group,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [broken], OnlineSettings(k=4))
     total, n = group.sums["unreadable"]
     failed = evaluate(broken, gains=False).metrics["format_failure"]
     assert failed is not None and total / n == failed.mean == 0.75
-    assert told({"unreadable": total / n, "turns": 1.0}) == {"turns": "1.0", "unreadable %": "75"}
-    assert told({"unreadable": 0.0, "turns": 1.0}) == {"turns": "1.0"}
+    assert format_history_entry({"unreadable": total / n, "turns": 1.0}) == {"turns": "1.0", "unreadable %": "75"}
+    assert format_history_entry({"unreadable": 0.0, "turns": 1.0}) == {"turns": "1.0"}
 
 
 def test_a_group_that_the_world_failed_is_played_but_teaches_nothing() -> None:
     task = ENV.task("red")
     played = [with_ids(game(task, "ask", sample=i, error="gone")) for i in range(2)]
-    (group,) = credited([Chosen(Game(ENV, [task], "asking"), task, 1, "g")], [played], OnlineSettings(k=2))
+    (group,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [played], OnlineSettings(k=2))
     assert group.samples == [] and not group.signal and group.potential is None
     assert group.sums["errors"] == (2.0, 2.0) and group.sums["success"] == (0.0, 0.0)
 
@@ -129,10 +129,10 @@ def test_signal_is_in_advantages_and_not_in_returns() -> None:
     task = ENV.task("red")
     equal = [with_ids(game(task, "ask", "red", sample=i)) for i in range(2)]
     differing = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("ask", "red"), ("red",)))]
-    chosen = [Chosen(Game(ENV, [task], "asking"), task, 1, "g")]
+    chosen = [PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")]
 
     def signal(played: list[Trajectory], credit: Any, **more: Any) -> bool:
-        (group,) = credited(chosen, [played], OnlineSettings(k=2, credit=credit, **more))
+        (group,) = assign_credit(chosen, [played], OnlineSettings(k=2, credit=credit, **more))
         assert group.sums["flat_groups"] == (float(not group.signal), 1.0)
         return group.signal
 
@@ -144,13 +144,13 @@ def test_signal_is_in_advantages_and_not_in_returns() -> None:
 def test_flat_groups_can_be_left_out_of_the_mean(tmp_path: Path) -> None:
     task = ENV.task("red")
     won, lost = (with_ids(game(task, *said)) for said in (("ask", "red"), ("red",)))
-    chosen = [Chosen(Game(ENV, [task], "asking"), task, 1, "g")] * 2
-    groups = credited(chosen, [[won, won], [won, lost]], OnlineSettings(k=2))
+    chosen = [PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")] * 2
+    groups = assign_credit(chosen, [[won, won], [won, lost]], OnlineSettings(k=2))
     assert [group.sums["flat_groups"][0] for group in groups] == [1.0, 0.0]
     for drop, n in ((False, 4), (True, 2)):
         t = trainer(tmp_path / str(drop), batch_size=2, online=OnlineSettings(k=2, drop_flat=drop))
-        assert len(t._kept(groups)) == n  # pyright: ignore[reportPrivateUsage]
-    assert len(t._kept(groups[:1])) == 2  # pyright: ignore[reportPrivateUsage]  # all flat: kept, with zeros
+        assert len(t._step_samples(groups)) == n  # pyright: ignore[reportPrivateUsage]
+    assert len(t._step_samples(groups[:1])) == 2  # pyright: ignore[reportPrivateUsage]  # all flat: kept, with zeros
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from torch import Tensor
 from sonde.core import UserError
 from sonde.train.objectives import grpo
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.off_policy import drift, lag
+from sonde.train.online.off_policy import measure_lag, measure_mismatch
 from sonde.train.types import Row
 
 from ..batches import batch, doubles
@@ -131,18 +131,18 @@ def played(versions: tuple[str, ...], weights: list[int], now: list[float], then
 
 def test_drift_is_over_the_agents_tokens() -> None:
     one = played(("step-3",), [-1, 0, 0], [nan, -1.0, -2.0], [nan, -1.0, -2.0 - log(2)])
-    found = drift([replace(sample(0), rows=(one,))])
+    found = measure_mismatch([replace(sample(0), rows=(one,))])
     assert found["engine_ratio"] == (pytest.approx(1 + 2), 2.0)
     assert found["engine_kl"] == (pytest.approx(2 - 1 - log(2)), 2.0)
     far = played(("step-3",), [0], [-1.0], [-100.0])
-    assert drift([replace(sample(0), rows=(far,))])["engine_ratio"] == (pytest.approx(exp(20)), 1.0)
+    assert measure_mismatch([replace(sample(0), rows=(far,))])["engine_ratio"] == (pytest.approx(exp(20)), 1.0)
 
 
 def test_lag_is_in_steps_and_bounded() -> None:
     two = played(("step-3", "step-2"), [-1, 0, 1, 1], [0.0] * 4, [0.0] * 4)
     made = [replace(sample(0), rows=(two,))]
-    assert lag(made, 3, most=1) == {"lag": (2.0, 3.0)}
+    assert measure_lag(made, 3, most=1) == {"lag": (2.0, 3.0)}
     with pytest.raises(UserError, match="weights 'step-2' sampled at step 3, allowed: step-3; does another"):
-        lag(made, 3, most=0)
+        measure_lag(made, 3, most=0)
     with pytest.raises(UserError, match="weights 'step-3' sampled at step 2, allowed: step-1 to step-2"):
-        lag(made, 2, most=1)
+        measure_lag(made, 2, most=1)

@@ -16,16 +16,16 @@ pytest.importorskip("transformers")
 from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat
 from sonde.models.local.heads import FILE
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.credit import GAE
-from sonde.train.learn import prepare
+from sonde.train.learn import prepare_data
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.ppo import PPO
 from sonde.train.objectives.sft import SFT
-from sonde.train.online.advantages import drawn
-from sonde.train.online.groups import best
+from sonde.train.online.advantages import draw_demonstrations
+from sonde.train.online.groups import keep_best
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.selection import ShareRule
@@ -91,11 +91,11 @@ def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path, monkeypatch
     seen: list[tuple[list[float], list[float]]] = []
 
     def noted(groups: Any, *how: Any) -> Any:
-        kept = best(groups, *how)
+        kept = keep_best(groups, *how)
         seen.append(tuple([sum(s.rewards) for g in some for s in g.samples] for some in (groups, kept)))  # type: ignore[arg-type]
         return kept
 
-    monkeypatch.setattr("sonde.train.online.trainer.best", noted)
+    monkeypatch.setattr("sonde.train.online.trainer.keep_best", noted)
     history = t.train().history
     for entry, (played, kept) in zip(history, seen, strict=True):
         assert sorted(kept) == sorted(played)[-4:]  # .4 of 8 episodes, rounded up
@@ -132,9 +132,9 @@ def test_one_sample_of_a_task_is_enough_for_a_critic_alone() -> None:
 
 def lessons(n: int = 12) -> list[Any]:
     """Episodes of one who asks and then says the colour, as the model would have been shown them."""
-    shown = collect(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=n // 6))
+    shown = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=n // 6))
     chat = Chat(tiny_tokenizer(WORDS), label="tiny", template={})
-    return list(prepare("sft", shown, chat, Learning(share=ShareRule())).items)
+    return list(prepare_data("sft", shown, chat, Learning(share=ShareRule())).items)
 
 
 def with_lessons(folder: Path, micro_batch: int = 8, **changes: Any) -> OnlineTrainer:
@@ -171,9 +171,9 @@ def test_demonstrations_without_a_weight_are_refused(tmp_path: Path) -> None:
 
 def test_what_is_drawn_depends_on_seed_and_step_alone() -> None:
     items = lessons()
-    a, b, c = (drawn(items, 4, 3, step) for step in (0, 0, 1))
+    a, b, c = (draw_demonstrations(items, 4, 3, step) for step in (0, 0, 1))
     assert [s.trajectory for s in a] == [s.trajectory for s in b] != [s.trajectory for s in c]
-    assert len(drawn(items, 99, 3, 0)) == len(items) == 12
+    assert len(draw_demonstrations(items, 99, 3, 0)) == len(items) == 12
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ import sonde
 from sonde.agents.llm import LLM
 from sonde.core import Env, Message, Sampling, Trajectory, UserError
 from sonde.models.hf import HF
-from sonde.runs.rollout import Plan, collect
+from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.curriculum import Choice
 from sonde.train.model_io import load_model
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.groups import chosen_tasks
+from sonde.train.online.groups import plan_tasks
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
@@ -61,8 +61,8 @@ def online(path: Path, folder: Path, env: Env[Any, Any], **options: Any) -> tupl
     chosen = OnlineSettings(k=8, lock_step=True, max_new_tokens=6, **options)
     trainer = OnlineTrainer(model, GRPO(), games, settings, chosen, tokenizer=tokenizer)
     (name,) = trainer.groups
-    places = chosen_tasks(trainer.groups, [Choice(name, 0)], 0, 0)
-    (played,) = trainer.play(places)
+    places = plan_tasks(trainer.groups, [Choice(name, 0)], 0, 0)
+    (played,) = trainer.play_tasks(places)
     asyncio.run(trainer.hf.close())
     return calls(played), places[0].seed
 
@@ -70,7 +70,7 @@ def online(path: Path, folder: Path, env: Env[Any, Any], **options: Any) -> tupl
 def evaluated(folder: Path, env: Env[Any, Any], seed: int, template: Any, **options: Any) -> list[Any]:
     hf = HF(model=str(folder), template=template)
     agent = LLM(model=hf, temperature=1.0, min_p=0.0, max_new_tokens=6, **options)
-    return calls(list(collect(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=8, seed=seed))))
+    return calls(list(collect_trajectories(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=8, seed=seed))))
 
 
 def test_what_is_played_online_is_what_is_evaluated(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def asking(folder: Path, kind: type[OnlineTrainer] = OnlineTrainer, **changes: A
 
 def kept(trainer: OnlineTrainer) -> list[Any]:
     """The tensors that the player holds."""
-    engine = trainer.hf._loaded.engine
-    slots = [t for node in engine.slots._nodes() for t in node.kv if t is not None]
+    engine = trainer.hf._loaded_model.engine
+    slots = [t for node in engine.slots._iterate_nodes() for t in node.kv if t is not None]
     return slots + [t for t in engine.deck._stacks if t is not None]
 
 
@@ -142,7 +142,7 @@ def test_what_play_keeps_is_freed_before_training(tmp_path: Path) -> None:
 def test_keys_and_values_are_kept_in_the_type_that_is_computed_in(tmp_path: Path, bf16: bool) -> None:
     trainer = asking(tmp_path, bf16=bf16)
     trainer.accelerator.prepare_model(trainer.model)
-    with trainer.playing():
+    with trainer.evaluation_mode():
         asyncio.run(trainer.hf.generate((Message("user", "start again"),), Sampling(max_new_tokens=3)))
         found = kept(trainer)
     assert found and {t.dtype for t in found} == {torch.bfloat16 if bf16 else torch.float32}
@@ -178,6 +178,6 @@ def test_where_a_user_is_served_is_no_part_of_what_a_checkpoint_is_tied_to(tmp_p
             tiny_model(0, vocab=len(tokenizer)), GRPO(), games, settings, tokenizer=tokenizer,
             policies={"user": sonde.make("users:llm", model=served)},
         )  # fmt: skip
-        return trainer.tied
+        return trainer.resume_identity
 
     assert tied("m", "a:8000") == tied("m", "b:8000") != tied("n", "a:8000")

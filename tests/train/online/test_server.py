@@ -180,13 +180,13 @@ def test_an_error_of_the_play_ahead_is_one_of_the_training(tmp_path: Path, folde
     """A server that stops to give token ids while the next rollout is played."""
     with VllmDouble(str(folder)) as double:
         made = trainer(tmp_path, double, online={"overlap": True})
-        begin = made._ahead
+        begin = made._play_ahead
 
         def ahead(n: int) -> Any:
             double.drop = frozenset({"token_ids"})
             return begin(n)
 
-        made._ahead = ahead  # type: ignore[method-assign]
+        made._play_ahead = ahead  # type: ignore[method-assign]
         with pytest.raises(UserError, match="token_ids: the endpoint returns none"):
             made.train()
 
@@ -239,7 +239,7 @@ def test_two_trainings_that_are_at_the_same_step_are_told_apart(tmp_path: Path, 
     """Both call their weights step-1; what is in them decides what the server calls them."""
     with VllmDouble(str(folder), names=False) as double:
         mine, other = trainer(tmp_path / "a", double), trainer(tmp_path / "b", double, lr=1e-2)
-        play, steps = mine.play, list[int]()
+        play, steps = mine.play_tasks, list[int]()
 
         def interrupted(chosen: Any) -> Any:
             played = play(chosen)
@@ -248,7 +248,7 @@ def test_two_trainings_that_are_at_the_same_step_are_told_apart(tmp_path: Path, 
             steps.append(1)
             return played
 
-        mine.play = interrupted  # type: ignore[method-assign]
+        mine.play_tasks = interrupted  # type: ignore[method-assign]
         with pytest.raises(UserError, match=r"holds weights 'step-2-.*', allowed: 'step-1-.*does another training"):
             mine.train()
 

@@ -20,13 +20,13 @@ import torch
 import sonde
 from sonde.core import Episode, Step, Trajectory, UserError
 from sonde.runs.store import Run
-from sonde.train.collate import batch_of
-from sonde.train.collect import Game, groups_of
+from sonde.train.collate import make_batch
+from sonde.train.collect import Game, group_game_tasks
 from sonde.train.curriculum import UCB, Choice
 from sonde.train.logprobs import token_logprobs
 from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.groups import Chosen, chosen_tasks, credited
+from sonde.train.online.groups import PlannedTask, assign_credit, plan_tasks
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
@@ -55,8 +55,8 @@ def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[G
     return kind(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
 
 
-def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[Chosen]:
-    return chosen_tasks(t.groups, [Choice(ENV.name, i) for i in chosen], t.settings.seed, n_rollout)
+def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[PlannedTask]:
+    return plan_tasks(t.groups, [Choice(ENV.name, i) for i in chosen], t.settings.seed, n_rollout)
 
 
 def without_clocks(history: Sequence[dict[str, float]]) -> list[dict[str, float]]:
@@ -78,8 +78,8 @@ def test_what_is_trained_is_what_was_sampled(
     online = OnlineSettings(k=4, max_new_tokens=3, context=context, temperature=temperature)
     t = trainer(tmp_path, lora=lora, online=online)
     chosen = places(t, 0, 1, 2)
-    played = t.play(chosen)
-    groups = credited(chosen, played, t.online)
+    played = t.play_tasks(chosen)
+    groups = assign_credit(chosen, played, t.online)
     for group, episodes in zip(groups, played, strict=True):
         assert [sample.trajectory for sample in group.samples] == [episode.id for episode in episodes]
         for sample, episode in zip(group.samples, episodes, strict=True):
@@ -87,9 +87,9 @@ def test_what_is_trained_is_what_was_sampled(
             trained = [id_ for row in sample.rows for id_, a in zip(row.ids, row.agent, strict=True) if a]
             assert trained == said and sample.turns == len(episode.turns)
             assert len(sample.rows) == (sample.turns if context == "render" else 1)
-    (tensors, *_), _ = t.passes([sample for group in groups for sample in group.samples])
-    batch = batch_of(tensors)
-    with t.playing() as model, torch.no_grad():
+    (tensors, *_), _ = t.make_passes([sample for group in groups for sample in group.samples])
+    batch = make_batch(tensors)
+    with t.evaluation_mode() as model, torch.no_grad():
         found_RT = token_logprobs(model, where(model, tensors)).cpu()
     assert batch.sampled_RT is not None and batch.n_samples == 8
     assert float((found_RT - batch.sampled_RT)[batch.agent_RT].abs().max()) < 1e-4
@@ -123,7 +123,7 @@ def colours(group: Sequence[Trajectory]) -> set[str]:
 
 def test_samples_of_a_task_share_a_world_and_every_rollout_has_new_ones(tmp_path: Path) -> None:
     t = trainer(tmp_path)
-    rollouts = [t.play(places(t, 0, 0, 1, n_rollout=r)) for r in range(3)]
+    rollouts = [t.play_tasks(places(t, 0, 0, 1, n_rollout=r)) for r in range(3)]
     for groups in rollouts:
         assert all(len({e.seed for e in group}) == len({e.group for e in group}) == 1 for group in groups)
         assert all(len(colours(group)) == 1 for group in groups)
@@ -162,7 +162,7 @@ def numbers(t: OnlineTrainer, pauses: Sequence[float]) -> list[bytes]:
     """The log-probabilities of all that is said in a rollout, to the last bit."""
     Hesitant.pauses[:] = pauses
     (group,) = t.groups
-    played = t.play(chosen_tasks(t.groups, [Choice(group, i) for i in range(4)], 0, 0))
+    played = t.play_tasks(plan_tasks(t.groups, [Choice(group, i) for i in range(4)], 0, 0))
     return [c.logprobs.tobytes() for group in played for e in group for act in e.acts for c in act.action.completions]
 
 
@@ -202,10 +202,10 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
         pass
 
     class Broken(OnlineTrainer):
-        def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
+        def play_tasks(self, chosen: Sequence[PlannedTask]) -> list[list[Trajectory]]:
             if self.state.global_step == 4:
                 raise Interrupted
-            return super().play(chosen)
+            return super().play_tasks(chosen)
 
     with pytest.raises(Interrupted):
         trainer(tmp_path / "parts", kind=Broken, **options).train()
@@ -217,7 +217,7 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
     for (name, a), (_, b) in zip(whole.model.named_parameters(), second.model.named_parameters(), strict=True):
         assert torch.equal(a, b), name
     runs = [Run.load(tmp_path / part / "episodes" / "asking") for part in ("whole", "parts")]
-    assert list(runs[0].canonical()) == list(runs[1].canonical())
+    assert list(runs[0].canonical_lines()) == list(runs[1].canonical_lines())
 
 
 @pytest.mark.thorough
@@ -314,7 +314,7 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
 
 def test_tasks_keep_the_order_of_games() -> None:
     games = [Game(ENV, ENV.tasks("train"), "a"), Game(ENV, ENV.tasks("test"), "b")]
-    groups = groups_of(games, "difficulty")
+    groups = group_game_tasks(games, "difficulty")
     assert [(g.name, task.split, task.index) for g, task in groups["hard"]] == [
         (name, split, i) for name, split in (("a", "train"), ("b", "test")) for i in (1, 3, 5)
     ]

@@ -1,8 +1,8 @@
 """Beliefs about the world as a text that a language model maintains: the prior and its updates.
 
-In the memory: `beliefs`, and `absorbed`, the number of turns they rest on. An update takes every turn since, so one
-that could not be read loses nothing: the next one gets its turns too, as it does those that somebody else played before
-this agent took over.
+In the memory: `current_beliefs`, and `absorbed`, the number of turns they rest on. An update takes every turn since,
+so one that could not be read loses nothing: the next one gets its turns too, as it does those that somebody else
+played before this agent took over.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sonde.core import UserError
-from sonde.envs._shared.sub_episodes import experiences
+from sonde.envs._shared.sub_episodes import list_experiences
 
-from .calls import KEPT, Calls, Role, after, pieces, size
-from .priors import well_specified
-from .prompting import Scene, listed, trajectory
+from .calls import KEPT, Calls, Role, json_size, load_prompts, text_reader
+from .priors import well_specified_prior
+from .prompting import ActContext, steps_block, trajectory_text
 
 UNKNOWN = "Nothing is known."
 """The prior if a model was asked for one and its reply could not be parsed."""
@@ -25,7 +25,7 @@ WRITTEN = ("model", "hinted")
 """Priors that a model writes, which costs one more call."""
 
 
-def _hint(at: Scene) -> str:
+def _format_hint(at: ActContext) -> str:
     """The true hypothesis, for environments that offer it to the writer of a prior."""
     hint = at.view.private.get("hint")
     if not isinstance(hint, str):
@@ -33,7 +33,7 @@ def _hint(at: Scene) -> str:
     return hint
 
 
-class Beliefs(NamedTuple):
+class BeliefText(NamedTuple):
     """A text, and the number of turns that it accounts for."""
 
     text: str
@@ -43,43 +43,45 @@ class Beliefs(NamedTuple):
         return {"beliefs": self.text, "absorbed": self.absorbed}
 
 
-class Keeper(NamedTuple):
+class BeliefKeeper(NamedTuple):
     """Maintains the beliefs; `prior` and `alpha` are those of `agents:llm_psrl`."""
 
     role: Role
     prior: str
     alpha: float | None = None
 
-    async def beliefs(self, at: Scene, calls: Calls, memory: Mapping[str, Any], *, due: bool) -> Beliefs:
+    async def current_beliefs(
+        self, at: ActContext, calls: Calls, memory: Mapping[str, Any], *, due: bool
+    ) -> BeliefText:
         """The beliefs in memory, or the prior; updated with the turns since, if an update is `due`."""
         if "beliefs" in memory:
-            held = Beliefs(memory["beliefs"], memory["absorbed"])
+            held = BeliefText(memory["beliefs"], memory["absorbed"])
         else:
-            held = Beliefs(await self._first(at, calls))
-            if size(held.text) > KEPT:
-                raise UserError(f"agents: prior: got {size(held.text):,} bytes of JSON, allowed: at most {KEPT:,}")
-        return await self._updated(at, calls, held) if due else held
+            held = BeliefText(await self._write_prior(at, calls))
+            if json_size(held.text) > KEPT:
+                raise UserError(f"agents: prior: got {json_size(held.text):,} bytes of JSON, allowed: at most {KEPT:,}")
+        return await self._update_beliefs(at, calls, held) if due else held
 
-    async def _first(self, at: Scene, calls: Calls) -> str:
+    async def _write_prior(self, at: ActContext, calls: Calls) -> str:
         if self.prior in ("well-specified", "worlds"):
-            return well_specified(at.view, worlds=self.prior == "worlds", alpha=self.alpha)
+            return well_specified_prior(at.view, worlds=self.prior == "worlds", alpha=self.alpha)
         if self.prior not in WRITTEN:
             return self.prior
-        say = pieces("beliefs")
-        hint = say["prior-hint"].format(hint=_hint(at)) + "\n\n" if self.prior == "hinted" else ""
-        user = say["prior-user"].format(problem=at.described(), hint=hint, situation=at.situation("prior"))
+        say = load_prompts("beliefs")
+        hint = say["prior-hint"].format(hint=_format_hint(at)) + "\n\n" if self.prior == "hinted" else ""
+        user = say["prior-user"].format(problem=at.problem_text(), hint=hint, situation=at.situation_block("prior"))
         role = self.role._replace(name="prior")
-        return await calls.ask(role, say["prior-system"], user, after("Beliefs:")) or UNKNOWN
+        return await calls.ask_model(role, say["prior-system"], user, text_reader("Beliefs:")) or UNKNOWN
 
-    async def _updated(self, at: Scene, calls: Calls, held: Beliefs) -> Beliefs:
-        rows = experiences(at.view, held.absorbed)
+    async def _update_beliefs(self, at: ActContext, calls: Calls, held: BeliefText) -> BeliefText:
+        rows = list_experiences(at.view, held.absorbed)
         if not rows:
             return held
-        say, one = pieces("beliefs"), len(rows) == 1
-        shown = {"experience": listed(rows)} if one else {"trajectory": trajectory(rows)}
+        say, one = load_prompts("beliefs"), len(rows) == 1
+        shown = {"experience": steps_block(rows)} if one else {"trajectory": trajectory_text(rows)}
         user = say["update-step" if one else "update-trajectory"].format(
-            posterior=held.text, situation=at.situation(self.role.name), **shown
+            posterior=held.text, situation=at.situation_block(self.role.name), **shown
         )
-        system = say["update-system"].format(problem=at.described())
-        found = await calls.ask(self.role, system, user, after("Beliefs:"))
-        return held if found is None else Beliefs(found, held.absorbed + len(rows))
+        system = say["update-system"].format(problem=at.problem_text())
+        found = await calls.ask_model(self.role, system, user, text_reader("Beliefs:"))
+        return held if found is None else BeliefText(found, held.absorbed + len(rows))

@@ -59,7 +59,7 @@ class Calls:
         self.counts: dict[str, int] = dict(counts or {})
         self._seed, self._retries, self._n = seed, retries, first
 
-    async def ask(self, role: Role, system: str, user: str, read: Reader[T]) -> T | None:
+    async def ask_model(self, role: Role, system: str, user: str, read: Reader[T]) -> T | None:
         """What `read` parses from the reply; None, counted as a fallback, if no reply could be parsed."""
         messages: tuple[Message, ...] = (Message("system", system), Message("user", user))
         for left in reversed(range(self._retries + 1)):
@@ -70,8 +70,8 @@ class Calls:
                 return value
             unread = "malformed" if left else "fallback"
             self.completions.append(replace(completion, name=role.name, unread=unread))
-            self._count(f"{role.name}:{unread}", 1)
-            messages = (*messages, Message("assistant", completion.text, completion), Message("user", again()))
+            self._add_count(f"{role.name}:{unread}", 1)
+            messages = (*messages, Message("assistant", completion.text, completion), Message("user", retry_message()))
         return None
 
     async def _generate(self, role: Role, messages: Sequence[Message]) -> tuple[Completion, str]:
@@ -80,10 +80,10 @@ class Calls:
         sampling = Sampling(max_new_tokens=role.max_new_tokens, temperature=role.temperature, seed=seed)
         return split_completion(await role.model.generate(messages, sampling))
 
-    def _count(self, name: str, n: int) -> None:
+    def _add_count(self, name: str, n: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + n
 
-    async def together(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
+    async def run_concurrently(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
         """Run independent pieces of work concurrently, each with its own call numbers; recorded in their order."""
         todo = list(works)
         branches = [Calls(self._seed, self._retries, first=_BRANCH * (i + 1)) for i in range(len(todo))]
@@ -91,7 +91,7 @@ class Calls:
         for branch in branches:
             self.completions += branch.completions
             for name, n in branch.counts.items():
-                self._count(name, n)
+                self._add_count(name, n)
         return list(found)
 
 
@@ -99,7 +99,7 @@ Work = Callable[[Calls], Awaitable[float]]
 """A piece of work that returns a number, given its own calls."""
 
 
-class Composed(Policy):
+class ComposedAgent(Policy):
     """An agent made of several sub-calls."""
 
     @abstractmethod
@@ -131,22 +131,22 @@ async def close_models(*models: Model | None) -> None:
 
 
 @cache
-def pieces(name: str) -> Mapping[str, str]:
+def load_prompts(name: str) -> Mapping[str, str]:
     """The pieces of `agents/_shared/prompts/NAME.md`, loaded once per process. They are `str.format` templates."""
     text = files("sonde.agents._shared").joinpath("prompts", f"{name}.md").read_text("utf-8")
     parts = text.split("\n## ")
     return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}
 
 
-def again() -> str:
+def retry_message() -> str:
     """The message that follows a reply which could not be parsed."""
-    return pieces("calls")["again"]
+    return load_prompts("calls")["again"]
 
 
-def block(**value: Json) -> str:
+def json_block(**value: Json) -> str:
     """A fenced JSON block with one object.
 
-    >>> print(block(situation={"step": 1}))
+    >>> print(json_block(situation={"step": 1}))
     ```json
     {"situation": {"step": 1}}
     ```
@@ -157,57 +157,57 @@ def block(**value: Json) -> str:
 # --- readers ---------------------------------------------------------------------------------------------------------
 
 
-def size(text: str) -> int:
+def json_size(text: str) -> int:
     """The size of a text in a memory, which is JSON: a non-ASCII character takes 6 or 12 bytes."""
     return len(json.dumps(text))
 
 
-def after(marker: str, limit: int = KEPT) -> Reader[str]:
-    """A parser for the text behind the last `marker`, of at most `limit` bytes (see `size`).
+def text_reader(marker: str, limit: int = KEPT) -> Reader[str]:
+    """A parser for the text behind the last `marker`, of at most `limit` bytes (see `json_size`).
 
-    >>> after("Hypothesis:")("I think so. HYPOTHESIS: the code is 123")
+    >>> text_reader("Hypothesis:")("I think so. HYPOTHESIS: the code is 123")
     'the code is 123'
     """
 
-    def read(text: str) -> str | None:
-        found = _behind(marker, text)
-        return found if found and size(found) <= limit else None
+    def read_text(text: str) -> str | None:
+        found = _text_behind(marker, text)
+        return found if found and json_size(found) <= limit else None
 
-    return read
+    return read_text
 
 
-def _behind(marker: str, text: str) -> str | None:
+def _text_behind(marker: str, text: str) -> str | None:
     """The text behind the last `marker`, ignoring case; None if there is none."""
     ends = [found.end() for found in re.finditer(re.escape(marker), text, re.IGNORECASE)]
     return text[ends[-1] :].strip(" \t\r\n*") if ends else None
 
 
-def action(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:
+def action_reader(legal: Sequence[str] | None, limit: int = 4_000) -> Reader[str]:
     """A parser for an action: behind `Action:`, else in an answer tag, else the whole reply. One of `legal`, if given.
 
-    >>> action(("A", "B"))("Upstream it is. Action: **b**.")
+    >>> action_reader(("A", "B"))("Upstream it is. Action: **b**.")
     'B'
     """
 
-    def read(text: str) -> str | None:
-        for said in (_behind("Action:", text), read_answer(text), text):
-            if said is not None and (found := named(said, legal, limit)) is not None:
+    def read_action(text: str) -> str | None:
+        for said in (_text_behind("Action:", text), read_answer(text), text):
+            if said is not None and (found := match_action(said, legal, limit)) is not None:
                 return found
         return None
 
-    return read
+    return read_action
 
 
-def named(said: str, legal: Sequence[str] | None, limit: int = 4_000) -> str | None:
+def match_action(said: str, legal: Sequence[str] | None, limit: int = 4_000) -> str | None:
     """The legal action that the first line of `said` names; if none are listed, any text within the limit."""
     said = (read_answer(said) or said).strip()
     if legal is None:
         return said if 0 < len(said) <= limit else None
     lines = (said[:limit], said.partition("\n")[0][:limit])
-    return next((found for line in lines if (found := parse_frames(line, partial(_listed, legal)))), None)
+    return next((found for line in lines if (found := parse_frames(line, partial(_unique_match, legal)))), None)
 
 
-def _listed(legal: Sequence[str], said: str) -> str | None:
+def _unique_match(legal: Sequence[str], said: str) -> str | None:
     plain = said.strip(_AROUND)
     if plain in legal:
         return plain
@@ -215,17 +215,17 @@ def _listed(legal: Sequence[str], said: str) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def number(marker: str, low: float = -math.inf, high: float = math.inf) -> Reader[float]:
+def number_reader(marker: str, low: float = -math.inf, high: float = math.inf) -> Reader[float]:
     """A parser for the number behind the last `marker`, within bounds.
 
-    >>> number("Estimate:", 0.0)("0.5 of 2 is 1. Estimate: 1.25 bits")
+    >>> number_reader("Estimate:", 0.0)("0.5 of 2 is 1. Estimate: 1.25 bits")
     1.25
     """
 
-    def read(text: str) -> float | None:
-        said = _behind(marker, text) if marker else text
+    def read_number(text: str) -> float | None:
+        said = _text_behind(marker, text) if marker else text
         found = _NUMBER.match(said.lstrip(" \t\r\n*$`")) if said else None
         value = float(found[0]) if found else math.nan
         return value if math.isfinite(value) and low <= value <= high else None
 
-    return read
+    return read_number

@@ -20,47 +20,51 @@ from math import perm
 
 from sonde.core import UserError, View
 from sonde.core.types import Json
-from sonde.envs._shared.finite import Problem
-from sonde.envs._shared.sub_episodes import explored, possible
+from sonde.envs._shared.finite import FiniteProblem
+from sonde.envs._shared.sub_episodes import prior_support, require_explored_filter
 
-from .calls import block, pieces
+from .calls import json_block, load_prompts
 
 
-def well_specified(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
+def well_specified_prior(view: View, *, worlds: bool = False, alpha: float | None = None) -> str:
     """The prior at the start of an episode; `worlds` lists the worlds of a bandit whatever it pays, and all codes;
     `alpha` is for tables, by default 1/|S|."""
-    problem: Problem | None = view.problem
+    problem: FiniteProblem | None = view.problem
     if problem is None:
         name = view.spec.name
         raise UserError(
             f"agents: prior: {name} describes no finite problem; allowed: prior=model or the text of a prior"
         )
     if problem.kind == "tabular":
-        return _dirichlet(problem, alpha or 1.0 / len(problem.states))
+        return _dirichlet_prior(problem, alpha or 1.0 / len(problem.states))
     if problem.kind == "case":
-        return _case(problem)
+        return _case_prior(problem)
     if problem.kind == "code":
-        return _code(view, problem, worlds)
+        return _code_prior(view, problem, worlds)
     binary = set(problem.rewards) == {0.0, 1.0}
-    return _beta(problem) if binary and not worlds else _worlds(view, problem, "bernoulli" if binary else "fixed")
+    return (
+        _beta_prior(problem)
+        if binary and not worlds
+        else _worlds_prior(view, problem, "bernoulli" if binary else "fixed")
+    )
 
 
-def _beta(problem: Problem) -> str:
+def _beta_prior(problem: FiniteProblem) -> str:
     rows = "\n".join(f"- {arm}: Beta(1, 1)" for arm in problem.actions)
     belief: Json = {"kind": "beta", "arms": {arm: [1, 1] for arm in problem.actions}}
-    return pieces("priors")["beta"].format(rows=rows, block=block(belief=belief))
+    return load_prompts("priors")["beta"].format(rows=rows, block=json_block(belief=belief))
 
 
-def _worlds(view: View, problem: Problem, pays: str) -> str:
-    known = explored(view, "llm_psrl")
-    tables = [known.world(h).reward_SA[0].tolist() for h in possible(view)]
+def _worlds_prior(view: View, problem: FiniteProblem, pays: str) -> str:
+    known = require_explored_filter(view, "llm_psrl")
+    tables = [known.world(h).reward_SA[0].tolist() for h in prior_support(view)]
     means = [{a: round(m, 6) for a, m in zip(problem.actions, row, strict=True)} for row in tables]
     rows = "\n".join("- " + ", ".join(f"{a}: {m:g}" for a, m in row.items()) for row in means)
     belief: Json = {"kind": "worlds", "pays": pays, "worlds": [{"weight": 1, "means": row} for row in means]}
-    return pieces("priors")[f"worlds-{pays}"].format(rows=rows, block=block(belief=belief))
+    return load_prompts("priors")[f"worlds-{pays}"].format(rows=rows, block=json_block(belief=belief))
 
 
-def _dirichlet(problem: Problem, alpha: float) -> str:
+def _dirichlet_prior(problem: FiniteProblem, alpha: float) -> str:
     alpha = round(alpha, 6)
     table = {s: {a: dict.fromkeys(problem.states, alpha) for a in problem.actions} for s in problem.states}
     unseen: Json = dict.fromkeys(problem.states) if problem.by_next else None
@@ -72,27 +76,27 @@ def _dirichlet(problem: Problem, alpha: float) -> str:
     rows = "\n".join(
         f"- {a} in {s}: {alpha:g} for each of {', '.join(problem.states)}" for s in table for a in table[s]
     )
-    say = pieces("priors")
+    say = load_prompts("priors")
     return say["dirichlet"].format(
         rows=rows,
         pays=say["pays-next" if problem.by_next else "pays"],
         rewards=", ".join(f"{r:g}" for r in problem.rewards),
         known=f" {say['known'].format(moves=moves)}" if moves else "",
-        block=block(belief=belief),
+        block=json_block(belief=belief),
     )
 
 
-def _case(problem: Problem) -> str:
-    return pieces("priors")["case"].format(rows="\n".join(f"- {p:.2f}: {cause}" for p, cause in problem.causes))
+def _case_prior(problem: FiniteProblem) -> str:
+    return load_prompts("priors")["case"].format(rows="\n".join(f"- {p:.2f}: {cause}" for p, cause in problem.causes))
 
 
-def _code(view: View, problem: Problem, worlds: bool) -> str:
+def _code_prior(view: View, problem: FiniteProblem, worlds: bool) -> str:
     n, length = len(problem.actions), problem.horizon
     belief: dict[str, Json] = {"kind": "code", "symbols": "".join(problem.actions), "length": length, "marks": []}
-    words = possible(view)
+    words = prior_support(view)
     if worlds:
         belief["candidates"] = list(words)
     if len(words) == perm(n, length):
         symbols = f"{problem.actions[0]} to {problem.actions[-1]}"
-        return pieces("priors")["code"].format(length=length, symbols=symbols, block=block(belief=belief))
-    return pieces("priors")["words"].format(length=length, block=block(belief=belief | {"words": True}))
+        return load_prompts("priors")["code"].format(length=length, symbols=symbols, block=json_block(belief=belief))
+    return load_prompts("priors")["words"].format(length=length, block=json_block(belief=belief | {"words": True}))

@@ -12,95 +12,100 @@ from typing import Any, NamedTuple
 
 from sonde.core import Action, Rng, View
 from sonde.core.types import Json
-from sonde.envs._shared.finite import Problem
+from sonde.envs._shared.finite import FiniteProblem
 from sonde.envs._shared.sub_episodes import (
     LABELLED,
     Experience,
-    Now,
-    experiences,
-    horizon_of,
-    now,
-    observation_of,
-    rules_of,
-    state_of,
+    Position,
+    current_observation,
+    current_position,
+    current_state,
+    list_experiences,
+    problem_horizon,
+    rules_text,
 )
 
-from .calls import Calls, Role, action, block, pieces
+from .calls import Calls, Role, action_reader, json_block, load_prompts
 
 
-class Scene(NamedTuple):
+class ActContext(NamedTuple):
     """The context of one act."""
 
     view: View
-    problem: Problem | None
+    problem: FiniteProblem | None
     horizon: int
-    now: Now
+    now: Position
     observation: str
 
     @property
-    def kind(self) -> str:
+    def problem_kind(self) -> str:
         return "plain" if self.problem is None else self.problem.kind
 
     @property
     def legal(self) -> Sequence[str] | None:
         """The actions that are listed. Conversations list none: anything may be said, and a list would reveal what to
         ask."""
-        return None if self.kind == "case" else self.view.legal
+        return None if self.problem_kind == "case" else self.view.legal
 
     @property
-    def shown(self) -> str:
+    def observation_text(self) -> str:
         """The current observation, in the form that `Experience` uses."""
-        labelled = self.problem is not None and self.kind in LABELLED
-        return state_of(self.view, self.problem) if labelled and self.problem else self.observation
+        labelled = self.problem is not None and self.problem_kind in LABELLED
+        return current_state(self.view, self.problem) if labelled and self.problem else self.observation
 
     @property
     def state(self) -> str:
         """The key of the current state in a cache."""
         if self.problem is None:
             return self.observation
-        label = state_of(self.view, self.problem)
-        return label if self.kind in LABELLED else f"{label}, step {self.now.step}"
+        label = current_state(self.view, self.problem)
+        return label if self.problem_kind in LABELLED else f"{label}, step {self.now.step}"
 
-    def described(self) -> str:
+    def problem_text(self) -> str:
         """The problem, as it was described to the agent."""
-        return pieces("calls")["problem"].format(description=rules_of(self.view))
+        return load_prompts("calls")["problem"].format(description=rules_text(self.view))
 
-    def situation(self, call: str, **more: Json) -> str:
+    def situation_block(self, call: str, **more: Json) -> str:
         """The JSON block that identifies this sub-call and its step."""
         problem, at = self.problem, self.now
-        facts: dict[str, Json] = {"call": call, "kind": self.kind, "sub_episode": at.sub_episode, "step": at.step}
+        facts: dict[str, Json] = {
+            "call": call,
+            "kind": self.problem_kind,
+            "sub_episode": at.sub_episode,
+            "step": at.step,
+        }
         if problem is not None:
             facts |= {
-                "state": state_of(self.view, problem),
+                "state": current_state(self.view, problem),
                 "horizon": problem.horizon,
                 "sub_episodes": problem.sub_episodes,
             }
-        return block(situation=facts | more)
+        return json_block(situation=facts | more)
 
-    def sofar(self) -> str:
+    def history_text(self) -> str:
         """The history of this sub-episode, for prompts that show one observation; empty at its start."""
-        told_by_state = self.now.step == 0 or self.kind in LABELLED
-        rows = [] if told_by_state else experiences(self.view, self.view.turn - self.now.step)
-        return pieces("calls")["sofar"].format(experience=listed(rows)) + "\n\n" if rows else ""
+        told_by_state = self.now.step == 0 or self.problem_kind in LABELLED
+        rows = [] if told_by_state else list_experiences(self.view, self.view.turn - self.now.step)
+        return load_prompts("calls")["sofar"].format(experience=steps_block(rows)) + "\n\n" if rows else ""
 
-    def available(self) -> str:
+    def action_list(self) -> str:
         """The list of actions, if there is one."""
         legal = self.legal
-        return pieces("calls")["available"].format(actions=", ".join(legal)) + "\n\n" if legal else ""
+        return load_prompts("calls")["available"].format(actions=", ".join(legal)) + "\n\n" if legal else ""
 
-    def words(self) -> dict[str, str]:
+    def prompt_fields(self) -> dict[str, str]:
         """The fields that fill in the prompts of a policy."""
-        said = {"sofar": self.sofar(), "observation": self.observation, "available": self.available()}
-        return said | {"situation": self.situation("policy")}
+        said = {"sofar": self.history_text(), "observation": self.observation, "available": self.action_list()}
+        return said | {"situation": self.situation_block("policy")}
 
 
-def scene(view: View) -> Scene:
+def read_scene(view: View) -> ActContext:
     """The context of the next act."""
-    problem, horizon = view.problem, horizon_of(view)
-    return Scene(view, problem, horizon, now(view, horizon), observation_of(view))
+    problem, horizon = view.problem, problem_horizon(view)
+    return ActContext(view, problem, horizon, current_position(view, horizon), current_observation(view))
 
 
-def listed(rows: Iterable[Experience]) -> str:
+def steps_block(rows: Iterable[Experience]) -> str:
     """Steps as a fenced JSON list. A long text is not repeated as the observation of the next step."""
     shown: list[dict[str, Json]] = []
     before = None
@@ -110,15 +115,15 @@ def listed(rows: Iterable[Experience]) -> str:
             del entry["observation"]
         shown.append(entry)
         before = row.next
-    return block(experience=shown)
+    return json_block(experience=shown)
 
 
-def trajectory(rows: Iterable[Experience]) -> str:
+def trajectory_text(rows: Iterable[Experience]) -> str:
     """Steps with an introduction."""
-    return pieces("calls")["trajectory"].format(experience=listed(rows))
+    return load_prompts("calls")["trajectory"].format(experience=steps_block(rows))
 
 
-def rounds(rows: Sequence[Experience]) -> dict[int, list[Experience]]:
+def group_by_sub_episode(rows: Sequence[Experience]) -> dict[int, list[Experience]]:
     """Steps by sub-episode, in order."""
     found: dict[int, list[Experience]] = {}
     for row in rows:
@@ -126,10 +131,10 @@ def rounds(rows: Sequence[Experience]) -> dict[int, list[Experience]]:
     return found
 
 
-async def choose(at: Scene, calls: Calls, role: Role, system: str, user: str) -> str:
+async def choose_action(at: ActContext, calls: Calls, role: Role, system: str, user: str) -> str:
     """The action chosen by a policy call. Fallback: a random legal action; if none are listed, the last reply as it is,
     which the environment then judges."""
-    found = await calls.ask(role, system, user, action(at.legal))
+    found = await calls.ask_model(role, system, user, action_reader(at.legal))
     if found is not None:
         return found
     legal = at.legal
@@ -138,28 +143,28 @@ async def choose(at: Scene, calls: Calls, role: Role, system: str, user: str) ->
     return calls.completions[-1].text
 
 
-class Cached(NamedTuple):
+class PolicyCache(NamedTuple):
     """Appendix C's policy cache: one policy call per state and sub-episode. `rows` is kept in the memory."""
 
     on: bool
     rows: Mapping[str, str]
 
     @classmethod
-    def of(cls, on: bool, memory: Mapping[str, Any], fresh: bool) -> Cached:
+    def from_memory(cls, on: bool, memory: Mapping[str, Any], fresh: bool) -> PolicyCache:
         """The cache at this act, cleared at the start of a sub-episode."""
         return cls(on, {} if fresh or not on else memory.get("cache", {}))
 
-    def found(self, at: Scene) -> str | None:
+    def cached_action(self, at: ActContext) -> str | None:
         """The action cached for the current state, if still legal."""
         known = self.rows.get(at.state)
         return known if known is not None and (at.legal is None or known in at.legal) else None
 
-    def after(self, at: Scene, chosen: str) -> dict[str, Json]:
+    def to_memory(self, at: ActContext, chosen: str) -> dict[str, Json]:
         """The memory fields of the cache after this choice."""
         return {"cache": {**self.rows, at.state: chosen}} if self.on else {}
 
 
-def act(view: View, chosen: str, calls: Calls, **memory: Json) -> Action:
+def finish_act(view: View, chosen: str, calls: Calls, **memory: Json) -> Action:
     """Finish the act: its calls go on the record, the counts into the memory."""
     kept = {**memory, "calls": calls.counts} if calls.counts else memory
     return Action(view.say(chosen), memory=kept or None, completions=tuple(calls.completions))

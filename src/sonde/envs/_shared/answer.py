@@ -58,7 +58,7 @@ def read_answer(text: str, which: Which = "last") -> str | None:
     >>> read_answer("<Think> <Answer>maybe</Answer> </Think> <answer> toast </answer>")
     'toast'
     """
-    answers = _read(text).answers
+    answers = _read_reply(text).answers
     return answers[_INDEX[which]] if answers else None
 
 
@@ -81,7 +81,7 @@ def parse_answer(
     >>> parse_answer("<think>6?</think> `7`", {"7": 7}.get, bare=True)
     7
     """
-    reply = _read(text)
+    reply = _read_reply(text)
     if reply.opened is not None and (which == "last" or not reply.answers):
         found = parse_frames(reply.opened, parse)
         if found is not None and not (unfinished and unfinished(found)):
@@ -108,7 +108,7 @@ def read_message(text: str) -> str:
     >>> read_message("<think>a dog?</think> **Is it alive?**"), read_message("<Answer>Is it Lis")
     ('Is it alive?', '')
     """
-    reply = _read(text)
+    reply = _read_reply(text)
     if reply.opened is not None and reply.opened.endswith(_SENTENCE):
         return plain_message(reply.opened)
     if reply.answers:
@@ -116,7 +116,7 @@ def read_message(text: str) -> str:
     return plain_message(reply.aloud) if reply.opened is None else ""
 
 
-def tagged(answer: str) -> str:
+def tag_answer(answer: str) -> str:
     """`answer` in the syntax that `read_answer` reads."""
     return f"<Answer>{answer}</Answer>"
 
@@ -140,7 +140,7 @@ class _Reply(NamedTuple):
 
 
 @lru_cache(maxsize=32)  # rules, filters and solvers ask for the same reply one after the other
-def _read(text: str) -> _Reply:
+def _read_reply(text: str) -> _Reply:
     if "<" not in text:
         return _Reply((), None, text, text)
     pieces, cut = _split_thinking(text)

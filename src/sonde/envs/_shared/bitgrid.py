@@ -1,6 +1,7 @@
 """Rectangular boards of at most 64 cells as bitboards: bit `row * cols + col` is a cell.
 
-`spread` and `counts` are plain bit arithmetic, so they take one board (an int) or many at once (a uint64 array).
+`spread_cells` and `neighbour_counts` are plain bit arithmetic, so they take one board (an int) or many at once (a
+uint64 array).
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ _MARKS = "*12345678"
 
 
 @dataclass(frozen=True)
-class Grid:
-    """The geometry of a board of `rows` times `cols` cells. Use `grid(rows, cols)`, which caches instances."""
+class BitGrid:
+    """The geometry of a board of `rows` times `cols` cells. Use `shared_grid(rows, cols)`, which caches instances."""
 
     rows: int
     cols: int
 
     @cached_property
-    def size(self) -> int:
+    def cell_count(self) -> int:
         """Number of cells."""
         return self.rows * self.cols
 
     @cached_property
-    def full(self) -> int:
+    def full_board(self) -> int:
         """The board with every cell set."""
-        return (1 << self.size) - 1
+        return (1 << self.cell_count) - 1
 
     @cached_property
     def not_left(self) -> int:
         """Every cell but the leftmost column's."""
-        return sum(1 << i for i in range(self.size) if i % self.cols)
+        return sum(1 << i for i in range(self.cell_count) if i % self.cols)
 
     @cached_property
     def not_right(self) -> int:
@@ -44,42 +45,49 @@ class Grid:
         return self.not_left >> 1
 
     @cached_property
-    def around(self) -> tuple[int, ...]:
+    def neighbour_boards(self) -> tuple[int, ...]:
         """The up to eight neighbours of every cell."""
-        return tuple(self.spread(1 << i) ^ 1 << i for i in range(self.size))
+        return tuple(self.spread_cells(1 << i) ^ 1 << i for i in range(self.cell_count))
 
     @cached_property
-    def places(self) -> tuple[tuple[int, int], ...]:
+    def cell_neighbours(self) -> tuple[tuple[int, int], ...]:
         """Every cell as its own board, with its neighbours."""
-        return tuple((1 << i, around) for i, around in enumerate(self.around))
+        return tuple((1 << i, around) for i, around in enumerate(self.neighbour_boards))
 
-    def spread(self, board: Board) -> Board:
+    def spread_cells(self, board: Board) -> Board:
         """The set cells and all their neighbours."""
         wide = board | board << 1 & self.not_left | board >> 1 & self.not_right
-        return (wide | wide << self.cols | wide >> self.cols) & self.full
+        return (wide | wide << self.cols | wide >> self.cols) & self.full_board
 
-    def counts(self, board: Board) -> tuple[Board, Board, Board, Board]:
+    def neighbour_counts(self, board: Board) -> tuple[Board, Board, Board, Board]:
         """The number of set neighbours of each cell, as four boards: the binary digits, ones first."""
         left, right = board << 1 & self.not_left, board >> 1 & self.not_right
         beside0, beside1 = left ^ right, left & right
         row0, row1 = beside0 ^ board, beside1 | beside0 & board
         up0, up1, down0, down1 = row0 << self.cols, row1 << self.cols, row0 >> self.cols, row1 >> self.cols
-        ones, carry = _add(up0, down0, beside0)
-        twos, fours = _add(up1, down1, beside1)
+        ones, carry = _full_adder(up0, down0, beside0)
+        twos, fours = _full_adder(up1, down1, beside1)
         more = twos & carry
-        return ones & self.full, (twos ^ carry) & self.full, (fours ^ more) & self.full, fours & more & self.full
+        return (
+            ones & self.full_board,
+            (twos ^ carry) & self.full_board,
+            (fours ^ more) & self.full_board,
+            fours & more & self.full_board,
+        )
 
-    def shown(self, mines: int, opened: int) -> tuple[str, ...]:
+    def format_rows(self, mines: int, opened: int) -> tuple[str, ...]:
         """A Minesweeper board as rows: `#` for a closed cell, else the number of adjacent mines (`*` for none).
 
-        >>> grid(2, 3).shown(mines=0b000001, opened=0b110110)
+        >>> shared_grid(2, 3).format_rows(mines=0b000001, opened=0b110110)
         ('#1*', '#1*')
         """
         cols = self.cols
-        marks = "".join([_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in self.places])
-        return tuple([marks[i : i + cols] for i in range(0, self.size, cols)])
+        marks = "".join(
+            [_MARKS[(mines & around).bit_count()] if opened & bit else "#" for bit, around in self.cell_neighbours]
+        )
+        return tuple([marks[i : i + cols] for i in range(0, self.cell_count, cols)])
 
-    def cells(self, board: int) -> tuple[tuple[int, int], ...]:
+    def cells_of(self, board: int) -> tuple[tuple[int, int], ...]:
         """The set cells as (row, column), in reading order."""
         found: list[tuple[int, int]] = []
         while board:
@@ -88,7 +96,7 @@ class Grid:
             board ^= lowest
         return tuple(found)
 
-    def board(self, cells: Iterable[tuple[int, int]]) -> int:
+    def board_of(self, cells: Iterable[tuple[int, int]]) -> int:
         """The board with these cells set; all must lie on it."""
         board = 0
         for row, col in cells:
@@ -97,12 +105,12 @@ class Grid:
 
 
 @cache
-def grid(rows: int, cols: int) -> Grid:
-    """The shared `Grid` of this size."""
-    return Grid(rows, cols)
+def shared_grid(rows: int, cols: int) -> BitGrid:
+    """The shared `BitGrid` of this size."""
+    return BitGrid(rows, cols)
 
 
-def _add(a: Board, b: Board, c: Board) -> tuple[Board, Board]:
+def _full_adder(a: Board, b: Board, c: Board) -> tuple[Board, Board]:
     """A full adder: sum and carry."""
     half = a ^ b
     return half ^ c, a & b | half & c

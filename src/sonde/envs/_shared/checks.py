@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from .english.letters import plain_words, read_through
+from .english.letters import plain_words, visible_readings
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]
@@ -22,68 +22,68 @@ Check = Callable[[str, int, Candidates], bool]
 _MARKS = re.compile(r"[?？][?？!\s]*")
 
 
-def too_long(said: str, longest: int, candidates: Candidates) -> bool:
+def is_too_long(said: str, longest: int, candidates: Candidates) -> bool:
     """More than `longest` characters, or fewer than two."""
     return len(said) > longest or len(said) < 2
 
 
-def several_questions(said: str, longest: int, candidates: Candidates) -> bool:
+def has_several_questions(said: str, longest: int, candidates: Candidates) -> bool:
     """More than one question mark; marks in a row count once.
 
-    >>> several_questions("Is it big? Is it red?", 500, lambda said: 0), several_questions("Big??", 500, lambda said: 0)
-    (True, False)
+    >>> has_several_questions("Is it big? Is it red?", 500, lambda said: 0), has_several_questions("Big??", 500,
+    lambda said: 0) (True, False)
     """
     return len(_MARKS.findall(said)) > 1
 
 
-def several_hypotheses(said: str, longest: int, candidates: Candidates) -> bool:
+def has_several_hypotheses(said: str, longest: int, candidates: Candidates) -> bool:
     """More than one answer is proposed."""
     return candidates(said) > 1
 
 
-def no_question(said: str, longest: int, candidates: Candidates) -> bool:
+def is_no_question(said: str, longest: int, candidates: Candidates) -> bool:
     """Does not end with a question mark."""
     return not said.rstrip("\"'”’)* ").endswith(("?", "？"))
 
 
 CHECKS: Mapping[str, Check] = {
-    "length": too_long,
-    "single_inquiry": several_questions,
-    "single_hypothesis": several_hypotheses,
-    "question_form": no_question,
+    "length": is_too_long,
+    "single_inquiry": has_several_questions,
+    "single_hypothesis": has_several_hypotheses,
+    "question_form": is_no_question,
 }
 """Name -> whether a message fails: `(message, longest allowed, counter of proposed answers)`."""
 
 
-def mentions(text: str, names: Sequence[str]) -> bool:
+def mentions_name(text: str, names: Sequence[str]) -> bool:
     """Whether any of the names occurs in the text as whole words, or as its plural, or letter by letter, whatever case
     and accents.
 
-    >>> mentions("We have two GUITARS here.", ["guitar"]), mentions("a guitarist", ["guitar"])
+    >>> mentions_name("We have two GUITARS here.", ["guitar"]), mentions_name("a guitarist", ["guitar"])
     (True, False)
-    >>> mentions("It is spelt N-E-W Z-E-A-L-A-N-D.", ["New Zealand"])
+    >>> mentions_name("It is spelt N-E-W Z-E-A-L-A-N-D.", ["New Zealand"])
     True
     """
     words = f" {plain_words(text)} "
-    return any(map(words.__contains__, _forms(tuple(names))))
+    return any(map(words.__contains__, _mention_forms(tuple(names))))
 
 
-def gives_away(reply: str, said: str, names: Sequence[str]) -> bool:
+def gives_name_away(reply: str, said: str, names: Sequence[str]) -> bool:
     """Whether a reply holds one of the names that was not said before, as it stands or in a disguise: with markup,
     invisible or look-alike letters in it, digits for letters, or, if it is long enough, in pieces. Having named the
     country does not allow a reply to name the city.
 
-    >>> gives_away("Lisbon is in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    >>> gives_name_away("Lisbon is in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
     True
-    >>> gives_away("It is not in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
+    >>> gives_name_away("It is not in Portugal.", "Is it in Portugal?", ["Lisbon", "Portugal"])
     False
-    >>> [gives_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
+    >>> [gives_name_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
     [True, True, True, True]
     """
-    readings = read_through(reply)
+    readings = visible_readings(reply)
     return any(
-        any(mentions(text, [n]) or _disguised(n).search(plain_words(text)) for text in readings)
-        and not mentions(said, [n])
+        any(mentions_name(text, [n]) or _disguised_pattern(n).search(plain_words(text)) for text in readings)
+        and not mentions_name(said, [n])
         for n in names
     )
 
@@ -94,7 +94,7 @@ _SHORTEST_IN_PIECES = 6
 
 
 @lru_cache(maxsize=4096)
-def _disguised(name: str) -> re.Pattern[str]:
+def _disguised_pattern(name: str) -> re.Pattern[str]:
     """A name with digits for letters, and with blanks anywhere in a long one."""
     letters = plain_words(name).replace(" ", "")
     one = [f"[{c}{_DIGITS[c]}]" if c in _DIGITS else re.escape(c) for c in letters]
@@ -102,8 +102,8 @@ def _disguised(name: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=4096)
-def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, their plurals and their letters as `mentions` looks for them."""
+def _mention_forms(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, their plurals and their letters as `mentions_name` looks for them."""
     known = [name for name in map(plain_words, names) if name]
     letters = [name.replace(" ", "") for name in known]
     spelt = [" ".join(name) for name in letters if len(name) > 2]

@@ -36,11 +36,11 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, un
 from sonde.core.types import Json
 
 from .answer import read_message
-from .checks import CHECKS, Candidates, gives_away, mentions
-from .english.naming import Names, Verdict, lookup, only_names, verdict_on
+from .checks import CHECKS, Candidates, gives_name_away, mentions_name
+from .english.naming import Names, Verdict, judge_naming, name_lookup, only_names
 from .english.words import name_key
-from .prompts import pieces
-from .quoting import quote
+from .prompts import load_pieces
+from .quoting import quote_message
 
 USER, JUDGE = "user", "judge"
 GOAL = "Goal reached"
@@ -69,7 +69,7 @@ class Talk(NamedTuple):
     """The hidden world, the turns taken, whose word it is, and the message that waits for an answer.
 
     `heard` holds the agent's messages that were answered; `tries` and `leaks` count replies that could not be used to
-    the message `said`; `claimed` is set while the judge decides.
+    the message `said`; `claims_goal` is set while the judge decides.
     """
 
     world: Hashable
@@ -126,57 +126,57 @@ class Dialogue(Env[Talk]):
     # --- what a leaf brings ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def solves(self, state: Talk) -> bool:
+    def is_solution(self, state: Talk) -> bool:
         """Whether the message `state.said` solves the game by the rules, however the user takes it."""
 
     @abstractmethod
-    def secrets(self, state: Talk) -> Sequence[str]:
+    def secret_names(self, state: Talk) -> Sequence[str]:
         """Names that a reply must not contain, unless the message it answers does."""
 
     @abstractmethod
-    def candidates(self, said: str) -> int:
+    def count_candidates(self, said: str) -> int:
         """Count the answers that the message proposes as the solution; the same whatever is hidden."""
 
-    def ends(self, state: Talk) -> bool:
+    def is_final(self, state: Talk) -> bool:
         """Whether the message ends the game, solved or not (an accusation)."""
-        return self.solves(state)
+        return self.is_solution(state)
 
-    def understood(self, state: Talk) -> Verdict | None:
+    def judge_unsolved(self, state: Talk) -> Verdict | None:
         """Return the verdict of the rules on a message that does not solve the game; None to judge it by its names:
         here, if it names the secret."""
-        count = self.counter(state)(state.said)
-        if count > 1 or not mentions(state.said, self.secrets(state)):
+        count = self.candidate_counter(state)(state.said)
+        if count > 1 or not mentions_name(state.said, self.secret_names(state)):
             return "wrong" if count else "nothing"
         return None
 
-    def untrue(self, state: Talk, reply: str) -> bool:
+    def is_untrue(self, state: Talk, reply: str) -> bool:
         """Whether a reply to the message `state.said` says something that the rules know to be wrong."""
         return False
 
-    def names(self, state: Talk) -> Names:
+    def candidate_names(self, state: Talk) -> Names:
         """Return the candidate names of the game, and the secret among them."""
-        own = {name_key(name): 1 for name in self.secrets(state)}
-        return Names(lookup(own), max(len(name.split()) for name in own), 1)
+        own = {name_key(name): 1 for name in self.secret_names(state)}
+        return Names(name_lookup(own), max(len(name.split()) for name in own), 1)
 
-    def claims(self, state: Talk, reply: str) -> bool:
+    def claims_goal(self, state: Talk, reply: str) -> bool:
         """Whether a reply says that the goal is reached."""
-        return claimed(reply)
+        return claims_goal(reply)
 
-    def reading(self, state: Talk, reply: str) -> str | None:
+    def clean_reply(self, state: Talk, reply: str) -> str | None:
         """The reply as the agent will hear it; None if it cannot be used."""
         return reply[:LONGEST_REPLY].strip() or None
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         """Return what `turn.info` records of the message `state.said` and this reply, beyond `result`."""
         return Frozen()
 
-    def earned(self, state: Talk, won: bool) -> float:
+    def turn_reward(self, state: Talk, won: bool) -> float:
         """The agent's reward for a turn."""
         return 1.0 if won else 0.0
 
     # --- scenarios from elsewhere ------------------------------------------------------------------------------------
 
-    def foreign(self, hidden: Json) -> Task | None:
+    def foreign_task(self, hidden: Json) -> Task | None:
         """Return the task of a foreign scenario, `{"scenario": ..., "solution": ...}`, which only a language model can
         play; None for other tasks."""
         given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
@@ -190,7 +190,9 @@ class Dialogue(Env[Talk]):
             allowed = "seat, with a policy in it: no rule can tell what solves a scenario of one's own"
             raise invalid(f"{self.name}: judge", self.judge, allowed)
         setup: Mapping[str, Json] = {field: given[field] for field in _FOREIGN}
-        return self.listed("custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup))
+        return self.make_listed_task(
+            "custom", 0, Frozen[Json](foreign=True, scenario=setup["scenario"]), Frozen[Json](setup)
+        )
 
     # --- seats -------------------------------------------------------------------------------------------------------
 
@@ -208,7 +210,7 @@ class Dialogue(Env[Talk]):
     def say_pieces(self) -> Mapping[str, str]:
         """The prompts that all conversations share, the leaf's own, which win, and before both those of the preset:
         `NAME@PRESET` takes the place of `NAME`."""
-        shared = {**pieces("dialogue"), **pieces(self.name_of_prompts)}
+        shared = {**load_pieces("dialogue"), **load_pieces(self.name_of_prompts)}
         own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
         return {**shared, **own}
 
@@ -217,7 +219,7 @@ class Dialogue(Env[Talk]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Frozen({AGENT: None, USER: user, **judge})
 
-    def assumed(self, user: str) -> Mapping[str, str]:
+    def assumed_users(self, user: str) -> Mapping[str, str]:
         """The user that an exact filter takes for granted (`Spec.assumes`)."""
         return Frozen() if self.error_rate else Frozen({USER: user})
 
@@ -231,147 +233,149 @@ class Dialogue(Env[Talk]):
     def denies(self, state: Talk, seat: str, text: str) -> bool:
         if seat != USER:
             return False
-        reply = spoken(text, 4 * LONGEST_REPLY)
-        return self._refutes(state) if self.claims(state, reply) else self.untrue(state, reply)
+        reply = spoken_line(text, 4 * LONGEST_REPLY)
+        return self._refutes_claim(state) if self.claims_goal(state, reply) else self.is_untrue(state, reply)
 
-    def _refutes(self, state: Talk) -> bool:
+    def _refutes_claim(self, state: Talk) -> bool:
         """Whether nobody can let a claim after the message `state.said` count."""
-        found = self.verdict(state)
+        found = self.judge_message(state)
         return found != "right" and not (found == "unclear" and self.judge == "seat")
 
     # --- the course --------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
         if state.seat == AGENT:
-            return self._heard(state, text)
-        return self._replied(state, text) if state.seat == USER else self._judged(state, text)
+            return self._handle_message(state, text)
+        return self._handle_reply(state, text) if state.seat == USER else self._handle_verdict(state, text)
 
-    def _heard(self, state: Talk, text: str) -> Step:
-        said = spoken(text, 4 * self.longest)
-        failed = self.failed(said, self.counter(state))
+    def _handle_message(self, state: Talk, text: str) -> Step:
+        said = spoken_line(text, 4 * self.longest)
+        failed = self.failed_check(said, self.candidate_counter(state))
         if failed is None:
             return Step(
-                state._replace(seat=USER, said=said, tries=0, leaks=0), Frozen({USER: self.passed_on(state, said)})
+                state._replace(seat=USER, said=said, tries=0, leaks=0), Frozen({USER: self.user_prompt(state, said)})
             )
         reply = self.say_pieces[f"invalid-{failed}"].format(longest=self.longest)
-        return self._told(state, reply, Frozen[Any](result="invalid", check=failed))
+        return self._tell_agent(state, reply, Frozen[Any](result="invalid", check=failed))
 
-    def failed(self, said: str, candidates: Candidates | None = None) -> str | None:
+    def failed_check(self, said: str, candidates: Candidates | None = None) -> str | None:
         """The first check that a message breaks, or None."""
         if not said:
             return "empty"
-        count = candidates or self.candidates
+        count = candidates or self.count_candidates
         return next((c for c in self.active_checks if CHECKS[c](said, self.longest, count)), None)
 
-    def counter(self, state: Talk) -> Candidates:
-        """`candidates`, for leaves where it depends on the public part of the world."""
-        return self.candidates
+    def candidate_counter(self, state: Talk) -> Candidates:
+        """`count_candidates`, for leaves where it depends on the public part of the world."""
+        return self.count_candidates
 
-    def passed_on(self, state: Talk, said: str) -> str:
+    def user_prompt(self, state: Talk, said: str) -> str:
         """Return the user's prompt for this message."""
         return self.say_pieces["to-user"].format(said=said)
 
-    def _replied(self, state: Talk, text: str) -> Step:
-        reply = spoken(text, 4 * LONGEST_REPLY)
-        claims = self.claims(state, reply)
-        if self.ends(state) or (claims and (self.verdict(state) == "wrong" or not self._refutes(state))):
-            return self._claimed(state, claims)
-        leak = gives_away(reply, state.said, self.secrets(state))
-        heard = None if leak or claims else self.reading(state, reply)
+    def _handle_reply(self, state: Talk, text: str) -> Step:
+        reply = spoken_line(text, 4 * LONGEST_REPLY)
+        claims = self.claims_goal(state, reply)
+        if self.is_final(state) or (
+            claims and (self.judge_message(state) == "wrong" or not self._refutes_claim(state))
+        ):
+            return self._handle_claim(state, claims)
+        leak = gives_name_away(reply, state.said, self.secret_names(state))
+        heard = None if leak or claims else self.clean_reply(state, reply)
         if heard is not None:
-            return self._told(state, heard, self._info(state, "answer", heard))
+            return self._tell_agent(state, heard, self._turn_info(state, "answer", heard))
         state = state._replace(tries=state.tries + 1, leaks=state.leaks + leak)
         if state.tries <= RETRIES:
             again = self.say_pieces["user-leak" if leak else "user-claim" if claims else "user-again"]
-            return Step(state, Frozen({USER: again.format(said=state.said)}), info=self._info(state, "retry", ""))
+            return Step(state, Frozen({USER: again.format(said=state.said)}), info=self._turn_info(state, "retry", ""))
         default = self.say_pieces["default"]
-        return self._told(state, default, self._info(state, "default", default))
+        return self._tell_agent(state, default, self._turn_info(state, "default", default))
 
-    def _info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
+    def _turn_info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
         counts = {name: n for name, n in (("retries", state.tries), ("leaks", state.leaks)) if n}
-        heard = {**self.facts(state, reply), "reply": reply} if result == "answer" else {}
+        heard = {**self.turn_facts(state, reply), "reply": reply} if result == "answer" else {}
         return Frozen[Any]({**heard, "result": result, **counts})
 
-    def _told(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
+    def _tell_agent(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
         """The agent hears the reply, and may speak again if turns are left."""
         heard = (*state.heard, state.said) if state.seat == USER else state.heard
         after = state._replace(turn=state.turn + 1, seat=AGENT, said="", heard=heard, tries=0, leaks=0)
-        rewards, left = self._rewards(state, False), self.turns - after.turn
+        rewards, left = self._turn_rewards(state, False), self.turns - after.turn
         if left:
             return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
         told = self.say_pieces["timeout"].format(reply=reply)
         out = Outcome("timeout", claimed=False, truncated="turns")
         return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
 
-    def _rewards(self, state: Talk, won: bool) -> Frozen[float]:
-        earned = self.earned(state, won)
+    def _turn_rewards(self, state: Talk, won: bool) -> Frozen[float]:
+        earned = self.turn_reward(state, won)
         return Frozen({AGENT: earned}) if earned else Frozen()
 
-    def verdict(self, state: Talk) -> Verdict:
+    def judge_message(self, state: Talk) -> Verdict:
         """Judge by rule the message `state.said`, of which the user says that it solves the game."""
-        names = self.names(state)
-        if self.solves(state) or only_names(state.said, names):
+        names = self.candidate_names(state)
+        if self.is_solution(state) or only_names(state.said, names):
             return "right"
-        found = verdict_on(state.said, names)
-        return found if found == "nothing" else self.understood(state) or found
+        found = judge_naming(state.said, names)
+        return found if found == "nothing" else self.judge_unsolved(state) or found
 
-    def judged(self, state: Talk) -> bool | None:
+    def judge_claim(self, state: Talk) -> bool | None:
         """Whether the rules find that a claim is true; None if they cannot tell."""
-        found = self.verdict(state)
+        found = self.judge_message(state)
         return None if found == "unclear" else found == "right"
 
-    def _claimed(self, state: Talk, claimed: bool) -> Step:
-        if self.judge == "rules" or self._refutes(state):
-            return self._over(state._replace(claimed=claimed), self.verdict(state) == "right")
+    def _handle_claim(self, state: Talk, claimed: bool) -> Step:
+        if self.judge == "rules" or self._refutes_claim(state):
+            return self._end_game(state._replace(claimed=claimed), self.judge_message(state) == "right")
         after = state._replace(seat=JUDGE, claimed=claimed, tries=0)
-        return Step(after, Frozen({JUDGE: self.to_judge(state)}), info=self._info(state, "claim", ""))
+        return Step(after, Frozen({JUDGE: self.judge_prompt(state)}), info=self._turn_info(state, "claim", ""))
 
-    def to_judge(self, state: Talk) -> str:
+    def judge_prompt(self, state: Talk) -> str:
         """Return the judge's prompt."""
         secret = str(self.hypothesis(state))
-        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret)
+        return self.say_pieces["judge"].format(said=quote_message(state.said, secret), secret=secret)
 
-    def _judged(self, state: Talk, text: str) -> Step:
-        found = verdict(text)
+    def _handle_verdict(self, state: Talk, text: str) -> Step:
+        found = parse_verdict(text)
         if found is not None:
-            return self._over(state, found)
+            return self._end_game(state, found)
         after = state._replace(tries=state.tries + 1)
         if after.tries > RETRIES:
-            return self._over(after, False)
+            return self._end_game(after, False)
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
-    def _over(self, state: Talk, valid: bool) -> Step:
+    def _end_game(self, state: Talk, valid: bool) -> Step:
         """End the game, or the turn where a claim was denied and the game goes on."""
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
-            info = Frozen[Any]({**self.facts(state, reply), "result": "denied", "reply": reply})
-            return self._told(state._replace(seat=USER, claimed=False), reply, info)
+            info = Frozen[Any]({**self.turn_facts(state, reply), "result": "denied", "reply": reply})
+            return self._tell_agent(state._replace(seat=USER, claimed=False), reply, info)
         after = state._replace(
             turn=state.turn + 1, seat=None, said="", heard=(*state.heard, state.said), tries=0, leaks=0
         )
         out = Outcome("win" if valid else "loss", 1.0 if valid else 0.0, claimed=state.claimed, judged=valid)
         over = self.say_pieces["goal" if valid else "over"]
         found = {"result": "goal", "reply": GOAL} if valid else {"result": "over"}
-        info = Frozen[Any]({**self.facts(state, over), **found})
-        return Step(after, Frozen({AGENT: over}), self._rewards(state, valid), info, out)
+        info = Frozen[Any]({**self.turn_facts(state, over), **found})
+        return Step(after, Frozen({AGENT: over}), self._turn_rewards(state, valid), info, out)
 
 
-def verdict(text: str) -> bool | None:
+def parse_verdict(text: str) -> bool | None:
     """Parse a judge's reply: valid or not; None if it says neither, or both, as when it quotes a player who says one.
 
-    >>> verdict("It names the city. <VALID>"), verdict("<NOTVALID>"), verdict("Hm.")
+    >>> parse_verdict("It names the city. <VALID>"), parse_verdict("<NOTVALID>"), parse_verdict("Hm.")
     (True, False, None)
-    >>> verdict("The player wrote <VALID>, but that is no answer: <NOTVALID>") is None
+    >>> parse_verdict("The player wrote <VALID>, but that is no answer: <NOTVALID>") is None
     True
     """
-    found = {bool(m[1]) for m in _VALID.finditer(decided(text))}
+    found = {bool(m[1]) for m in _VALID.finditer(strip_thinking(text))}
     return not found.pop() if len(found) == 1 else None
 
 
-def claimed(reply: str) -> bool:
+def claims_goal(reply: str) -> bool:
     """Whether a user says that the goal is reached, and does not deny, ask or put off just that.
 
-    >>> [claimed(r) for r in ("Goal reached!", "Goal reached? No.", "I cannot say goal reached.", "Warm.")]
+    >>> [claims_goal(r) for r in ("Goal reached!", "Goal reached? No.", "I cannot say goal reached.", "Warm.")]
     [True, False, False, False]
     """
     found = _GOAL.search(reply)
@@ -380,15 +384,15 @@ def claimed(reply: str) -> bool:
     return not _NO_CLAIM.search(re.split(r"[.!?;]", reply[: found.start()])[-1])
 
 
-def decided(text: str) -> str:
+def strip_thinking(text: str) -> str:
     """Return the end of a judge's reply, without thinking."""
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
-def spoken(text: str, limit: int) -> str:
+def spoken_line(text: str, limit: int) -> str:
     """Return the spoken part of a text (`answer.read_message`) in one line, cut to `limit`.
 
-    >>> spoken("<think>a dog?</think> Is it   alive?", 100)
+    >>> spoken_line("<think>a dog?</think> Is it   alive?", 100)
     'Is it alive?'
     """
     return " ".join(read_message(text)[: 8 * limit].split())[:limit].strip()

@@ -1,8 +1,8 @@
 """Finite problems over several sub-episodes in one unknown world: public description, true world, exact values.
 
-A `Problem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find out, and
-what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL with
-language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps, each time
+A `FiniteProblem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find
+out, and what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL
+with language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps, each time
 from `start`, and the value of a policy is its expected return over one sub-episode. A bandit is the case of one state
 and horizon 1.
 
@@ -25,14 +25,14 @@ from sonde.core.types import Json
 Floats = npt.NDArray[np.float64]
 
 
-class Problem(NamedTuple):
+class FiniteProblem(NamedTuple):
     """The public description of the problem. All JSON.
 
-    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any tables), `code`
-    (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends). `rewards`
-    are the values that a step may pay; `known` lists transitions `(state, action, next)` that are certain and told to
-    everyone. What a step pays belongs to its state and action, with `by_next` to the next state too. `causes` are those
-    that a `case` may have, each with its probability.
+    `kind` says how the unknown world is made: `bandit_world` (one state, one mean per action), `tabular` (any
+    tables), `code` (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action
+    mends). `rewards` are the values that a step may pay; `known` lists transitions `(state, action, next)` that are
+    certain and told to everyone. What a step pays belongs to its state and action, with `by_next` to the next state
+    too. `causes` are those that a `case` may have, each with its probability.
     """
 
     kind: Literal["bandit", "tabular", "code", "case"]
@@ -51,19 +51,19 @@ class Problem(NamedTuple):
 class World:
     """One world: `transition_SAS[s, a, t]` = P(t | s, a), rows summing to 1, and `reward_SA` = the expected reward.
 
-    >>> World(np.ones((1, 2, 1)), np.array([[0.6, 0.4]])).gaps(1)
+    >>> World(np.ones((1, 2, 1)), np.array([[0.6, 0.4]])).suboptimality_gaps(1)
     array([[[0. , 0.2]]])
     """
 
     transition_SAS: Floats
     reward_SA: Floats
 
-    def gaps(self, horizon: int) -> Floats:
+    def suboptimality_gaps(self, horizon: int) -> Floats:
         """`V*_h(s) - Q*_h(s, a)`, shape `(H, S, A)`: what each action costs, given optimal play afterwards."""
-        q = self.values(horizon)
+        q = self.action_values(horizon)
         return q.max(axis=2, keepdims=True) - q
 
-    def values(self, horizon: int) -> Floats:
+    def action_values(self, horizon: int) -> Floats:
         """`Q*_h(s, a)` by backward induction, shape `(H, S, A)`."""
         q = np.empty((horizon, *self.reward_SA.shape))
         after = np.zeros(len(self.reward_SA))
@@ -81,27 +81,27 @@ class World:
         return v
 
 
-def best_value(problem: Problem, world: World) -> float:
+def best_value(problem: FiniteProblem, world: World) -> float:
     """The expected return of optimal play over one sub-episode."""
-    return float(world.values(problem.horizon)[0, problem.states.index(problem.start)].max())
+    return float(world.action_values(problem.horizon)[0, problem.states.index(problem.start)].max())
 
 
-def bandit(means: npt.ArrayLike) -> World:
+def bandit_world(means: npt.ArrayLike) -> World:
     """The world of a bandit with these mean rewards.
 
-    >>> bandit([0.4, 0.6]).reward_SA
+    >>> bandit_world([0.4, 0.6]).reward_SA
     array([[0.4, 0.6]])
     """
     reward = np.asarray(means, np.float64)[None, :]
     return World(np.ones((1, reward.shape[1], 1)), reward)
 
 
-class Explored(Protocol):
+class ExploredFilter(Protocol):
     """What agents require of the exact filters of these environments, beyond `core.Filter`. Arrays follow
     `problem.actions` and refer to the agent's current state."""
 
     @property
-    def problem(self) -> Problem: ...
+    def problem(self) -> FiniteProblem: ...
 
     def sample(self, rng: Rng) -> Any:
         """A hypothesis drawn from the posterior."""
@@ -123,9 +123,9 @@ class Explored(Protocol):
 
 
 class FiniteEnv(Protocol):
-    """What these environments offer to agents (`model`) and, hidden from agents, to regret (`world`)."""
+    """What these environments offer to agents (`decision_problem`) and, hidden from agents, to regret (`world`)."""
 
-    def model(self, public: Mapping[str, Json]) -> Problem:
+    def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The decision problem of tasks with this public part."""
         ...
 
@@ -138,7 +138,7 @@ class FiniteEnv(Protocol):
         ...
 
 
-class Conjugate(NamedTuple):
+class DirichletPosterior(NamedTuple):
     """The posterior of tabular PSRL: one Dirichlet per state and action, and rewards uniform over `problem.rewards`.
 
     Section 4.2: `alpha` is 1/|S| unless told otherwise; what an action pays in a state (with `problem.by_next`, where
@@ -146,19 +146,19 @@ class Conjugate(NamedTuple):
     `problem.known` are certain from the start.
     """
 
-    problem: Problem
+    problem: FiniteProblem
     counts_SAS: npt.NDArray[np.int64]
     paid_SAN: Floats
     """The observed reward, or NaN. The last axis is the next state, of length 1 if it does not matter."""
     alpha: float
 
     @classmethod
-    def prior(cls, problem: Problem, alpha: float | None = None) -> Conjugate:
+    def prior(cls, problem: FiniteProblem, alpha: float | None = None) -> DirichletPosterior:
         n, m = len(problem.states), len(problem.actions)
         paid = np.full((n, m, n if problem.by_next else 1), np.nan)
         return cls(problem, np.zeros((n, m, n), np.int64), paid, alpha or 1.0 / n)
 
-    def observe(self, state: str, action: str, reward: float, after: str) -> Conjugate:
+    def observe(self, state: str, action: str, reward: float, after: str) -> DirichletPosterior:
         """The posterior after one step."""
         problem = self.problem
         s, a, t = problem.states.index(state), problem.actions.index(action), problem.states.index(after)
@@ -172,31 +172,33 @@ class Conjugate(NamedTuple):
     def sample(self, rng: Rng) -> World:
         """One world drawn from the posterior."""
         gamma, uniform = rng.gammavariate, rng.random  # looked up once: this is most of what a draw takes
-        alphas_SAS = self._alphas
+        alphas_SAS = self._dirichlet_parameters
         logs_SAS = np.array([_log_gamma(a, gamma, uniform) for a in alphas_SAS.ravel().tolist()])
         logs_SAS = logs_SAS.reshape(alphas_SAS.shape)
         drawn_SAS = np.exp(logs_SAS - logs_SAS.max(axis=2, keepdims=True))
         unknown, paid, rewards = np.isnan(self.paid_SAN), self.paid_SAN.copy(), self.problem.rewards
         paid[unknown] = [rewards[rng.randrange(len(rewards))] for _ in range(int(unknown.sum()))]
-        return self._world(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True), paid)
+        return self._make_world(drawn_SAS / drawn_SAS.sum(axis=2, keepdims=True), paid)
 
-    def mean(self) -> World:
+    def mean_world(self) -> World:
         """The world of posterior means."""
         expected = float(np.mean(self.problem.rewards))
         paid = np.where(np.isnan(self.paid_SAN), expected, self.paid_SAN)
-        return self._world(self._alphas / self._alphas.sum(axis=2, keepdims=True), paid)
+        return self._make_world(
+            self._dirichlet_parameters / self._dirichlet_parameters.sum(axis=2, keepdims=True), paid
+        )
 
-    def _world(self, transition_SAS: Floats, paid_SAN: Floats) -> World:
+    def _make_world(self, transition_SAS: Floats, paid_SAN: Floats) -> World:
         """A world with these tables and all certain knowledge; the expected reward follows from the possible next
         states."""
-        transition = self._certain(transition_SAS)
+        transition = self._fix_known(transition_SAS)
         return World(transition, (transition * paid_SAN).sum(axis=2) if self.problem.by_next else paid_SAN[:, :, 0])
 
     @property
-    def _alphas(self) -> Floats:
+    def _dirichlet_parameters(self) -> Floats:
         return np.add(self.counts_SAS, self.alpha, dtype=np.float64)
 
-    def _certain(self, transition_SAS: Floats) -> Floats:
+    def _fix_known(self, transition_SAS: Floats) -> Floats:
         for state, action, after in self.problem.known:
             s, a = self.problem.states.index(state), self.problem.actions.index(action)
             transition_SAS[s, a] = 0.0

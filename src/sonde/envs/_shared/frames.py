@@ -94,7 +94,7 @@ def peel_frames(text: str) -> Iterator[str]:
         plain = plain_letters(text).strip()
         if plain != text:
             yield plain
-        yield from _peeled(plain, _peel_answer)
+        yield from _peel_layers(plain, _peel_answer)
 
 
 def parse_frames(text: str, parse: Callable[[str], T | None]) -> T | None:
@@ -118,10 +118,10 @@ def plain_message(text: str) -> str:
     text = text.strip()
     if len(text) > LONGEST:
         return text
-    return [text, *_peeled(text, _peel_message)][-1]
+    return [text, *_peel_layers(text, _peel_message)][-1]
 
 
-def _peeled(text: str, peel: Callable[[str], str]) -> Iterator[str]:
+def _peel_layers(text: str, peel: Callable[[str], str]) -> Iterator[str]:
     for _ in range(_LAYERS):
         inner = peel(text).strip()
         if not inner or inner == text:
@@ -130,21 +130,21 @@ def _peeled(text: str, peel: Callable[[str], str]) -> Iterator[str]:
 
 
 def _peel_message(text: str) -> str:
-    inner = _unwrapped(text)
+    inner = _unwrap_marks(text)
     return _HEADING.sub("", text, count=1) if inner is None and _HEADING.match(text) else inner or text
 
 
 def _peel_answer(text: str) -> str:
     """Remove one frame, if any; punctuation is removed if there is no other frame."""
-    inner = _unwrapped(text)
+    inner = _unwrap_marks(text)
     if inner is None:
-        inner = _between(text, _BRACKETS)
+        inner = _between_pairs(text, _BRACKETS)
     if inner is None and (found := _LABEL.match(text) or ("\n" not in text and _LINE.match(text))):
         inner = text[found.end() :]
-    return _trimmed(text) if inner is None else inner
+    return _trim_marks(text) if inner is None else inner
 
 
-def _trimmed(text: str) -> str:
+def _trim_marks(text: str) -> str:
     """A text without punctuation at its ends; if it has none, without the marks there, backticks last, because a fence
     may be inside."""
     bare = text.strip(_PUNCTUATION)
@@ -156,15 +156,15 @@ def _trimmed(text: str) -> str:
     return text.strip(_AROUND) if bare == text else bare
 
 
-def _unwrapped(text: str) -> str | None:
+def _unwrap_marks(text: str) -> str | None:
     """The content of marks, quotes, a fence, an element or LaTeX; None unless they surround the whole text."""
     if found := _FENCE.fullmatch(text) or _ELEMENT.fullmatch(text):
         return found["inner"]
     if found := _LATEX.match(text):
-        return text[found.end() : -1] if _encloses(text[found.end() - 1 :], "{", "}") else None
+        return text[found.end() : -1] if _is_enclosed(text[found.end() - 1 :], "{", "}") else None
     if text[:1] in _MARKS:
         return _between_marks(text)
-    return _between(text, _PAIRS)
+    return _between_pairs(text, _PAIRS)
 
 
 def _between_marks(text: str) -> str | None:
@@ -174,14 +174,14 @@ def _between_marks(text: str) -> str | None:
     return inner if left and left == right and inner and mark not in inner else None
 
 
-def _between(text: str, pairs: dict[str, str]) -> str | None:
+def _between_pairs(text: str, pairs: dict[str, str]) -> str | None:
     for opening, closing in pairs.items():
-        if text.startswith(opening) and _encloses(text, opening, closing):
+        if text.startswith(opening) and _is_enclosed(text, opening, closing):
             return text[len(opening) : -len(closing)]
     return None
 
 
-def _encloses(text: str, opening: str, closing: str) -> bool:
+def _is_enclosed(text: str, opening: str, closing: str) -> bool:
     """Whether the opening bracket of a text is closed at its end and not before."""
     if not text.endswith(closing):
         return False

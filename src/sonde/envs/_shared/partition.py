@@ -64,18 +64,18 @@ class PartitionFilter(Filter):
         if fact not in self._seen:
             if len(self._seen) == KEPT:
                 self._seen.clear()
-            self._seen[fact] = self._after(self.known.split(turn.text), reply)
+            self._seen[fact] = self._observe_reply(self.known.split(turn.text), reply)
         return self._seen[fact]
 
-    def _after(self, split: Split, reply: str) -> PartitionFilter:
+    def _observe_reply(self, split: Split, reply: str) -> PartitionFilter:
         if reply not in split or len(split) == 1:
             return self
-        levels = self._moved(split[reply])
+        levels = self._move_levels(split[reply])
         if not any(levels):
             return self
         return PartitionFilter(self.known, self._say, self._error_rate, levels)
 
-    def _moved(self, fits: int) -> tuple[int, ...]:
+    def _move_levels(self, fits: int) -> tuple[int, ...]:
         """The levels after a reply that the hypotheses in `fits` give."""
         if not self.rho:
             return (self.levels[0] & fits,)
@@ -85,9 +85,9 @@ class PartitionFilter(Filter):
     # --- the posterior -----------------------------------------------------------------------------------------------
 
     def belief(self) -> Belief:
-        rows = [(i, k) for k, mask in enumerate(self.levels) for i in bits(mask)]
+        rows = [(i, k) for k, mask in enumerate(self.levels) for i in mask_bits(mask)]
         rows.sort()
-        total = _mass(self._counts, self.rho)
+        total = _mask_mass(self._counts, self.rho)
         names = tuple(self.known.names[i] for i, _ in rows)
         return Belief(names, tuple(self.rho**k / total for _, k in rows), self.entropy)
 
@@ -97,28 +97,28 @@ class PartitionFilter(Filter):
         except ValueError:
             return 0.0
         level = next((k for k, mask in enumerate(self.levels) if mask >> index & 1), None)
-        return 0.0 if level is None else self.rho**level / _mass(self._counts, self.rho)
+        return 0.0 if level is None else self.rho**level / _mask_mass(self._counts, self.rho)
 
     @property
     def entropy(self) -> float:
-        return _entropy(self._counts, self.rho)
+        return _parts_entropy(self._counts, self.rho)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
-        return self._gain(self.known.split(action))
+        return self._reply_gain(self.known.split(action))
 
-    def _gain(self, split: Split) -> float:
+    def _reply_gain(self, split: Split) -> float:
         if len(split) == 1:
             return 0.0
         if not self.rho:
             return self._certain_gain(split)
         total, after = 0.0, 0.0
         for fits in split.values():
-            counts = [m.bit_count() for m in self._moved(fits)]
-            mass = _mass(counts, self.rho)
+            counts = [m.bit_count() for m in self._move_levels(fits)]
+            mass = _mask_mass(counts, self.rho)
             total += mass
-            after += mass * _entropy(counts, self.rho)
+            after += mass * _parts_entropy(counts, self.rho)
         return max(0.0, self.entropy - after / total)
 
     def _certain_gain(self, split: Split) -> float:
@@ -132,25 +132,25 @@ class PartitionFilter(Filter):
 
     def best_question(self) -> tuple[str, float]:
         if self._best is None:
-            self._best = self._search()
+            self._best = self._search_best()
         return self._best
 
-    def _search(self) -> tuple[str, float]:
+    def _search_best(self) -> tuple[str, float]:
         """Guessing the likeliest hypothesis, unless a question gains more."""
         lead = next(mask for mask in self.levels if mask)
         best = self.known.guess((lead & -lead).bit_length() - 1)
         gain = self.expected_gain(self._say(best))
         for question in self.known.questions:
-            found = self._gain(self.known.split(question))
+            found = self._reply_gain(self.known.split(question))
             if found > gain + 1e-12:
                 best, gain = question, found
         return best, gain
 
 
-def bits(mask: int) -> Sequence[int]:
+def mask_bits(mask: int) -> Sequence[int]:
     """The positions of the ones.
 
-    >>> bits(0b1101)
+    >>> mask_bits(0b1101)
     [0, 2, 3]
     """
     found: list[int] = []
@@ -161,13 +161,13 @@ def bits(mask: int) -> Sequence[int]:
     return found
 
 
-def _mass(counts: Sequence[int], rho: float) -> float:
+def _mask_mass(counts: Sequence[int], rho: float) -> float:
     return sum(n * rho**k for k, n in enumerate(counts) if n)
 
 
-def _entropy(counts: Sequence[int], rho: float) -> float:
+def _parts_entropy(counts: Sequence[int], rho: float) -> float:
     """In bits, of a distribution in which `counts[k]` hypotheses have the weight rho^k."""
-    total = _mass(counts, rho)
+    total = _mask_mass(counts, rho)
     if total <= 0.0:
         return 0.0
     logs = sum(n * rho**k * k for k, n in enumerate(counts) if n and k)

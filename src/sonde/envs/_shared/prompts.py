@@ -13,7 +13,7 @@ from sonde.core.registry import env_folder
 
 
 @cache
-def pieces(name: str) -> Mapping[str, str]:
+def load_pieces(name: str) -> Mapping[str, str]:
     """The pieces of `envs/FOLDER/prompts/NAME.md`, loaded once per process."""
     text = env_folder(name).joinpath("prompts", f"{name}.md").read_text("utf-8")
     parts = text.split("\n## ")

@@ -11,11 +11,11 @@ from itertools import count
 from sonde.core.types import Json, content_hash
 
 
-def quote(said: str, secret: Json) -> str:
+def quote_message(said: str, secret: Json) -> str:
     """Put a message between two equal lines. The line follows from the message and from the secret, which its author
     does not know; a line that the message contains is not used.
 
-    >>> print(quote("Is it a dog?", "cat"))
+    >>> print(quote_message("Is it a dog?", "cat"))
     ----- 0383eb22359c39dc1306 -----
     Is it a dog?
     ----- 0383eb22359c39dc1306 -----

@@ -14,7 +14,7 @@ LONGEST = 10_000
 """Maximum number of acts of one episode."""
 
 
-def fact(
+def step_facts(
     result: str, turn: int, horizon: int, state: str, action: str | None, reward: float, after: str
 ) -> Frozen[Any]:
     """The `info` keys common to all such environments.
@@ -22,7 +22,7 @@ def fact(
     `state` is the state acted in and `next` the one it led to, before any return to the start; `action` is canonical,
     None where none could be read. `sub_episode` and `step` count from 0.
 
-    >>> fact("step", 7, 6, "1", "A", 0.0, "2")["sub_episode"]
+    >>> step_facts("step", 7, 6, "1", "A", 0.0, "2")["sub_episode"]
     1
     """
     sub_episode, step = divmod(turn, horizon)
@@ -39,7 +39,7 @@ def fact(
     )
 
 
-def checked_turns(env: str, max_turns: int | None, horizon: int, sub_episodes: int) -> int:
+def check_turn_count(env: str, max_turns: int | None, horizon: int, sub_episodes: int) -> int:
     """The number of acts of one episode: all sub-episodes, or `max_turns` if set, which may cut the last one short."""
     if horizon < 1:
         raise invalid(f"{env}: horizon", horizon, "1 or more")

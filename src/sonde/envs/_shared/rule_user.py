@@ -20,14 +20,14 @@ class Ruled(UserModel):
     hidden: ClassVar[str] = ""
 
     @abstractmethod
-    def reply(self, facts: Mapping[str, Any]) -> str:
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
         """Return the reply that follows from these facts."""
 
     def act_now(self, view: View) -> Action:
         missing = [name for name in self.needs if name not in view.private]
         if missing:
             raise UserError(f"users:{self.name}: {view.spec.name} does not give this seat {', '.join(missing)}")
-        return Action(self.reply(view.private))
+        return Action(self.compose_reply(view.private))
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        return [float(self.reply({**view.private, self.hidden: h}) == reply) for h in hypotheses]
+        return [float(self.compose_reply({**view.private, self.hidden: h}) == reply) for h in hypotheses]

@@ -15,8 +15,8 @@ from sonde.core import AGENT, Rng, Turn, UserError, View
 from sonde.core.types import Json
 
 from .answer import read_answer
-from .finite import Explored, Problem
-from .needs import needs
+from .finite import ExploredFilter, FiniteProblem
+from .needs import require_filter
 
 LABELLED = ("bandit", "tabular")
 """Kinds of problems whose states are shown by their labels."""
@@ -47,16 +47,16 @@ class Experience(NamedTuple):
         return row | ({"facts": dict(self.facts)} if self.facts else {})
 
 
-class Now(NamedTuple):
+class Position(NamedTuple):
     """The agent's position: sub-episode and step, both counted from 0."""
 
     sub_episode: int
     step: int
 
 
-def finite(view: View, agent: str, *kinds: str) -> Problem:
+def require_finite_problem(view: View, agent: str, *kinds: str) -> FiniteProblem:
     """The finite problem; raises `UserError` unless it is of one of these kinds (any, if none is given)."""
-    problem: Problem | None = view.problem
+    problem: FiniteProblem | None = view.problem
     if problem is None:
         raise UserError(f"agents:{agent}: env: got {view.spec.name}, allowed: environments with a finite problem")
     if kinds and problem.kind not in kinds:
@@ -64,34 +64,34 @@ def finite(view: View, agent: str, *kinds: str) -> Problem:
     return problem
 
 
-def explored(view: View, agent: str) -> Explored:
+def require_explored_filter(view: View, agent: str) -> ExploredFilter:
     """The exact filter of such a problem."""
-    return needs(view, Explored, agent, "over worlds")
+    return require_filter(view, ExploredFilter, agent, "over worlds")
 
 
-def possible(view: View) -> Sequence[Any]:
+def prior_support(view: View) -> Sequence[Any]:
     """The support of the environment's prior, whatever has been observed since; empty without a filter."""
     return () if view.prior is None else view.prior.belief().hypotheses
 
 
-def horizon_of(view: View) -> int:
+def problem_horizon(view: View) -> int:
     """The length of a sub-episode. Without a finite problem every turn is its own sub-episode, as in a bandit."""
-    problem: Problem | None = view.problem
+    problem: FiniteProblem | None = view.problem
     return 1 if problem is None else problem.horizon
 
 
-def length_of(view: View) -> tuple[int, int]:
+def episode_length(view: View) -> tuple[int, int]:
     """Total sub-episodes and steps of a full-length episode."""
     steps = view.spec.max_turns
-    return -(-steps // horizon_of(view)), steps
+    return -(-steps // problem_horizon(view)), steps
 
 
-def now(view: View, horizon: int) -> Now:
+def current_position(view: View, horizon: int) -> Position:
     """The sub-episode and step of the next act."""
-    return Now(*divmod(view.turn, horizon))
+    return Position(*divmod(view.turn, horizon))
 
 
-def state_of(view: View, problem: Problem) -> str:
+def current_state(view: View, problem: FiniteProblem) -> str:
     """The agent's current state."""
     turns = view.turns
     if view.turn % problem.horizon == 0 or not turns:
@@ -99,7 +99,7 @@ def state_of(view: View, problem: Problem) -> str:
     return str(turns[-1].info["next"])
 
 
-def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
+def tally_actions(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
     """How often each action was taken, and the sum of its rewards."""
     pulls, paid = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0.0)
     for turn in view.turns:
@@ -111,49 +111,49 @@ def tally(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
     return list(zip(pulls.values(), paid.values(), strict=True))
 
 
-def means(counts: Sequence[tuple[int, float]]) -> list[float]:
+def mean_rewards(counts: Sequence[tuple[int, float]]) -> list[float]:
     """The mean reward of each action; infinite for an untried one."""
     return [total / n if n else math.inf for n, total in counts]
 
 
-def best_of(values: Sequence[float], rng: Rng) -> int:
+def pick_largest(values: Sequence[float], rng: Rng) -> int:
     """The index of the largest value; ties are broken at random."""
     top = max(values)
     best = [i for i, value in enumerate(values) if value == top]
     return best[0] if len(best) == 1 else best[rng.randrange(len(best))]
 
 
-def experiences(view: View, first: int = 0) -> list[Experience]:
+def list_experiences(view: View, first: int = 0) -> list[Experience]:
     """The finished turns from number `first` on."""
     problem, turns = view.problem, view.turns[first:]
     labelled = problem is not None and problem.kind in LABELLED
-    before = view.turns[first - 1].told if first else first_told(view)
-    told = [without_syntax(text) for text in (before, *(turn.told for turn in turns))]
-    return [_experience(turn, told[i : i + 2], labelled, problem is not None) for i, turn in enumerate(turns)]
+    before = view.turns[first - 1].told if first else opening_text(view)
+    told = [strip_syntax(text) for text in (before, *(turn.told for turn in turns))]
+    return [_to_experience(turn, told[i : i + 2], labelled, problem is not None) for i, turn in enumerate(turns)]
 
 
-def _experience(turn: Turn, told: Sequence[str], labelled: bool, is_finite: bool) -> Experience:
+def _to_experience(turn: Turn, told: Sequence[str], labelled: bool, is_finite: bool) -> Experience:
     info = turn.info
     if not is_finite:
-        said = without_tags(turn.text)
+        said = strip_answer_tags(turn.text)
         return Experience(turn.index, 0, told[0], said, turn.rewards.get(AGENT, 0.0), told[1], labelled=False)
     facts = tuple((k, v) for k, v in info.items() if k not in _CLOCK)
     before, after = (info["state"], info["next"]) if labelled else told
     return Experience(info["sub_episode"], info["step"], before, info["action"], info["reward"], after, facts, labelled)
 
 
-def first_told(view: View) -> str:
+def opening_text(view: View) -> str:
     """The last thing the agent was told before its first act: the end of the first message, if the rules come before
     it."""
     return view.messages[0].content.rpartition("\n\n")[2]
 
 
-def observation_of(view: View) -> str:
+def current_observation(view: View) -> str:
     """What the agent was told last."""
-    return without_syntax(view.turns[-1].told if view.turn else first_told(view))
+    return strip_syntax(view.turns[-1].told if view.turn else opening_text(view))
 
 
-def rules_of(view: View) -> str:
+def rules_text(view: View) -> str:
     """The first message without its end (the opening position) and without the paragraphs about the answer syntax,
     because sub-calls have their own."""
     paragraphs = view.messages[0].content.split("\n\n")
@@ -161,22 +161,22 @@ def rules_of(view: View) -> str:
     return "\n\n".join(kept) or view.messages[0].content
 
 
-def without_syntax(text: str) -> str:
+def strip_syntax(text: str) -> str:
     """`text` without reminders of the answer syntax.
 
-    >>> without_syntax("Step 2. Swim on as <Think> ... </Think> <Answer> A or B </Answer>.")
+    >>> strip_syntax("Step 2. Swim on as <Think> ... </Think> <Answer> A or B </Answer>.")
     'Step 2. Swim on.'
     """
     return _SYNTAX.sub("", text)
 
 
-def without_tags(text: str) -> str:
+def strip_answer_tags(text: str) -> str:
     """The answer in a text; the whole text if it has no answer tag."""
     found = read_answer(text)
     return text if found is None else found
 
 
-def legal_of(view: View, agent: str) -> Sequence[str]:
+def require_legal_actions(view: View, agent: str) -> Sequence[str]:
     """The actions that may be taken now, for agents that evaluate each of them."""
     found = view.legal
     if not found:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
 from .._shared.frames import split_cell
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import Fleets, ShipFilter
@@ -45,7 +45,7 @@ class State(NamedTuple):
     turn: int = 0
 
     @property
-    def fleet(self) -> int:
+    def fleet_cells(self) -> int:
         """The cells of all ships."""
         carrier, battleship, destroyer = self.ships
         return carrier | battleship | destroyer
@@ -61,20 +61,20 @@ def parse_cell(answer: str) -> str | None:
     return f"{row.upper()}{int(column)}" if row.isalpha() and column.isdecimal() else None
 
 
-def board(state: State) -> str:
+def format_board(state: State) -> str:
     """The agent's view of the board: `.` not shot at, `X` hit, `M` miss, with row letters and column numbers."""
     size, row_mask = state.size, (1 << state.size) - 1
-    hits, misses = state.shots & state.fleet, state.shots & ~state.fleet
+    hits, misses = state.shots & state.fleet_cells, state.shots & ~state.fleet_cells
     rows = ["  " + " ".join("123456"[:size])]
     for row in range(size):
-        rows.append(_row(row, size, hits & row_mask, misses & row_mask))
+        rows.append(_format_row(row, size, hits & row_mask, misses & row_mask))
         hits >>= size
         misses >>= size
     return "\n".join(rows)
 
 
 @cache
-def _row(row: int, size: int, hits: int, misses: int) -> str:
+def _format_row(row: int, size: int, hits: int, misses: int) -> str:
     signs = ("X" if hits >> c & 1 else "M" if misses >> c & 1 else "." for c in range(size))
     return " ".join(("ABCDEF"[row], *signs))
 
@@ -104,107 +104,109 @@ class Battleship(CertainEnv[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        setups = _setups(split)
+        setups = _split_setups(split)
         return TaskList(len(setups), lambda i: self._task(*setups[i], split, i))
 
     def task(self, hidden: Json) -> Task:
         """`{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`: the cells of every ship."""
-        if _keys(hidden) != {"size", *SHIPS}:
+        if _mapping_keys(hidden) != {"size", *SHIPS}:
             raise invalid("battleship: hidden", hidden, f"an object with exactly size, {', '.join(SHIPS)}")
         size = hidden["size"]
         if type(size) is not int or size not in SIZES:
             raise invalid("battleship: size", size, "5 or 6")
-        layout = _layout(size, hidden)
-        if State(size, layout).fleet.bit_count() != sum(SHIPS.values()):
+        layout = _read_layout(size, hidden)
+        if State(size, layout).fleet_cells.bit_count() != sum(SHIPS.values()):
             raise invalid("battleship: hidden", hidden, "ships that do not overlap")
         return self._task(size, layout, "custom", 0)
 
     def _task(self, size: int, layout: Layout, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen(size=size), _hidden(size, layout), difficulty=f"{size}x{size}")
+        return self.make_listed_task(
+            split, index, Frozen(size=size), _hidden_setup(size, layout), difficulty=f"{size}x{size}"
+        )
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
-        return State(public["size"], _layout(public["size"], hidden))
+        return State(public["size"], _read_layout(public["size"], hidden))
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         size: int = public["size"]
-        return [(1.0 / len(layouts(size)), _hidden(size, layout)) for layout in layouts(size)]
+        return [(1.0 / len(list_layouts(size)), _hidden_setup(size, layout)) for layout in list_layouts(size)]
 
     def to_act(self, state: State) -> str | None:
         return AGENT if state.turn < self.max_turns else None
 
     def hypothesis(self, state: State) -> str:
         """For example `carrier A1-A5, battleship B1-E1, destroyer D3-D4`."""
-        return describe(state.size, state.ships)
+        return describe_placement(state.size, state.ships)
 
     def intro(self, state: State, seat: str) -> str:
-        return f"{self._rules(state.size)}\n\n{board(state)}\n\n{pieces('battleship')['first']}"
+        return f"{self._rules_text(state.size)}\n\n{format_board(state)}\n\n{load_pieces('battleship')['first']}"
 
-    def _rules(self, size: int) -> str:
-        return pieces("battleship")["intro"].format(size=size, last="ABCDEF"[size - 1], turns=self.max_turns)
+    def _rules_text(self, size: int) -> str:
+        return load_pieces("battleship")["intro"].format(size=size, last="ABCDEF"[size - 1], turns=self.max_turns)
 
     def render(self, state: State, seat: str) -> str | None:
-        say = pieces("battleship")
-        hits = say["hits"].format(hits=", ".join(_hits(state)) or "none")
+        say = load_pieces("battleship")
+        hits = say["hits"].format(hits=", ".join(_hit_summary(state)) or "none")
         left = say["next"].format(left=self.max_turns - state.turn)
-        return f"{self._rules(state.size)}\n\n{board(state)}\n{hits}\n{left}"
+        return f"{self._rules_text(state.size)}\n\n{format_board(state)}\n{hits}\n{left}"
 
-    def after(self, state: State, text: str) -> Step:
+    def next_step(self, state: State, text: str) -> Step:
         cell = parse_answer(text, parse_cell, which=self.which_answer)
         if cell is None:
             if read_answer(text) is not None:
-                return self._next(state, "invalid")
-            told, info = pieces("battleship")["format"], Frozen(result="format")
-            return Step(self._end(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        index = _indices(state.size).get(cell)
+                return self._end_turn(state, "invalid")
+            told, info = load_pieces("battleship")["format"], Frozen(result="format")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+        index = _cell_indices(state.size).get(cell)
         if index is None:
-            return self._next(state, "outside", cell)
+            return self._end_turn(state, "outside", cell)
         if state.shots >> index & 1:
-            return self._next(state, "repeat", cell)
-        return self._shoot(state, cell, 1 << index)
+            return self._end_turn(state, "repeat", cell)
+        return self._shoot_cell(state, cell, 1 << index)
 
-    def _shoot(self, state: State, cell: str, bit: int) -> Step:
+    def _shoot_cell(self, state: State, cell: str, bit: int) -> Step:
         after = state._replace(shots=state.shots | bit)
         for ship, mask in zip(SHIPS, state.ships, strict=True):
             if mask & bit:
-                return self._next(after, "hit" if mask & ~after.shots else "sunk", cell, ship)
-        return self._next(after, "miss", cell)
+                return self._end_turn(after, "hit" if mask & ~after.shots else "sunk", cell, ship)
+        return self._end_turn(after, "miss", cell)
 
-    def _next(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
+    def _end_turn(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
         """The step that ends this turn; `state` already has the shot on its board, but not the turn."""
-        say, size, seen = pieces("battleship"), state.size, board(state)
+        say, size, seen = load_pieces("battleship"), state.size, format_board(state)
         length = SHIPS[ship] if ship else None
         what = say[result].format(cell=cell, ship=ship, length=length, size=size, last="ABCDEF"[size - 1])
         info = Frozen(result=result, cell=cell, ship=ship, board=seen)
         left = self.max_turns - state.turn - 1
-        if not state.fleet & ~state.shots:
+        if not state.fleet_cells & ~state.shots:
             told = Frozen({AGENT: f"{what}\n{seen}\n{say['win']}"})
-            return Step(self._end(state), told, _WIN, info, Outcome("win", 1.0))
+            return Step(self._end_game(state), told, _WIN, info, Outcome("win", 1.0))
         more = say["next"].format(left=left) if left else say["timeout"]
         outcome = None if left else Outcome("timeout", truncated="turns")
         after = state._replace(turn=state.turn + 1)
         return Step(after, Frozen({AGENT: f"{what}\n{seen}\n{more}"}), info=info, outcome=outcome)
 
-    def _end(self, state: State) -> State:
+    def _end_game(self, state: State) -> State:
         return state._replace(turn=self.max_turns)
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The cells not shot at, in reading order."""
-        return [cell for i, cell in enumerate(cells(state.size)) if not state.shots >> i & 1]
+        return [cell for i, cell in enumerate(cell_names(state.size)) if not state.shots >> i & 1]
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> ShipFilter:
-        return _fleets(public["size"], self.which_answer).start
+        return _shared_fleets(public["size"], self.which_answer).start
 
 
-def _hits(state: State) -> list[str]:
-    """The hit cells of every ship: `carrier (5 cells) at A1 A2`."""
-    hit = {ship: _named(state.size, mask & state.shots) for ship, mask in zip(SHIPS, state.ships, strict=True)}
+def _hit_summary(state: State) -> list[str]:
+    """The hit cells of every ship: `carrier (5 cell_names) at A1 A2`."""
+    hit = {ship: _cells_of(state.size, mask & state.shots) for ship, mask in zip(SHIPS, state.ships, strict=True)}
     return [f"{ship} ({SHIPS[ship]} cells) at {' '.join(found)}" for ship, found in hit.items() if found]
 
 
@@ -212,29 +214,29 @@ def _hits(state: State) -> list[str]:
 
 
 @cache
-def cells(size: int) -> tuple[str, ...]:
+def cell_names(size: int) -> tuple[str, ...]:
     """The names of all cells in reading order: `A1`, `A2`, ..."""
     return tuple(f"{row}{column + 1}" for row in "ABCDEF"[:size] for column in range(size))
 
 
-def _named(size: int, mask: int) -> tuple[str, ...]:
-    return tuple(cell for i, cell in enumerate(cells(size)) if mask >> i & 1)
+def _cells_of(size: int, mask: int) -> tuple[str, ...]:
+    return tuple(cell for i, cell in enumerate(cell_names(size)) if mask >> i & 1)
 
 
-def describe(size: int, layout: Layout) -> str:
+def describe_placement(size: int, layout: Layout) -> str:
     """A placement in words: each ship by its two end cells."""
-    ends = (_span(size, mask) for mask in layout)
+    ends = (_span_text(size, mask) for mask in layout)
     return ", ".join(f"{ship} {span}" for ship, span in zip(SHIPS, ends, strict=True))
 
 
 @cache
-def _span(size: int, mask: int) -> str:
-    names = _named(size, mask)
+def _span_text(size: int, mask: int) -> str:
+    names = _cells_of(size, mask)
     return f"{names[0]}-{names[-1]}"
 
 
 @cache
-def _positions(size: int, length: int) -> tuple[int, ...]:
+def _ship_positions(size: int, length: int) -> tuple[int, ...]:
     """Every straight line of `length` cells: horizontal ones, then vertical ones."""
     across = sum(1 << i for i in range(length))
     down = sum(1 << i * size for i in range(length))
@@ -246,19 +248,19 @@ def _positions(size: int, length: int) -> tuple[int, ...]:
 
 
 @cache
-def layouts(size: int) -> tuple[Layout, ...]:
+def list_layouts(size: int) -> tuple[Layout, ...]:
     """Every placement of the three ships without overlap."""
-    carriers, battleships, destroyers = (_positions(size, length) for length in SHIPS.values())
+    carriers, battleships, destroyers = (_ship_positions(size, length) for length in SHIPS.values())
     pairs = [(a, b) for a in carriers for b in battleships if not a & b]
     return tuple((a, b, c) for a, b in pairs for c in destroyers if not (a | b) & c)
 
 
 @cache
-def _setups(split: str) -> tuple[tuple[int, Layout], ...]:
+def _split_setups(split: str) -> tuple[tuple[int, Layout], ...]:
     """The boards of a split, sizes mixed. Per size, train and test are slices of one fixed shuffle."""
     rows: list[tuple[int, Layout]] = []
     for size in SIZES:
-        order = list(layouts(size))
+        order = list(list_layouts(size))
         random.Random(derive(0, "task", "battleship", "paprika", size)).shuffle(order)
         first = 0 if split == "train" else _COUNTS["train"][size]
         rows += [(size, layout) for layout in order[first : first + _COUNTS[split][size]]]
@@ -266,48 +268,50 @@ def _setups(split: str) -> tuple[tuple[int, Layout], ...]:
     return tuple(rows)
 
 
-def _hidden(size: int, layout: Layout) -> Frozen[Json]:
-    ships = {ship: _named(size, mask) for ship, mask in zip(SHIPS, layout, strict=True)}
+def _hidden_setup(size: int, layout: Layout) -> Frozen[Json]:
+    ships = {ship: _cells_of(size, mask) for ship, mask in zip(SHIPS, layout, strict=True)}
     return Frozen({"size": size, **ships})
 
 
-def _keys(value: Json) -> set[str]:
+def _mapping_keys(value: Json) -> set[str]:
     return set(cast("Mapping[str, Json]", value)) if isinstance(value, Mapping) else set()
 
 
-def _layout(size: int, hidden: Mapping[str, Json]) -> Layout:
-    carrier, battleship, destroyer = (_ship(size, ship, hidden[ship]) for ship in SHIPS)
+def _read_layout(size: int, hidden: Mapping[str, Json]) -> Layout:
+    carrier, battleship, destroyer = (_read_ship(size, ship, hidden[ship]) for ship in SHIPS)
     return carrier, battleship, destroyer
 
 
-def _ship(size: int, ship: str, names: Json) -> int:
+def _read_ship(size: int, ship: str, names: Json) -> int:
     """The bitboard of a ship given by its cells in any order."""
     listed: list[Json] = list(names) if type(names) in (list, tuple) else []
-    found = {_indices(size).get(parse_cell(name) or "") if isinstance(name, str) else None for name in listed}
+    found = {_cell_indices(size).get(parse_cell(name) or "") if isinstance(name, str) else None for name in listed}
     mask = sum(1 << i for i in found if i is not None)
-    lines = _positions(size, SHIPS[ship])
+    lines = _ship_positions(size, SHIPS[ship])
     if len(listed) != SHIPS[ship] or mask not in lines:
-        example = list(_named(size, lines[0]))
+        example = list(_cells_of(size, lines[0]))
         allowed = f"{SHIPS[ship]} cells in a straight line on a {size}x{size} board, such as {example}"
         raise invalid(f"battleship: {ship}", names, allowed)
     return mask
 
 
 @cache
-def _indices(size: int) -> Mapping[str, int]:
-    return {name: i for i, name in enumerate(cells(size))}
+def _cell_indices(size: int) -> Mapping[str, int]:
+    return {name: i for i, name in enumerate(cell_names(size))}
 
 
 # --- exact beliefs ---------------------------------------------------------------------------------------------------
 
 
 @cache
-def _fleets(size: int, which: Which) -> Fleets:
+def _shared_fleets(size: int, which: Which) -> Fleets:
     from .filter import Fleets
 
-    return Fleets(size, tuple(SHIPS), layouts(size), cells(size), partial(_aim, which), describe)
+    return Fleets(
+        size, tuple(SHIPS), list_layouts(size), cell_names(size), partial(_parse_cell, which), describe_placement
+    )
 
 
-def _aim(which: Which, size: int, text: str) -> int | None:
+def _parse_cell(which: Which, size: int, text: str) -> int | None:
     """The cell that a text shoots at, as a bit number; None if it names none on the board."""
-    return _indices(size).get(parse_answer(text, parse_cell, which=which) or "")
+    return _cell_indices(size).get(parse_answer(text, parse_cell, which=which) or "")

@@ -30,7 +30,7 @@ class Fleets:
 
     `layouts` are the placements, one bitboard per ship in the order of `ships` (names); `cells` names the bits.
     `aim(size, text)` gives the cell that a text shoots at, None if there is none on the board;
-    `describe(size, layout)` the hypothesis that a placement is.
+    `describe_placement(size, layout)` the hypothesis that a placement is.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Fleets:
         marginals = (np.bincount(self.at_SN[s, alive], minlength=len(c)) for s, c in enumerate(self.covers))
         return np.stack([marginal_P @ cover for marginal_P, cover in zip(marginals, self.covers, strict=True)])
 
-    def survivors(self, alive: Rows, cell: int, ship: str | None) -> Rows:
+    def surviving_rows(self, alive: Rows, cell: int, ship: str | None) -> Rows:
         """The placements of `alive` in which a shot at `cell` hits `ship`, or nothing if that is None."""
         if ship is not None:
             s = self.ships.index(ship)
@@ -107,7 +107,7 @@ class ShipFilter(Filter):
         if info["result"] not in _SHOTS:
             return self
         cell = self.fleets.cells.index(info["cell"])
-        alive = self.fleets.survivors(self.alive, cell, info["ship"])
+        alive = self.fleets.surviving_rows(self.alive, cell, info["ship"])
         if not len(alive):
             raise ValueError(f"no placement agrees with {info['result']} at {info['cell']} and the turns before")
         return ShipFilter(self.fleets, alive, self.shots | 1 << cell)
@@ -127,12 +127,12 @@ class ShipFilter(Filter):
 
     def hit_probabilities(self) -> dict[str, float]:
         """The probability that a shot hits, for every cell not shot at. Exactly 1.0 where a ship is certain."""
-        return self._named(self._hits_C)
+        return self._by_cell_name(self._hits_C)
 
     @property
     def expected_gains(self) -> dict[str, float]:
         """The expected gain of a shot in bits, for every cell not shot at."""
-        return self._named(self._gains_C)
+        return self._by_cell_name(self._gains_C)
 
     def expected_gain(self, action: str) -> float:
         cell = self.fleets.aim(self.fleets.size, action)
@@ -158,6 +158,6 @@ class ShipFilter(Filter):
         probs = np.vstack([counts_SC, n - counts_SC.sum(axis=0)]) / n
         return -(probs * np.log2(np.where(probs > 0, probs, 1.0))).sum(axis=0) + 0.0
 
-    def _named(self, values_C: npt.NDArray[np.float64]) -> dict[str, float]:
+    def _by_cell_name(self, values_C: npt.NDArray[np.float64]) -> dict[str, float]:
         rows = zip(self.fleets.cells, values_C.tolist(), strict=True)
         return {cell: value for i, (cell, value) in enumerate(rows) if not self.shots >> i & 1}

@@ -18,10 +18,10 @@ from typing import Protocol
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 
 
-class Shots(Protocol):
+class ShotFilter(Protocol):
     """What this agent requires of a filter: two numbers for every cell that can still be shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
@@ -34,10 +34,10 @@ class BattleshipSolver(ProgramPolicy):
     """See the module docstring."""
 
     def act_now(self, view: View) -> Action:
-        return Action(view.say(best_shot(needs(view, Shots, "battleship", "with hit probabilities"))))
+        return Action(view.say(best_shot(require_filter(view, ShotFilter, "battleship", "with hit probabilities"))))
 
 
-def best_shot(known: Shots) -> str:
+def best_shot(known: ShotFilter) -> str:
     """The cell to shoot at; ties go to the first in reading order."""
     hits, gains = known.hit_probabilities(), known.expected_gains
     # Rounded, so that equal scores tie on every machine.

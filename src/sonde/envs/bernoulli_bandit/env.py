@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
-from .._shared.rounds import checked_turns, fact
+from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
+from .._shared.rounds import check_turn_count, step_facts
 
 if TYPE_CHECKING:
-    from .._shared.finite import Problem, World
-    from .filter import BanditFilter, Game
+    from .._shared.finite import FiniteProblem, World
+    from .filter import BanditFilter, BanditGame
 
 
 class _Preset(NamedTuple):
@@ -88,22 +88,22 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= self.n <= _MOST_ARMS[self.preset]:
-            raise invalid("bernoulli_bandit: arms", self.n, f"2 to {_MOST_ARMS[self.preset]}")
-        if self.shown not in _HISTORIES:
-            raise unknown("bernoulli_bandit: history", self.shown, _HISTORIES)
-        checked_turns("bernoulli_bandit", None, 1, self.turns)
+        if not 2 <= self.arm_count <= _MOST_ARMS[self.preset]:
+            raise invalid("bernoulli_bandit: arms", self.arm_count, f"2 to {_MOST_ARMS[self.preset]}")
+        if self.history_form not in _HISTORIES:
+            raise unknown("bernoulli_bandit: history", self.history_form, _HISTORIES)
+        check_turn_count("bernoulli_bandit", None, 1, self.turns)
         for name, value in (("best", self.best), ("gap", self.gap)):
-            if value is not None and self._certain:
+            if value is not None and self._pays_surely:
                 raise invalid(f"bernoulli_bandit: {name}", value, "none for the preset 'informative'")
-        best, rest = self._chances
+        best, rest = self._arm_means
         if not 0.0 < best < 1.0:
             raise invalid("bernoulli_bandit: best", best, "a number between 0 and 1")
         if not 0.0 < rest < best:
             raise invalid("bernoulli_bandit: gap", self.gap, f"a number between 0 and best = {best}")
 
     @cached_property
-    def n(self) -> int:
+    def arm_count(self) -> int:
         """Number of arms, including arm 0 of `informative`."""
         return _PRESETS[self.preset].arms if self.arms is None else self.arms
 
@@ -113,16 +113,16 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return _PRESETS[self.preset].pulls if self.max_turns is None else self.max_turns
 
     @cached_property
-    def shown(self) -> str:
+    def history_form(self) -> str:
         """How the history is shown."""
         return _PRESETS[self.preset].history if self.history is None else self.history
 
     @cached_property
-    def _certain(self) -> bool:
+    def _pays_surely(self) -> bool:
         return self.preset == "informative"
 
     @cached_property
-    def _chances(self) -> tuple[float, float]:
+    def _arm_means(self) -> tuple[float, float]:
         """The means of the best arm and of the others."""
         best = 0.6 if self.best is None else self.best
         return best, round(best - (0.2 if self.gap is None else self.gap), 12)
@@ -130,7 +130,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
     @cached_property
     def spec(self) -> Spec:
         preset = _PRESETS[self.preset]
-        best, rest = self._chances
+        best, rest = self._arm_means
         return Spec(
             name="bernoulli_bandit",
             version="2",
@@ -138,24 +138,24 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"any of arms 1 to {self.n - 1} is the best, alike"
-            if self._certain
-            else f"any of {self.n} arms is the best, alike, and pays with {best:g}; the others with {rest:g}",
+            support=f"any of arms 1 to {self.arm_count - 1} is the best, alike"
+            if self._pays_surely
+            else f"any of {self.arm_count} arms is the best, alike, and pays with {best:g}; the others with {rest:g}",
             source=preset.source,
             reference=preset.reference,
-            departures=("the prompt tells the rule of the rewards",) if self._certain else (),
+            departures=("the prompt tells the rule of the rewards",) if self._pays_surely else (),
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_SIZES[split], lambda i: self._task(self._labels(split, i), None, split, i))
+        return TaskList(_SIZES[split], lambda i: self._task(self._draw_labels(split, i), None, split, i))
 
-    def _labels(self, split: str, index: int) -> tuple[str, ...]:
-        if self._certain:
-            return tuple(str(i) for i in range(self.n))
+    def _draw_labels(self, split: str, index: int) -> tuple[str, ...]:
+        if self._pays_surely:
+            return tuple(str(i) for i in range(self.arm_count))
         if self.preset == "krishnamurthy":
-            return _COLOURS[: self.n]
+            return _COLOURS[: self.arm_count]
         rng = Random(derive(0, "task", "bernoulli_bandit", self.preset, split, index))
-        return tuple(rng.sample(ascii_uppercase, self.n))
+        return tuple(rng.sample(ascii_uppercase, self.arm_count))
 
     def task(self, hidden: Json) -> Task:
         """`{"arms": ["K", "Q", ...], "best": "Q"}`: labels in display order, and the best one. Without `arms`, the
@@ -163,113 +163,119 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if not {"best"} <= set(setup) <= {"arms", "best"}:
             raise invalid("bernoulli_bandit: hidden", cast("object", hidden), '{"arms": ["K", "Q", ...], "best": "Q"}')
-        preset_arms = tuple(ascii_uppercase[: self.n]) if self.preset == "psrl" else self._labels("custom", 0)
-        arms = _checked_arms(setup.get("arms", preset_arms), self.n, preset_arms, self.preset == "psrl")
-        if setup["best"] not in (arms[1:] if self._certain else arms):
+        preset_arms = (
+            tuple(ascii_uppercase[: self.arm_count]) if self.preset == "psrl" else self._draw_labels("custom", 0)
+        )
+        arms = _check_arms(setup.get("arms", preset_arms), self.arm_count, preset_arms, self.preset == "psrl")
+        if setup["best"] not in (arms[1:] if self._pays_surely else arms):
             raise invalid("bernoulli_bandit: hidden: best", setup["best"], f"one of {', '.join(arms)}")
         return self._task(arms, Frozen[Any](arms=arms, best=setup["best"]), "custom", 0)
 
     def _task(self, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen[Any](arms=arms), hidden)
+        return self.make_listed_task(split, index, Frozen[Any](arms=arms), hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        arms = public["arms"][1:] if self._certain else public["arms"]
+        arms = public["arms"][1:] if self._pays_surely else public["arms"]
         return [(1.0 / len(arms), {"best": arm}) for arm in arms]
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         arms: tuple[str, ...] = public["arms"]
-        return State(arms, self._means(arms, hidden["best"]))
+        return State(arms, self._means_of(arms, hidden["best"]))
 
-    def _means(self, arms: tuple[str, ...], best: str) -> tuple[float, ...]:
-        high, low = (1.0, 0.0) if self._certain else self._chances
+    def _means_of(self, arms: tuple[str, ...], best: str) -> tuple[float, ...]:
+        high, low = (1.0, 0.0) if self._pays_surely else self._arm_means
         means = tuple(high if arm == best else low for arm in arms)
-        return (1.0 / (2.0 * arms.index(best)), *means[1:]) if self._certain else means
+        return (1.0 / (2.0 * arms.index(best)), *means[1:]) if self._pays_surely else means
 
     def to_act(self, state: State) -> str | None:
         return AGENT if len(state.pulls) < self.turns else None
 
     def hypothesis(self, state: State) -> str:
-        return state.arms[_best(state)]
+        return state.arms[_best_arm(state)]
 
     def intro(self, state: State, seat: str) -> str:
-        return f"{self._rules(state.arms)}\n\n{_ask(self.preset, 'ask', 1, self.turns)}"
+        return f"{self._rules_text(state.arms)}\n\n{_request_text(self.preset, 'ask', 1, self.turns)}"
 
-    def _rules(self, arms: tuple[str, ...]) -> str:
-        listed, last = ", ".join(arms), self.n - 1
-        return pieces("bernoulli_bandit")[f"{self.preset}-intro"].format(
-            n=self.n, arms=listed, pulls=self.turns, last=last
+    def _rules_text(self, arms: tuple[str, ...]) -> str:
+        listed, last = ", ".join(arms), self.arm_count - 1
+        return load_pieces("bernoulli_bandit")[f"{self.preset}-intro"].format(
+            n=self.arm_count, arms=listed, pulls=self.turns, last=last
         )
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        arm = _named(state.arms, text)
+        arm = _parse_arm(state.arms, text)
         if arm is None:
-            return [(1.0, self._unread(state, text))]
+            return [(1.0, self._reject_answer(state, text))]
         mean = state.means[arm]
-        if self._certain:
-            return [(1.0, self._pulled(state, arm, mean))]
-        return [(mean, self._pulled(state, arm, 1.0)), (1.0 - mean, self._pulled(state, arm, 0.0))]
+        if self._pays_surely:
+            return [(1.0, self._pull_arm(state, arm, mean))]
+        return [(mean, self._pull_arm(state, arm, 1.0)), (1.0 - mean, self._pull_arm(state, arm, 0.0))]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """Sample one step, without building the other outcomes."""
-        arm = _named(state.arms, text, self.which_answer)
+        arm = _parse_arm(state.arms, text, self.which_answer)
         if arm is None:
-            return self._unread(state, text)
+            return self._reject_answer(state, text)
         mean = state.means[arm]
-        return self._pulled(state, arm, mean if self._certain else float(rng.random() < mean))
+        return self._pull_arm(state, arm, mean if self._pays_surely else float(rng.random() < mean))
 
-    def _pulled(self, state: State, arm: int, reward: float) -> Step:
+    def _pull_arm(self, state: State, arm: int, reward: float) -> Step:
         arms, means, pulls = state
-        info = fact("step", len(pulls), 1, _ONLY, arms[arm], reward, _ONLY)
-        told = _pull(self.preset, arms[arm], reward)
-        return self._next(State(arms, means, (*pulls, (arm, reward))), told, info, _paid(reward))
+        info = step_facts("step", len(pulls), 1, _ONLY, arms[arm], reward, _ONLY)
+        told = _pull_text(self.preset, arms[arm], reward)
+        return self._end_turn(State(arms, means, (*pulls, (arm, reward))), told, info, _agent_reward(reward))
 
-    def _unread(self, state: State, text: str) -> Step:
+    def _reject_answer(self, state: State, text: str) -> Step:
         """An answer that names no arm wastes the pull; a reply without an answer ends the episode."""
-        say, turn = pieces("bernoulli_bandit"), len(state.pulls)
+        say, turn = load_pieces("bernoulli_bandit"), len(state.pulls)
         if read_answer(text) is None:
             over = state._replace(pulls=state.pulls + ((None, 0.0),) * (self.turns - turn))
-            info, told = fact("format", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
+            info, told = step_facts("format", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
             return Step(over, told, info=info, outcome=Outcome("format"))
-        info = fact("invalid", turn, 1, _ONLY, None, 0.0, _ONLY)
+        info = step_facts("invalid", turn, 1, _ONLY, None, 0.0, _ONLY)
         told = say[f"{self.preset}-invalid"]
-        return self._next(state._replace(pulls=(*state.pulls, (None, 0.0))), told, info, _paid(0.0))
+        return self._end_turn(state._replace(pulls=(*state.pulls, (None, 0.0))), told, info, _agent_reward(0.0))
 
-    def _next(self, after: State, told: str, info: Frozen[Any], rewards: Frozen[float]) -> Step:
+    def _end_turn(self, after: State, told: str, info: Frozen[Any], rewards: Frozen[float]) -> Step:
         n = len(after.pulls)
         if n == self.turns:
-            ended = Frozen({AGENT: f"{told}\n{pieces('bernoulli_bandit')['over']}"})
-            return Step(after, ended, rewards, info, _outcome(after))
-        return Step(after, Frozen({AGENT: f"{told}\n{_ask(self.preset, 'next', n + 1, self.turns)}"}), rewards, info)
+            ended = Frozen({AGENT: f"{told}\n{load_pieces('bernoulli_bandit')['over']}"})
+            return Step(after, ended, rewards, info, _final_outcome(after))
+        return Step(
+            after, Frozen({AGENT: f"{told}\n{_request_text(self.preset, 'next', n + 1, self.turns)}"}), rewards, info
+        )
 
     def render(self, state: State, seat: str) -> str | None:
         """Rules, history and question in one message; None if `history="messages"`."""
-        if self.shown == "messages":
+        if self.history_form == "messages":
             return None
-        say, n = pieces("bernoulli_bandit"), len(state.pulls)
-        head = say[f"{self.shown}-head"].format(n=n) if n else say["no-history"]
-        lines = [head, *(_raw(state) if self.shown == "raw" else _summary(state))] if n else [head]
-        ask = _ask(self.preset, "next", min(n + 1, self.turns), self.turns)
-        return "\n\n".join([self._rules(state.arms), "\n".join(lines), ask])
+        say, n = load_pieces("bernoulli_bandit"), len(state.pulls)
+        head = say[f"{self.history_form}-head"].format(n=n) if n else say["no-history"]
+        lines = (
+            [head, *(_raw_history(state) if self.history_form == "raw" else _summary_history(state))] if n else [head]
+        )
+        ask = _request_text(self.preset, "next", min(n + 1, self.turns), self.turns)
+        return "\n\n".join([self._rules_text(state.arms), "\n".join(lines), ask])
 
     def actions(self, state: State) -> Sequence[str] | None:
         return state.arms
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- the decision problem ----------------------------------------------------------------------------------------
 
-    def model(self, public: Mapping[str, Json]) -> Problem:
+    def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The decision problem of tasks with this public part."""
-        return _problem(self, tuple(public["arms"]))
+        return _bandit_problem(self, tuple(public["arms"]))
 
     def world(self, state: State) -> World:
         """The mean rewards behind a state of an episode."""
-        from .._shared.finite import bandit
+        from .._shared.finite import bandit_world
 
-        return bandit(state.means)
+        return bandit_world(state.means)
 
     def optimal_value(self, state: State) -> float:
         """The mean reward of the best arm."""
@@ -280,35 +286,35 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
 
 
 @lru_cache(maxsize=4096)
-def _problem(env: BernoulliBandit, arms: tuple[str, ...]) -> Problem:
-    from .._shared.finite import Problem
+def _bandit_problem(env: BernoulliBandit, arms: tuple[str, ...]) -> FiniteProblem:
+    from .._shared.finite import FiniteProblem
 
     certain = env.preset == "informative"
-    pays = (0.0, *(1.0 / (2.0 * i) for i in range(env.n - 1, 0, -1)), 1.0) if certain else (0.0, 1.0)
-    return Problem("bandit", (_ONLY,), arms, 1, env.turns, _ONLY, pays)
+    pays = (0.0, *(1.0 / (2.0 * i) for i in range(env.arm_count - 1, 0, -1)), 1.0) if certain else (0.0, 1.0)
+    return FiniteProblem("bandit", (_ONLY,), arms, 1, env.turns, _ONLY, pays)
 
 
 @lru_cache(maxsize=4096)
 def _prior(env: BernoulliBandit, arms: tuple[str, ...]) -> BanditFilter:
-    from .filter import BernoulliFilter, Game, InformativeFilter
+    from .filter import BanditGame, BernoulliFilter, InformativeFilter
 
-    best, rest = env._chances  # pyright: ignore[reportPrivateUsage]
+    best, rest = env._arm_means  # pyright: ignore[reportPrivateUsage]
 
-    def parse(text: str) -> str | None:
-        arm = _named(arms, text, env.which_answer)
+    def parse_arm(text: str) -> str | None:
+        arm = _parse_arm(arms, text, env.which_answer)
         return None if arm is None else arms[arm]
 
-    game: Game = Game(_problem(env, arms), best, rest, parse)
+    game: BanditGame = BanditGame(_bandit_problem(env, arms), best, rest, parse_arm)
     return (InformativeFilter if env.preset == "informative" else BernoulliFilter)(game)
 
 
-def _best(state: State) -> int:
+def _best_arm(state: State) -> int:
     return state.means.index(max(state.means))
 
 
-def _outcome(state: State) -> Outcome:
+def _final_outcome(state: State) -> Outcome:
     arms = [arm for arm, _ in state.pulls]
-    best = _best(state)
+    best = _best_arm(state)
     counts = [arms.count(i) for i in range(len(state.arms))]
     won = arms[-1] is not None and all(counts[best] > c for i, c in enumerate(counts) if i != best)
     score = sum(reward for _, reward in state.pulls) / len(arms)
@@ -316,14 +322,14 @@ def _outcome(state: State) -> Outcome:
 
 
 @lru_cache(maxsize=1024)
-def _paid(reward: float) -> Frozen[float]:
+def _agent_reward(reward: float) -> Frozen[float]:
     return Frozen({AGENT: reward})
 
 
 # --- names and words -------------------------------------------------------------------------------------------------
 
 
-def _checked_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: bool) -> tuple[str, ...]:
+def _check_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: bool) -> tuple[str, ...]:
     """The labels of a custom setup: any distinct letters under `psrl`, otherwise those of the preset."""
     allowed = f"{n} different letters from A to Z" if letters else ", ".join(preset_arms)
     rows = tuple(cast("Sequence[object]", arms)) if isinstance(arms, list | tuple) else ()
@@ -334,53 +340,53 @@ def _checked_arms(arms: object, n: int, preset_arms: tuple[str, ...], letters: b
     return names
 
 
-def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
+def _parse_arm(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
     """The number of the arm that a text names; None if it names none."""
-    known = _numbers(arms)
+    known = _arm_numbers(arms)
 
-    def parse(answer: str) -> str | None:
+    def parse_name(answer: str) -> str | None:
         name = answer.lower()
         return name if name in known and answer.isascii() else None
 
-    name = parse_answer(text, parse, begins_another(known), which=which)
+    name = parse_answer(text, parse_name, begins_another(known), which=which)
     return None if name is None else known[name]
 
 
 @lru_cache(maxsize=4096)
-def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
+def _arm_numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
     return {arm.lower(): i for i, arm in enumerate(arms)}
 
 
-def _number(reward: float) -> str:
+def _format_reward(reward: float) -> str:
     """A reward as text; four digits of 1/(2 i) distinguish i up to 100.
 
-    >>> _number(1.0), _number(1 / 6)
+    >>> _format_reward(1.0), _format_reward(1 / 6)
     ('1', '0.1667')
     """
     return f"{reward:.4g}"
 
 
 @lru_cache(maxsize=4096)
-def _pull(preset: str, arm: str, reward: float) -> str:
-    return pieces("bernoulli_bandit")[f"{preset}-pull"].format(arm=arm, reward=_number(reward))
+def _pull_text(preset: str, arm: str, reward: float) -> str:
+    return load_pieces("bernoulli_bandit")[f"{preset}-pull"].format(arm=arm, reward=_format_reward(reward))
 
 
 @lru_cache(maxsize=16_384)
-def _ask(preset: str, piece: str, n: int, pulls: int) -> str:
-    return pieces("bernoulli_bandit")[f"{preset}-{piece}"].format(n=n, pulls=pulls)
+def _request_text(preset: str, piece: str, n: int, pulls: int) -> str:
+    return load_pieces("bernoulli_bandit")[f"{preset}-{piece}"].format(n=n, pulls=pulls)
 
 
-def _raw(state: State) -> list[str]:
-    say = pieces("bernoulli_bandit")
+def _raw_history(state: State) -> list[str]:
+    say = load_pieces("bernoulli_bandit")
     none = say["raw-none"]
     return [
-        say["raw-line"].format(i=i + 1, arm=none if arm is None else state.arms[arm], reward=_number(reward))
+        say["raw-line"].format(i=i + 1, arm=none if arm is None else state.arms[arm], reward=_format_reward(reward))
         for i, (arm, reward) in enumerate(state.pulls)
     ]
 
 
-def _summary(state: State) -> list[str]:
-    say = pieces("bernoulli_bandit")
+def _summary_history(state: State) -> list[str]:
+    say = load_pieces("bernoulli_bandit")
     rows: list[str] = []
     for i, arm in enumerate(state.arms):
         paid = [reward for a, reward in state.pulls if a == i]

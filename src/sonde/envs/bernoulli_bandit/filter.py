@@ -19,16 +19,16 @@ import numpy as np
 
 from sonde.core import Belief, Filter, Rng, Turn
 
-from .._shared.finite import Floats, Problem, World, bandit
+from .._shared.finite import FiniteProblem, Floats, World, bandit_world
 
 Counts = tuple[tuple[int, float], ...]
 """Pulls and sum of rewards of each arm."""
 
 
-class Game(NamedTuple):
+class BanditGame(NamedTuple):
     """The constants of an episode. `parse(text)` is the arm that an agent's text names."""
 
-    problem: Problem
+    problem: FiniteProblem
     best: float
     rest: float
     parse: Callable[[str], str | None]
@@ -37,12 +37,12 @@ class Game(NamedTuple):
 class BanditFilter(Filter):
     """The exact posterior over the label of the best arm. Arrays follow `problem.actions`."""
 
-    def __init__(self, game: Game, counts: Counts | None = None) -> None:
+    def __init__(self, game: BanditGame, counts: Counts | None = None) -> None:
         self.game = game
         self.counts: Counts = counts or ((0, 0.0),) * len(game.problem.actions)
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> FiniteProblem:
         return self.game.problem
 
     def observe(self, turn: Turn) -> BanditFilter:
@@ -56,16 +56,16 @@ class BanditFilter(Filter):
 
     @cached_property
     @abstractmethod
-    def probs(self) -> Floats:
+    def arm_probs(self) -> Floats:
         """P(arm a is the best), shape `(A,)`."""
 
     def belief(self) -> Belief:
-        alive = np.flatnonzero(self.probs)
-        return Belief(tuple(self.problem.actions[i] for i in alive), self.probs[alive])  # type: ignore[arg-type]
+        alive = np.flatnonzero(self.arm_probs)
+        return Belief(tuple(self.problem.actions[i] for i in alive), self.arm_probs[alive])  # type: ignore[arg-type]
 
     def prob(self, hypothesis: Any) -> float:
         arms = self.problem.actions
-        return float(self.probs[arms.index(hypothesis)]) if hypothesis in arms else 0.0
+        return float(self.arm_probs[arms.index(hypothesis)]) if hypothesis in arms else 0.0
 
     def expected_gain(self, action: str) -> float:
         arm = self.game.parse(action)
@@ -74,11 +74,11 @@ class BanditFilter(Filter):
     def best_question(self) -> tuple[str, float]:
         """The arm of highest expected gain; if all gains are zero, the first arm most likely to be the best."""
         gains = self.expected_gains
-        arm = int(gains.argmax() if gains.max() > 0.0 else self.probs.argmax())
+        arm = int(gains.argmax() if gains.max() > 0.0 else self.arm_probs.argmax())
         return self.problem.actions[arm], float(gains[arm])
 
     def sample(self, rng: Rng) -> str:
-        (arm,) = rng.choices(self.problem.actions, self.probs.tolist())
+        (arm,) = rng.choices(self.problem.actions, self.arm_probs.tolist())
         return arm
 
     @abstractmethod
@@ -95,14 +95,14 @@ class BanditFilter(Filter):
         """The best arm's mean less the posterior mean of each, shape `(A,)`."""
         tables_HA = [self.world(arm).reward_SA[0] for arm in self.problem.actions]
         means_HA = np.stack(tables_HA)
-        return self.probs @ (means_HA.max(axis=1, keepdims=True) - means_HA)
+        return self.arm_probs @ (means_HA.max(axis=1, keepdims=True) - means_HA)
 
 
 class BernoulliFilter(BanditFilter):
     """The posterior of the Bernoulli bandit."""
 
     @cached_property
-    def probs(self) -> Floats:
+    def arm_probs(self) -> Floats:
         best, rest = self.game.best, self.game.rest
         paid, not_paid = math.log(best / rest), math.log((1.0 - best) / (1.0 - rest))
         logs = np.array([total * paid + (n - total) * not_paid for n, total in self.counts])
@@ -111,25 +111,25 @@ class BernoulliFilter(BanditFilter):
 
     def world(self, hypothesis: str) -> World:
         game = self.game
-        return bandit([game.best if a == hypothesis else game.rest for a in self.problem.actions])
+        return bandit_world([game.best if a == hypothesis else game.rest for a in self.problem.actions])
 
     @cached_property
     def expected_gains(self) -> Floats:
         """H(r | a) under the mixture less its mean under the hypotheses."""
-        p, best, rest = self.probs, self.game.best, self.game.rest
+        p, best, rest = self.arm_probs, self.game.best, self.game.rest
         pays = rest + (best - rest) * p
-        return np.maximum(_binary(pays) - p * _bits(best) - (1.0 - p) * _bits(rest), 0.0)
+        return np.maximum(_binary_entropies(pays) - p * _binary_entropy(best) - (1.0 - p) * _binary_entropy(rest), 0.0)
 
     @cached_property
     def expected_regrets(self) -> Floats:
-        return (self.game.best - self.game.rest) * (1.0 - self.probs)
+        return (self.game.best - self.game.rest) * (1.0 - self.arm_probs)
 
 
 class InformativeFilter(BanditFilter):
     """The posterior of the informative bandit."""
 
     @cached_property
-    def probs(self) -> Floats:
+    def arm_probs(self) -> Floats:
         told, total = self.counts[0]
         paid = [1.0 if t > 0.0 else 0.0 for _, t in self.counts]
         possible = np.array([n == 0 for n, _ in self.counts], np.float64)
@@ -145,24 +145,24 @@ class InformativeFilter(BanditFilter):
         means = [1.0 if i == best else 0.0 for i in range(len(self.problem.actions))]
         # No world has arm 0 as its best; its table only fills the row of probability 0.
         means[0] = 1.0 / (2.0 * max(best, 1))
-        return bandit(means)
+        return bandit_world(means)
 
     @cached_property
     def expected_gains(self) -> Floats:
-        gains = _binary(self.probs)
-        gains[0] = -sum(p * math.log2(p) for p in self.probs.tolist() if p > 0.0) + 0.0
+        gains = _binary_entropies(self.arm_probs)
+        gains[0] = -sum(p * math.log2(p) for p in self.arm_probs.tolist() if p > 0.0) + 0.0
         return gains
 
 
-def _binary(p: Floats) -> Floats:
+def _binary_entropies(p: Floats) -> Floats:
     """Entropy in bits of events with these probabilities."""
     q = np.clip(1.0 - p, 0.0, 1.0)
-    return -(_plogp(np.clip(p, 0.0, 1.0)) + _plogp(q)) + 0.0
+    return -(_p_log2_p(np.clip(p, 0.0, 1.0)) + _p_log2_p(q)) + 0.0
 
 
-def _bits(p: float) -> float:
-    return float(_binary(np.array([p]))[0])
+def _binary_entropy(p: float) -> float:
+    return float(_binary_entropies(np.array([p]))[0])
 
 
-def _plogp(p: Floats) -> Floats:
+def _p_log2_p(p: Floats) -> Floats:
     return p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View
 
-from .._shared.sub_episodes import best_of, explored, finite
+from .._shared.sub_episodes import pick_largest, require_explored_filter, require_finite_problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,10 @@ class BernoulliBanditSolver(ProgramPolicy):
     """See the module docstring. Ties are drawn."""
 
     def act_now(self, view: View) -> Action:
-        problem, known = finite(view, "bernoulli_bandit", "bandit"), explored(view, "bernoulli_bandit")
+        problem, known = (
+            require_finite_problem(view, "bernoulli_bandit", "bandit"),
+            require_explored_filter(view, "bernoulli_bandit"),
+        )
         # Rounded, so that arms whose pulls say the same tie.
         worth = [-round(float(regret), 12) for regret in known.expected_regrets]
-        return Action(view.say(problem.actions[best_of(worth, Rng(view.seed))]))
+        return Action(view.say(problem.actions[pick_largest(worth, Rng(view.seed))]))

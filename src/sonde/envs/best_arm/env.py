@@ -23,9 +23,9 @@ from sonde._util.folders import data_file
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tagged
+from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
 from .._shared.frames import plain_letters
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import ArmsFilter
@@ -80,7 +80,7 @@ class BestArm(TabularEnv[State], AnswerTags):
             raise invalid("best_arm: max_turns", self.max_turns, "2 to 201")
 
     @property
-    def n_pulls(self) -> int:
+    def pull_count(self) -> int:
         """The number of pulls: all turns but the last, which is the decision."""
         return cast("int", self.max_turns) - 1
 
@@ -91,7 +91,7 @@ class BestArm(TabularEnv[State], AnswerTags):
             version="2",
             summary="find the arm most likely to pay in a limited number of pulls",
             preset=self.preset,
-            max_turns=self.n_pulls + 1,
+            max_turns=self.pull_count + 1,
             reward_range=(0.0, 1.0),
             support="eps ~ U[0.1, 0.2]; the best arm pays with 0.5 + eps, every other with U[0, 0.5 - eps]",
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.10",
@@ -108,27 +108,27 @@ class BestArm(TabularEnv[State], AnswerTags):
         if self.preset == _SMALL:
             return TaskList(_N_SMALL, lambda i: self._task(_SMALL, _SMALL_ARMS, None, split, i))
         if split == "test":
-            room = _scenarios(split)[0]
+            room = _load_scenarios(split)[0]
             return TaskList(_N_TEST, lambda i: self._task(room.name, room.arms, None, split, i))
-        told = _scenarios(split)
+        told = _load_scenarios(split)
         return TaskList(len(told), lambda i: self._task(told[i].name, told[i].arms, None, split, i))
 
     def task(self, hidden: Json) -> Task:
         """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or any 2 to 10 names."""
-        means = _checked(hidden)
-        name, arms = self._named_home(tuple(means))
+        means = _check_means(hidden)
+        name, arms = self._find_home(tuple(means))
         ordered = Frozen(means=Frozen({arm: float(means[arm]) for arm in arms}))
         return self._task(name, arms, ordered, "custom", 0)
 
-    def _named_home(self, arms: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    def _find_home(self, arms: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """The scenario of these arms, and its arms in order."""
         if self.preset == _SMALL:
             return _SMALL, _SMALL_ARMS if set(arms) == set(_SMALL_ARMS) else arms
-        scenario = _home(frozenset(arms))
+        scenario = _find_scenario(frozenset(arms))
         return (scenario.name, scenario.arms) if scenario else (_CUSTOM, arms)
 
     def _task(self, name: str, arms: tuple[str, ...], hidden: Json, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen[Any](scenario=name, arms=arms), hidden)
+        return self.make_listed_task(split, index, Frozen[Any](scenario=name, arms=arms), hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -143,79 +143,79 @@ class BestArm(TabularEnv[State], AnswerTags):
         return State(public["scenario"], arms, tuple(hidden["means"][a] for a in arms), ((0, 0),) * len(arms))
 
     def to_act(self, state: State) -> str | None:
-        return AGENT if state.turn <= self.n_pulls else None
+        return AGENT if state.turn <= self.pull_count else None
 
     def hypothesis(self, state: State) -> str:
         return state.arms[state.means.index(max(state.means))]
 
     def intro(self, state: State, seat: str) -> str:
         if state.scenario == _SMALL:
-            return self._shown(state)
-        story = _texts(state.scenario, state.arms)
-        return pieces("best_arm")["intro"].format(pulls=self.n_pulls, **story.words)
+            return self._render_state(state)
+        story = _scenario_texts(state.scenario, state.arms)
+        return load_pieces("best_arm")["intro"].format(pulls=self.pull_count, **story.words)
 
     def render(self, state: State, seat: str) -> str | None:
         """Rules, tallies and remaining tries under preset `small`; the stories of `paprika` have no summary."""
-        return self._shown(state) if state.scenario == _SMALL else None
+        return self._render_state(state) if state.scenario == _SMALL else None
 
-    def _shown(self, state: State) -> str:
-        rules = pieces("best_arm")["small-intro"].format(pulls=self.n_pulls, arms=", ".join(state.arms))
-        return f"{rules}\n{self._tallies(state)}"
+    def _render_state(self, state: State) -> str:
+        rules = load_pieces("best_arm")["small-intro"].format(pulls=self.pull_count, arms=", ".join(state.arms))
+        return f"{rules}\n{self._tallies_text(state)}"
 
-    def _tallies(self, state: State) -> str:
+    def _tallies_text(self, state: State) -> str:
         """Tries and wins of every arm, then the tries left or the request to decide."""
-        say, left = pieces("best_arm"), self.n_pulls - state.turn
+        say, left = load_pieces("best_arm"), self.pull_count - state.turn
         rows = zip(state.arms, state.counts, strict=True)
         tallies = [say["small-tally"].format(arm=arm, tries=n, wins=wins) for arm, (n, wins) in rows]
         return "\n".join([*tallies, say["small-next"].format(left=left) if left > 0 else say["small-decide"]])
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
+        arm = _parse_arm(state.arms, text, self.which_answer) if state.turn < self.pull_count else None
         if arm is None:
-            return [(1.0, self._settled(state, text))]
+            return [(1.0, self._settle_text(state, text))]
         mean = state.means[arm]
-        return [(mean, self._pulled(state, arm, 1)), (1.0 - mean, self._pulled(state, arm, 0))]
+        return [(mean, self._pull_arm(state, arm, 1)), (1.0 - mean, self._pull_arm(state, arm, 0))]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """Sample one step, without building the other outcomes."""
-        arm = _named(state.arms, text, self.which_answer) if state.turn < self.n_pulls else None
+        arm = _parse_arm(state.arms, text, self.which_answer) if state.turn < self.pull_count else None
         if arm is None:
-            return self._settled(state, text)
-        return self._pulled(state, arm, int(rng.random() < state.means[arm]))
+            return self._settle_text(state, text)
+        return self._pull_arm(state, arm, int(rng.random() < state.means[arm]))
 
-    def _pulled(self, state: State, arm: int, reward: int) -> Step:
+    def _pull_arm(self, state: State, arm: int, reward: int) -> Step:
         scenario, arms, means, counts, turn = state
         n, s = counts[arm]
         counts = (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
-        texts = _texts(scenario, arms)
-        info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_table(arms, counts))
+        texts = _scenario_texts(scenario, arms)
+        info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_count_table(arms, counts))
         after = State(scenario, arms, means, counts, turn + 1)
-        return self._next(after, texts, texts.pulled[arm][reward], info)
+        return self._end_turn(after, texts, texts.pulled[arm][reward], info)
 
-    def _settled(self, state: State, text: str) -> Step:
+    def _settle_text(self, state: State, text: str) -> Step:
         """The step that follows from the text alone: a decision, or an answer that names no arm."""
-        say, texts = pieces("best_arm"), _texts(state.scenario, state.arms)
+        say, texts = load_pieces("best_arm"), _scenario_texts(state.scenario, state.arms)
         words = texts.words
         after = state._replace(turn=state.turn + 1)
-        pulls, arm = _table(state.arms, state.counts), _named(state.arms, text, self.which_answer)
+        pulls, arm = _count_table(state.arms, state.counts), _parse_arm(state.arms, text, self.which_answer)
         if arm is None and read_answer(text) is None:
-            over = state._replace(turn=self.n_pulls + 1)
-            return _end(over, say["format"], Frozen(result="format"), Outcome("format"))
+            over = state._replace(turn=self.pull_count + 1)
+            return _end_step(over, say["format"], Frozen(result="format"), Outcome("format"))
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
-            if state.turn < self.n_pulls:
-                return self._next(after, texts, say["invalid"].format(**words), info)
-            return _end(after, say["no-decision"].format(**words), info, Outcome("loss"))
+            if state.turn < self.pull_count:
+                return self._end_turn(after, texts, say["invalid"].format(**words), info)
+            return _end_step(after, say["no-decision"].format(**words), info, Outcome("loss"))
         name, right = state.arms[arm], state.means[arm] == max(state.means)
         result = "win" if right else "loss"
         info = Frozen[Any](result=result, arm=name, pulls=pulls)
         told = say[result].format(arm=name, **words)
-        return _end(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
+        return _end_step(after, told, info, Outcome("win", 1.0) if right else Outcome("loss"))
 
-    def _next(self, after: State, texts: Texts, told: str, info: Frozen[Any]) -> Step:
+    def _end_turn(self, after: State, texts: ScenarioTexts, told: str, info: Frozen[Any]) -> Step:
         if after.scenario == _SMALL:
-            return Step(after, Frozen({AGENT: f"{told}\n{self._tallies(after)}"}), info=info)
-        left = self.n_pulls - after.turn
+            return Step(after, Frozen({AGENT: f"{told}\n{self._tallies_text(after)}"}), info=info)
+        left = self.pull_count - after.turn
         ask = texts.decide if left == 0 else f"{texts.next[0]}{left}{texts.next[1]}"
         return Step(after, Frozen({AGENT: f"{told}\n{ask}"}), info=info)
 
@@ -223,52 +223,52 @@ class BestArm(TabularEnv[State], AnswerTags):
         return state.arms
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> ArmsFilter:
-        from .filter import Game
+        from .filter import ArmsGame
 
         arms: tuple[str, ...] = public["arms"]
-        return Game(arms, self.n_pulls, partial(_named, arms, which=self.which_answer)).start()
+        return ArmsGame(arms, self.pull_count, partial(_parse_arm, arms, which=self.which_answer)).start()
 
 
-def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+def _end_step(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
     rewards = _WIN if outcome.kind == "win" else Frozen[float]()
     return Step(state, Frozen({AGENT: told}), rewards, info, outcome)
 
 
-def _table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen[tuple[int, int]]:
+def _count_table(arms: tuple[str, ...], counts: tuple[tuple[int, int], ...]) -> Frozen[tuple[int, int]]:
     return Frozen(zip(arms, counts, strict=True))
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     """A name in canonical form: case, double spaces and surrounding quotes or stops are ignored."""
     return " ".join(plain_letters(name).strip(" \t\r\n\"'`*.“”‘’").casefold().split())
 
 
-def _named(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
+def _parse_arm(arms: tuple[str, ...], text: str, which: Which = "last") -> int | None:
     """The number of the arm that a text names; None if it names none."""
-    known = _numbers(arms)
+    known = _arm_numbers(arms)
 
-    def parse(answer: str) -> str | None:
-        name = _plain(answer)
+    def parse_name(answer: str) -> str | None:
+        name = _normalise_name(answer)
         return name if name in known else None
 
-    name = parse_answer(text, parse, begins_another(known), which=which)
+    name = parse_answer(text, parse_name, begins_another(known), which=which)
     return None if name is None else known[name]
 
 
 @lru_cache(maxsize=1024)
-def _numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
-    return {_plain(arm): i for i, arm in enumerate(arms)}
+def _arm_numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
+    return {_normalise_name(arm): i for i, arm in enumerate(arms)}
 
 
-def _checked(hidden: Json) -> Mapping[str, float]:
+def _check_means(hidden: Json) -> Mapping[str, float]:
     """The means in a hidden setup; an error names what is wrong with it."""
     setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
     if set(setup) != {"means"} or not isinstance(setup["means"], Mapping):
@@ -277,11 +277,17 @@ def _checked(hidden: Json) -> Mapping[str, float]:
     if not 2 <= len(rows) <= 10:
         raise invalid("best_arm: means", dict(rows), "2 to 10 arms")
     for name, mean in rows.items():
-        if not isinstance(name, str) or not _plain(name) or len(name) > 40 or not name.isprintable() or "<" in name:
+        if (
+            not isinstance(name, str)
+            or not _normalise_name(name)
+            or len(name) > 40
+            or not name.isprintable()
+            or "<" in name
+        ):
             raise invalid("best_arm: means: name", name, "1 to 40 printable characters without <")
         if isinstance(mean, bool) or not isinstance(mean, int | float) or not (0.0 <= mean <= 1.0):
             raise invalid(f"best_arm: means[{name!r}]", mean, "a number from 0 to 1")
-    if len({_plain(name) for name in rows}) < len(rows):
+    if len({_normalise_name(name) for name in rows}) < len(rows):
         raise invalid("best_arm: means", dict(rows), "names that differ in more than case, spaces and quotes")
     if list(rows.values()).count(max(rows.values())) > 1:
         raise invalid("best_arm: means", dict(rows), "one highest mean, not several")
@@ -292,26 +298,26 @@ def _checked(hidden: Json) -> Mapping[str, float]:
 
 
 @cache
-def _scenarios(split: str) -> tuple[Scenario, ...]:
+def _load_scenarios(split: str) -> tuple[Scenario, ...]:
     rows: list[dict[str, Any]] = json.loads(data_file("best_arm", "scenarios.json").read_text("utf-8"))
     return tuple(Scenario(**row)._replace(arms=tuple(row["arms"])) for row in rows if row["split"] == split)
 
 
 @cache
-def _home(arms: frozenset[str]) -> Scenario | None:
+def _find_scenario(arms: frozenset[str]) -> Scenario | None:
     """The scenario with exactly these arms."""
-    return next((s for s in _scenarios("test") + _scenarios("train") if frozenset(s.arms) == arms), None)
+    return next((s for s in _load_scenarios("test") + _load_scenarios("train") if frozenset(s.arms) == arms), None)
 
 
-def _scenario(name: str, arms: tuple[str, ...]) -> Scenario:
+def _scenario_of(name: str, arms: tuple[str, ...]) -> Scenario:
     if name == _SMALL:
         return Scenario(name, "", "", "machine", "try {arm}", "it pays", arms)
     if name == _CUSTOM:
-        return Scenario(name, "", pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
-    return next(s for s in _scenarios("test") + _scenarios("train") if s.name == name)
+        return Scenario(name, "", load_pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
+    return next(s for s in _load_scenarios("test") + _load_scenarios("train") if s.name == name)
 
 
-class Texts(NamedTuple):
+class ScenarioTexts(NamedTuple):
     """The prompt pieces of one scenario, filled in as far as they are constant."""
 
     words: Mapping[str, str]
@@ -322,11 +328,11 @@ class Texts(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _texts(name: str, arms: tuple[str, ...]) -> Texts:
-    scenario, say = _scenario(name, arms), pieces("best_arm")
+def _scenario_texts(name: str, arms: tuple[str, ...]) -> ScenarioTexts:
+    scenario, say = _scenario_of(name, arms), load_pieces("best_arm")
     listed = ", ".join(arms)
     words = {"setting": scenario.setting, "noun": scenario.arm, "payoff": scenario.payoff, "arms": listed}
     acts = [scenario.act.format(arm=arm) for arm in arms]
     pulled = tuple((say["pull"].format(act=a, reward=0), say["pull"].format(act=a, reward=1)) for a in acts)
     before, _, after = say["next"].partition("{left}")
-    return Texts(words, pulled, (before, after.format(**words)), say["decide"].format(**words))
+    return ScenarioTexts(words, pulled, (before, after.format(**words)), say["decide"].format(**words))

@@ -32,7 +32,7 @@ EPS = (0.1, 0.2)
 _KEPT = 20_000
 
 
-class Posterior(NamedTuple):
+class ArmsPosterior(NamedTuple):
     """The posterior over K arms, as arrays.
 
     `best[i]` = P(arm i is the best), shape `(K,)`. `pays[a, i]` = P(arm i is the best and the next pull of arm a pays),
@@ -42,50 +42,50 @@ class Posterior(NamedTuple):
     best: Floats
     pays: Floats
 
-    def ahead(self) -> Floats:
+    def outcomes_ahead(self) -> Floats:
         """P(arm i is the best and the next pull of arm a gives r) as `[r, a, i]`, shape `(2, K, K)`."""
         return np.stack([np.maximum(self.best - self.pays, 0.0), self.pays])
 
 
 @lru_cache(maxsize=_KEPT)
-def posterior(counts: Counts, nodes: int) -> Posterior:
+def counts_posterior(counts: Counts, nodes: int) -> ArmsPosterior:
     """The posterior after these counts, by quadrature with `nodes` points over eps."""
-    eps, weights = _grid(nodes)
+    eps, weights = _quadrature_grid(nodes)
     best_KQ = np.stack([(0.5 + eps) ** s * (0.5 - eps) ** (n - s) for n, s in counts])
-    other_KQ = np.stack([_other(n, s, nodes) for n, s in counts])
+    other_KQ = np.stack([_other_likelihood(n, s, nodes) for n, s in counts])
     joint_KQ = weights * other_KQ.prod(axis=0) * best_KQ / other_KQ
     joint_KQ /= joint_KQ.sum()
-    other_pays_KQ = np.stack([_other(n + 1, s + 1, nodes) for n, s in counts]) / other_KQ
+    other_pays_KQ = np.stack([_other_likelihood(n + 1, s + 1, nodes) for n, s in counts]) / other_KQ
     pays_KK = other_pays_KQ @ joint_KQ.T
     np.fill_diagonal(pays_KK, joint_KQ @ (0.5 + eps))
-    found = Posterior(joint_KQ.sum(axis=1), pays_KK)
+    found = ArmsPosterior(joint_KQ.sum(axis=1), pays_KK)
     for array in found:
         array.setflags(write=False)
     return found
 
 
 @lru_cache(maxsize=64)
-def _grid(nodes: int) -> tuple[Floats, Floats]:
+def _quadrature_grid(nodes: int) -> tuple[Floats, Floats]:
     """Values of eps and their weights, which sum to 1."""
     x, w = np.polynomial.legendre.leggauss(nodes)
     return EPS[0] + (EPS[1] - EPS[0]) * (x + 1.0) / 2.0, w / 2.0
 
 
 @lru_cache(maxsize=_KEPT)
-def _other(n: int, s: int, nodes: int) -> Floats:
+def _other_likelihood(n: int, s: int, nodes: int) -> Floats:
     """Likelihood of s successes in n pulls (in one order) of an arm that is not the best, for each eps: `(Q,)`."""
-    u = 0.5 - _grid(nodes)[0]
+    u = 0.5 - _quadrature_grid(nodes)[0]
     tail = sum(comb(n + 1, j) * u**j * (1.0 - u) ** (n + 1 - j) for j in range(s + 1, n + 2))
     return tail / (u * (n + 1) * comb(n, s))
 
 
-def nodes_for(pulls: int) -> int:
-    """The number of quadrature points that makes `posterior` exact up to and including the look-ahead from `pulls`
-    pulls."""
+def quadrature_nodes(pulls: int) -> int:
+    """The number of quadrature points that makes `counts_posterior` exact up to and including the look-ahead from
+    `pulls` pulls."""
     return (pulls + 1) // 2 + 1
 
 
-class Game(NamedTuple):
+class ArmsGame(NamedTuple):
     """The constants of an episode. `parse(text)` is the number of the arm that an agent's text names."""
 
     arms: tuple[str, ...]
@@ -100,10 +100,10 @@ class Game(NamedTuple):
 class ArmsFilter(Filter):
     """The exact posterior over the best arm's name: `pulls` pulls, then one choice whose correctness is revealed.
 
-    Arrays follow the order of `game.arms`. Make it with `Game.start`.
+    Arrays follow the order of `game.arms`. Make it with `ArmsGame.start`.
     """
 
-    def __init__(self, game: Game, counts: Counts, turn: int = 0, verdict: tuple[int, bool] | None = None) -> None:
+    def __init__(self, game: ArmsGame, counts: Counts, turn: int = 0, verdict: tuple[int, bool] | None = None) -> None:
         self.game, self.counts, self.turn, self.verdict = game, counts, turn, verdict
 
     def observe(self, turn: Turn) -> ArmsFilter:
@@ -111,18 +111,18 @@ class ArmsFilter(Filter):
         if "arm" in info:
             arm = self.game.arms.index(info["arm"])
             if info["result"] == "pull":
-                counts = plus(counts, arm, info["reward"])
+                counts = add_pull(counts, arm, info["reward"])
             else:
                 verdict = arm, info["result"] == "win"
         return ArmsFilter(self.game, counts, self.turn + 1, verdict)
 
     def belief(self) -> Belief:
-        alive = np.flatnonzero(self.probs)
-        return Belief(tuple(self.game.arms[i] for i in alive), self.probs[alive])  # type: ignore[arg-type]
+        alive = np.flatnonzero(self.arm_probs)
+        return Belief(tuple(self.game.arms[i] for i in alive), self.arm_probs[alive])  # type: ignore[arg-type]
 
     def prob(self, hypothesis: Any) -> float:
         arms = self.game.arms
-        return float(self.probs[arms.index(hypothesis)]) if hypothesis in arms else 0.0
+        return float(self.arm_probs[arms.index(hypothesis)]) if hypothesis in arms else 0.0
 
     def expected_gain(self, action: str) -> float:
         arm = self.game.parse(action)
@@ -134,14 +134,14 @@ class ArmsFilter(Filter):
         return self.game.arms[arm], float(self.expected_gains[arm])
 
     @cached_property
-    def posterior(self) -> Posterior:
+    def pulls_posterior(self) -> ArmsPosterior:
         """The posterior given the pulls, ignoring the verdict on the choice."""
-        return posterior(self.counts, nodes_for(self.game.pulls))
+        return counts_posterior(self.counts, quadrature_nodes(self.game.pulls))
 
     @cached_property
-    def probs(self) -> Floats:
+    def arm_probs(self) -> Floats:
         """P(arm i is the best), shape `(K,)`."""
-        best = self.posterior.best
+        best = self.pulls_posterior.best
         if self.verdict is None:
             return best
         arm, right = self.verdict
@@ -151,31 +151,31 @@ class ArmsFilter(Filter):
     @cached_property
     def expected_gains(self) -> Floats:
         """Expected gain of naming each arm now, in bits; shape `(K,)`."""
-        prior = self.probs
+        prior = self.arm_probs
         if self.turn < self.game.pulls:
-            joint = self.posterior.ahead()
-            after = _plogp(joint).sum(axis=2) - _plogp(joint.sum(axis=2))
-            return np.maximum(after.sum(axis=0) - _plogp(prior).sum(), 0.0)
-        return -_plogp(prior) - _plogp(1.0 - prior)
+            joint = self.pulls_posterior.outcomes_ahead()
+            after = _p_log2_p(joint).sum(axis=2) - _p_log2_p(joint.sum(axis=2))
+            return np.maximum(after.sum(axis=0) - _p_log2_p(prior).sum(), 0.0)
+        return -_p_log2_p(prior) - _p_log2_p(1.0 - prior)
 
-    def means(self) -> Floats:
+    def arm_means(self) -> Floats:
         """The posterior mean of every arm's payout probability, shape `(K,)`; the verdict on the choice is ignored."""
-        return self.posterior.pays.sum(axis=1)
+        return self.pulls_posterior.pays.sum(axis=1)
 
     def expected_successes(self) -> Floats:
         """P(the choice is right | it is made after one more pull, of arm a), shape `(K,)`.
 
         The look ahead of the knowledge gradient: the expected maximum of the posterior.
         """
-        return self.posterior.ahead().max(axis=2).sum(axis=0)
+        return self.pulls_posterior.outcomes_ahead().max(axis=2).sum(axis=0)
 
 
-def plus(counts: Counts, arm: int, reward: int) -> Counts:
+def add_pull(counts: Counts, arm: int, reward: int) -> Counts:
     """The counts after one more pull of `arm`."""
     n, s = counts[arm]
     return (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
 
 
-def _plogp(p: Floats) -> Floats:
+def _p_log2_p(p: Floats) -> Floats:
     """p log2 p, which is 0 at 0."""
     return p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)

@@ -16,8 +16,8 @@ from typing import Protocol
 
 from sonde.core import Action, Belief, ProgramPolicy, View
 
-from .._shared.needs import needs
-from .._shared.sub_episodes import legal_of
+from .._shared.needs import require_filter
+from .._shared.sub_episodes import require_legal_actions
 
 
 class _Arms(Protocol):
@@ -36,15 +36,15 @@ class BestArmSolver(ProgramPolicy):
     answer."""
 
     def act_now(self, view: View) -> Action:
-        arms, legal = needs(view, _Arms, "best_arm", "over arms"), legal_of(view, "best_arm")
+        arms, legal = require_filter(view, _Arms, "best_arm", "over arms"), require_legal_actions(view, "best_arm")
         if view.turn == view.spec.max_turns - 1:
             belief = arms.belief()
-            chances = _rounded(belief.probs)
+            chances = _round_values(belief.probs)
             return Action(view.say(belief.hypotheses[chances.index(max(chances))]))
-        scores = list(zip(_rounded(arms.expected_successes()), _rounded(arms.expected_gains), strict=True))
+        scores = list(zip(_round_values(arms.expected_successes()), _round_values(arms.expected_gains), strict=True))
         return Action(view.say(legal[scores.index(max(scores))]))
 
 
-def _rounded(values: Iterable[float]) -> list[float]:
+def _round_values(values: Iterable[float]) -> list[float]:
     """Drop the last digits, which differ between machines and would decide ties."""
     return [round(float(value), 10) for value in values]

@@ -16,7 +16,7 @@ says.
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
 
-`turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
+`turn.info`: `offered_price` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,20 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import EMPTY, Json
 
-from .._shared.dialogue import LONGEST_REPLY, USER, spoken
-from .._shared.prompts import pieces
+from .._shared.dialogue import LONGEST_REPLY, USER, spoken_line
+from .._shared.prompts import load_pieces
 from .filter import DealFilter
-from .negotiation import CHARACTERS, FEATURES, SHARES, Buyer, Pitch, buyers, described, offer, read_pitch
+from .negotiation import (
+    CHARACTERS,
+    FEATURES,
+    SHARES,
+    BuyerProfile,
+    Pitch,
+    all_buyers,
+    describe_buyer,
+    offered_price,
+    read_pitch,
+)
 
 _NAME = "car_dealer"
 _SIZES = {"train": 500, "test": 200}
@@ -52,7 +62,7 @@ _LONGEST = 2_000
 class State(NamedTuple):
     """The buyer, the car and its list price, the messages as pitches, the last offer, and whose word it is."""
 
-    buyer: Buyer
+    buyer: BuyerProfile
     car: str
     listed: int
     pitches: tuple[Pitch, ...] = ()
@@ -87,7 +97,7 @@ class CarDealer(Env[State]):
                 (100 - max(SHARES)) / 100 if self.reward == "fancy" else 0.0,
                 1.2 * _LISTED[1] / 1000 if self.reward == "price" else 1.2,
             ),
-            support=f"all {len(buyers())} buyers: character, budget in 5 % steps of the list price, two features",
+            support=f"all {len(all_buyers())} buyers: character, budget in 5 % steps of the list price, two features",
             source="LMRL-Gym, appendix D.8",
             seats=Frozen({AGENT: None, USER: "users:buyer"}),
             assumes=Frozen({USER: "users:buyer"}),
@@ -102,16 +112,16 @@ class CarDealer(Env[State]):
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_SIZES[split], lambda i: self._task(*self._drawn(split, i), split, i))
+        return TaskList(_SIZES[split], lambda i: self._make_task(*self._draw_task(split, i), split, i))
 
-    def _drawn(self, split: str, index: int) -> tuple[Frozen[Json], Buyer]:
+    def _draw_task(self, split: str, index: int) -> tuple[Frozen[Json], BuyerProfile]:
         """The buyers take turns in an order of each split's own, so that all come equally often."""
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
         low, high = _LISTED
         car = Frozen[Json](
             brand=rng.choice(_BRANDS), body=rng.choice(_BODIES), listed=rng.randrange(low, high + 1, 500)
         )
-        return car, _shuffled(split)[index % len(buyers())]
+        return car, _shuffle_buyers(split)[index % len(all_buyers())]
 
     def task(self, hidden: Json) -> Task:
         """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}` and, if wanted,
@@ -128,28 +138,28 @@ class CarDealer(Env[State]):
         for name, value, allowed in (("brand", brand, _BRANDS), ("body", body, _BODIES)):
             if value not in allowed:
                 raise invalid(f"{_NAME}: hidden: {name}", value, ", ".join(allowed))
-        buyer = Buyer(character, share, _wants(wants))
-        return self._task(Frozen[Json](brand=brand, body=body, listed=listed), buyer, "custom", 0)
+        buyer = BuyerProfile(character, share, _parse_wants(wants))
+        return self._make_task(Frozen[Json](brand=brand, body=body, listed=listed), buyer, "custom", 0)
 
-    def _task(self, car: Frozen[Json], buyer: Buyer, split: str, index: int) -> Task:
+    def _make_task(self, car: Frozen[Json], buyer: BuyerProfile, split: str, index: int) -> Task:
         hidden = {**car, "character": buyer.character, "share": buyer.share, "wants": buyer.wants}
-        return self.listed(split, index, car, Frozen[Any](hidden), character=buyer.character)
+        return self.make_listed_task(split, index, car, Frozen[Any](hidden), character=buyer.character)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
         h = task.hidden
         car = f"{task.public['brand']} {task.public['body']}"
-        return State(Buyer(h["character"], h["share"], tuple(h["wants"])), car, task.public["listed"])
+        return State(BuyerProfile(h["character"], h["share"], tuple(h["wants"])), car, task.public["listed"])
 
     def to_act(self, state: State) -> str | None:
         return state.seat
 
     def hypothesis(self, state: State) -> str:
-        return described(state.buyer)
+        return describe_buyer(state.buyer)
 
     def intro(self, state: State, seat: str) -> str:
-        say, b, listed = pieces(_NAME), state.buyer, f"{state.listed:,}"
+        say, b, listed = load_pieces(_NAME), state.buyer, f"{state.listed:,}"
         if seat == AGENT:
             return say["intro"].format(car=state.car, listed=listed, turns=self.max_turns)
         budget = f"{b.share * state.listed // 100:,}"
@@ -162,59 +172,59 @@ class CarDealer(Env[State]):
         return Frozen[Any](buyer=state.buyer, listed=state.listed, pitches=state.pitches)
 
     def actions(self, state: State) -> Sequence[str]:
-        return _actions(state.listed)
+        return _legal_messages(state.listed)
 
     def say(self, answer: str) -> str:
-        return _message(answer)
+        return _confirmation_message(answer)
 
     def filter(self, public: Mapping[str, Json]) -> DealFilter:
-        return _prior(public["listed"], _actions(public["listed"]))
+        return _prior_filter(public["listed"], _legal_messages(public["listed"]))
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.seat == USER:
-            return self._replied(state, text)
-        said = spoken(text, _LONGEST)
+            return self._apply_reply(state, text)
+        said = spoken_line(text, _LONGEST)
         pitch = read_pitch(said)
-        price = offer(pitch, state.listed)
+        price = offered_price(pitch, state.listed)
         after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)
-        told = Frozen({USER: pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
+        told = Frozen({USER: load_pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
         return Step(after, told, info=Frozen[Any](offer=price, buyer_state="listening"))
 
-    def _replied(self, state: State, text: str) -> Step:
-        said = spoken(text, 4 * LONGEST_REPLY)
-        found, say = _DEAL.findall(said), pieces(_NAME)
+    def _apply_reply(self, state: State, text: str) -> Step:
+        said = spoken_line(text, 4 * LONGEST_REPLY)
+        found, say = _DEAL.findall(said), load_pieces(_NAME)
         reply = " ".join(_DEAL.sub("", said).split())[:LONGEST_REPLY] or say["silent"]
         decision = found[-1].lower() if found else ""
         if decision == "yes" and state.offered:
-            return self._sold(state, reply)
+            return self._close_deal(state, reply)
         if decision == "no":
-            return self._over(state, say["left"].format(reply=reply), reply, "left", Outcome("loss"))
+            return self._end_game(state, say["left"].format(reply=reply), reply, "left", Outcome("loss"))
         after = state._replace(seat=AGENT)
         if len(state.pitches) >= self.max_turns:
             out = Outcome("timeout", truncated="turns")
-            return self._over(state, say["timeout"].format(reply=reply), reply, "left", out)
+            return self._end_game(state, say["timeout"].format(reply=reply), reply, "left", out)
         return Step(after, Frozen({AGENT: reply}), info=Frozen[Any](buyer_state="listening", reply=reply))
 
-    def _sold(self, state: State, reply: str) -> Step:
-        told = pieces(_NAME)["sold"].format(reply=reply, price=f"{state.offered:,}")
+    def _close_deal(self, state: State, reply: str) -> Step:
+        told = load_pieces(_NAME)["sold"].format(reply=reply, price=f"{state.offered:,}")
         out = Outcome("win", min(1.0, state.offered / state.listed))
-        step = self._over(state, told, reply, "bought", out)
-        return step._replace(rewards=Frozen({AGENT: self._earned(state)}))
+        step = self._end_game(state, told, reply, "bought", out)
+        return step._replace(rewards=Frozen({AGENT: self._sale_reward(state)}))
 
-    def _earned(self, state: State) -> float:
+    def _sale_reward(self, state: State) -> float:
         """A language model may accept any offer, so the reward has a top."""
         budget = state.buyer.share * state.listed / 100
         top = self.spec.reward_range[1]
         return min(top, state.offered / (1000.0 if self.reward == "price" else (budget + state.listed) / 2))
 
-    def _over(self, state: State, told: str, reply: str, buyer_state: str, outcome: Outcome) -> Step:
+    def _end_game(self, state: State, told: str, reply: str, buyer_state: str, outcome: Outcome) -> Step:
         """The end; the rewards of one without a sale."""
         info = Frozen[Any](buyer_state=buyer_state, reply=reply)
         unsold = Frozen({AGENT: (100 - state.buyer.share) / 100}) if self.reward == "fancy" else EMPTY
         return Step(state._replace(seat=None), Frozen({AGENT: told}), unsold, info, outcome)
 
 
-def _wants(value: object) -> tuple[str, str]:
+def _parse_wants(value: object) -> tuple[str, str]:
     wants: Sequence[Any] = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
     if len(wants) != 2 or any(w not in FEATURES for w in wants) or wants[0] == wants[1]:
         raise invalid(f"{_NAME}: hidden: wants", cast("object", value), f"two of {', '.join(FEATURES)}")
@@ -223,14 +233,14 @@ def _wants(value: object) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=2)
-def _shuffled(split: str) -> tuple[Buyer, ...]:
-    rows = list(buyers())
+def _shuffle_buyers(split: str) -> tuple[BuyerProfile, ...]:
+    rows = list(all_buyers())
     random.Random(derive(0, "task", _NAME, "buyers", split, 0)).shuffle(rows)
     return tuple(rows)
 
 
 @lru_cache(maxsize=256)
-def _actions(listed: int) -> tuple[str, ...]:
+def _legal_messages(listed: int) -> tuple[str, ...]:
     """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every per cent in whole 50
     dollars, and every thousand dollars, in which buyers think."""
     steps = {listed * share // 100 // 50 * 50 for share in range(75, 121)}
@@ -244,7 +254,7 @@ def _actions(listed: int) -> tuple[str, ...]:
     )
 
 
-def _message(answer: str) -> str:
+def _confirmation_message(answer: str) -> str:
     """A legal answer as a sentence; other texts as they are."""
     if _PRICE.fullmatch(answer):
         return f"I can offer it to you for {answer}."
@@ -252,5 +262,5 @@ def _message(answer: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _prior(listed: int, actions: tuple[str, ...]) -> DealFilter:
-    return DealFilter(listed, actions, _message, buyers())
+def _prior_filter(listed: int, actions: tuple[str, ...]) -> DealFilter:
+    return DealFilter(listed, actions, _confirmation_message, all_buyers())

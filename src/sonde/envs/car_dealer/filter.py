@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from sonde.core import Belief, Filter, Turn
 
-from .._shared.dialogue import spoken
-from .negotiation import Buyer, Pitch, described, react, read_pitch
+from .._shared.dialogue import spoken_line
+from .negotiation import BuyerProfile, Pitch, describe_buyer, react_to_pitch, read_pitch
 
 _LONGEST = 2_000
 
@@ -26,34 +26,36 @@ class DealFilter(Filter):
         listed: int,
         actions: Sequence[str],
         say: Callable[[str], str],
-        fitting: tuple[Buyer, ...],
+        fitting: tuple[BuyerProfile, ...],
         pitches: tuple[Pitch, ...] = (),
     ) -> None:
         self.listed, self.fitting, self.pitches = listed, fitting, pitches
         self._actions, self._say = actions, say
         self._best: tuple[str, float] | None = None
 
-    def _after(self, said: str) -> tuple[Pitch, ...]:
-        return (*self.pitches, read_pitch(spoken(said, _LONGEST)))
+    def _observe_reaction(self, said: str) -> tuple[Pitch, ...]:
+        return (*self.pitches, read_pitch(spoken_line(said, _LONGEST)))
 
     def observe(self, turn: Turn) -> DealFilter:
-        pitches, reply = self._after(turn.text), turn.info.get("reply")
-        fitting = tuple(b for b in self.fitting if react(b, pitches, self.listed).text == reply)
+        pitches, reply = self._observe_reaction(turn.text), turn.info.get("reply")
+        fitting = tuple(b for b in self.fitting if react_to_pitch(b, pitches, self.listed).text == reply)
         return DealFilter(self.listed, self._actions, self._say, fitting or self.fitting, pitches)
 
     def belief(self) -> Belief:
-        return Belief(tuple(map(described, self.fitting)), (1.0 / len(self.fitting),) * len(self.fitting), self.entropy)
+        return Belief(
+            tuple(map(describe_buyer, self.fitting)), (1.0 / len(self.fitting),) * len(self.fitting), self.entropy
+        )
 
     def prob(self, hypothesis: object) -> float:
-        return 1.0 / len(self.fitting) if hypothesis in [described(b) for b in self.fitting] else 0.0
+        return 1.0 / len(self.fitting) if hypothesis in [describe_buyer(b) for b in self.fitting] else 0.0
 
     @property
     def entropy(self) -> float:
         return math.log2(len(self.fitting))
 
     def expected_gain(self, action: str) -> float:
-        pitches = self._after(action)
-        replies = Counter(react(b, pitches, self.listed).text for b in self.fitting)
+        pitches = self._observe_reaction(action)
+        replies = Counter(react_to_pitch(b, pitches, self.listed).text for b in self.fitting)
         after = sum(n * math.log2(n) for n in replies.values()) / len(self.fitting)
         return max(0.0, self.entropy - after)
 

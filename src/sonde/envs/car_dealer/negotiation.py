@@ -21,9 +21,9 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
-from .._shared.english.letters import apostrophes, unaccented
-from .._shared.english.numbers import amount
-from .._shared.english.words import split_sentences, tokens
+from .._shared.english.letters import add_apostrophes, strip_accents
+from .._shared.english.numbers import parse_amount
+from .._shared.english.words import split_sentences, tokenize
 
 Character = Literal["bargain", "features", "impatient"]
 
@@ -70,7 +70,7 @@ _WISHES = re.compile(
 _WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
 
 
-class Buyer(NamedTuple):
+class BuyerProfile(NamedTuple):
     """A buyer; `share` is the budget in percent of the list price."""
 
     character: Character
@@ -78,10 +78,10 @@ class Buyer(NamedTuple):
     wants: tuple[str, str]
 
 
-def described(buyer: Buyer) -> str:
+def describe_buyer(buyer: BuyerProfile) -> str:
     """A buyer in words: the hypothesis of the environment.
 
-    >>> described(Buyer("bargain", 90, ("sunroof", "third row")))
+    >>> describe_buyer(BuyerProfile("bargain", 90, ("sunroof", "third row")))
     'bargain, budget 90 % of the list price, wants sunroof and third row'
     """
     return f"{buyer.character}, budget {buyer.share} % of the list price, wants {' and '.join(buyer.wants)}"
@@ -107,10 +107,10 @@ class Reaction(NamedTuple):
     leaves: bool = False
 
 
-def buyers() -> tuple[Buyer, ...]:
+def all_buyers() -> tuple[BuyerProfile, ...]:
     """All buyers there are; each is equally likely."""
     pairs = tuple(combinations(FEATURES, 2))
-    return tuple(Buyer(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
+    return tuple(BuyerProfile(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
 
 
 @lru_cache(maxsize=4096)
@@ -120,15 +120,15 @@ def read_pitch(said: str) -> Pitch:
     >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
     Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
     """
-    low = apostrophes(unaccented(said)).lower()
+    low = add_apostrophes(strip_accents(said)).lower()
     parts = split_sentences(low, clauses=False)
     asked = " ".join(part for part in parts if part.endswith("?"))
     told = " ".join(part for part in parts if not part.endswith("?"))
-    sums = _sums(said)
+    sums = _find_sums(said)
     return Pitch(
         prices=tuple(dict.fromkeys(round(s.value) for s in sums if not s.off and 1_000 <= s.value <= 1_000_000)),
         off=tuple(dict.fromkeys(s.value for s in sums if s.off)),
-        confirmed=tuple(f for f in FEATURES if any(_affirmed(told, cue) for cue in (*_CUES[f], *_ALL))),
+        confirmed=tuple(f for f in FEATURES if any(_is_affirmed(told, cue) for cue in (*_CUES[f], *_ALL))),
         asks_budget=bool(_BUDGET.search(asked)),
         asks_wishes=bool(_WISHES.search(_BUDGET.sub("", asked))),
         words=len(low.split()),
@@ -142,7 +142,7 @@ class _Sum(NamedTuple):
     off: bool
 
 
-def _sums(said: str) -> list[_Sum]:
+def _find_sums(said: str) -> list[_Sum]:
     """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
     would never sell it for $20,000"."""
     found = list[_Sum]()
@@ -150,12 +150,14 @@ def _sums(said: str) -> list[_Sum]:
         if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
             continue
         for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):
-            words = tokens(part)
-            found += [s for start, end, s in _amounts(words) if _put_forward(words[:start], s, words[end : end + 2])]
+            words = tokenize(part)
+            found += [
+                s for start, end, s in _find_amounts(words) if _is_put_forward(words[:start], s, words[end : end + 2])
+            ]
     return found
 
 
-def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
+def _is_put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
     """Whether a sum is offered, by the words around it."""
     if behind[1:] == ["not"] and behind[0] != ",":
         return False
@@ -167,24 +169,28 @@ def _put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
     return found.off or stated is None or _OFFERED.search(told[: stated.start()]) is not None
 
 
-def _amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
+def _find_amounts(words: Sequence[str]) -> Iterator[tuple[int, int, _Sum]]:
     """Find amounts of money and percentages: start, end and value."""
     at = 0
     while at < len(words):
-        end = next((end for end in range(min(len(words), at + 6), at, -1) if _number(words[at:end]) is not None), at)
-        if end > at and (found := _sum(words, at, end)) is not None:
+        end = next(
+            (end for end in range(min(len(words), at + 6), at, -1) if _parse_number(words[at:end]) is not None), at
+        )
+        if end > at and (found := _parse_sum(words, at, end)) is not None:
             yield at, end, found
         at = max(end, at + 1)
 
 
-def _number(words: Sequence[str]) -> float | None:
+def _parse_number(words: Sequence[str]) -> float | None:
     """Parse a number whose first and last words belong to it."""
     outside = ("a", "an", "of", "and")
-    return None if words[-1] in outside or words[0] in ("and", "of") else amount([_GRAND.get(w, w) for w in words])
+    return (
+        None if words[-1] in outside or words[0] in ("and", "of") else parse_amount([_GRAND.get(w, w) for w in words])
+    )
 
 
-def _sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
-    value = _number(words[start:end])
+def _parse_sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
+    value = _parse_number(words[start:end])
     before, behind = words[max(0, start - 3) : start], words[end : end + 3]
     percent = behind[:1] in (["percent"], ["per"])
     thousands = not _THOUSANDS.isdisjoint(words[start:end])
@@ -201,7 +207,7 @@ _GRAND = {"grand": "thousand"}
 _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
-def offer(pitch: Pitch, listed: int) -> int:
+def offered_price(pitch: Pitch, listed: int) -> int:
     """Return the offered price: the only price in the message apart from the list price, or else the list price less
     the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which can
     only be a slip."""
@@ -212,12 +218,12 @@ def offer(pitch: Pitch, listed: int) -> int:
     return named[0] if len(named) == 1 and 2 * named[0] >= listed else 0
 
 
-def _affirmed(told: str, cue: str) -> bool:
+def _is_affirmed(told: str, cue: str) -> bool:
     at = told.find(cue)
     return at >= 0 and not _LACKS.search(told[:at].rpartition(" but ")[2])
 
 
-def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+def price_limit(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> int:
     """The most that the buyer would pay now, in dollars."""
     budget = buyer.share * listed // 100
     if buyer.character == "bargain":
@@ -229,37 +235,37 @@ def limit(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
     return 105 * budget // 100 - 2 * tiresome * listed // 100
 
 
-def react(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> Reaction:
+def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> Reaction:
     """Return the buyer's reaction to the last message."""
-    now, most = pitches[-1], limit(buyer, pitches, listed)
-    price = offer(now, listed)
+    now, most = pitches[-1], price_limit(buyer, pitches, listed)
+    price = offered_price(now, listed)
     if 0 < price <= most:
         return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
     patience = _IMPATIENT if buyer.character == "impatient" else _PATIENT
-    if 2 * len(pitches) >= patience and _spent(buyer, pitches, listed) >= patience:
+    if 2 * len(pitches) >= patience and _spent_patience(buyer, pitches, listed) >= patience:
         return Reaction("No, this is going nowhere. Goodbye.", leaves=True)
-    parts = [_on_price(buyer, pitches, price, listed)] if price else []
+    parts = [_reply_to_price(buyer, pitches, price, listed)] if price else []
     if now.asks_wishes:
         parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
     if now.asks_budget:
         parts.append(f"I would rather not pay more than ${_named_budget(buyer, listed):,}.")
-    return Reaction(" ".join(parts) or _on_talk(buyer, now))
+    return Reaction(" ".join(parts) or _reply_to_talk(buyer, now))
 
 
-def _spent(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> int:
+def _spent_patience(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> int:
     """Patience that the messages have cost: one or two each."""
-    return _spent_before(buyer, tuple(pitches[:-1]), listed) + 1 + _is_far(buyer, pitches, listed)
+    return _spent_patience_before(buyer, tuple(pitches[:-1]), listed) + 1 + _is_far(buyer, pitches, listed)
 
 
 @lru_cache(maxsize=1 << 14)
-def _spent_before(buyer: Buyer, pitches: tuple[Pitch, ...], listed: int) -> int:
+def _spent_patience_before(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int) -> int:
     """Return the patience spent before; cached, because a seller who weighs messages asks it for every buyer."""
-    return _spent(buyer, pitches, listed) if pitches else 0
+    return _spent_patience(buyer, pitches, listed) if pitches else 0
 
 
-def _is_far(buyer: Buyer, pitches: Sequence[Pitch], listed: int) -> bool:
+def _is_far(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> bool:
     """Whether the last message offers a price that is out of the question."""
-    return offer(pitches[-1], listed) > (100 + _FAR) * limit(buyer, pitches, listed) // 100
+    return offered_price(pitches[-1], listed) > (100 + _FAR) * price_limit(buyer, pitches, listed) // 100
 
 
 _WISH = {
@@ -269,14 +275,14 @@ _WISH = {
 }
 
 
-def _named_budget(buyer: Buyer, listed: int) -> int:
+def _named_budget(buyer: BuyerProfile, listed: int) -> int:
     """Return the budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000
 
 
-def _on_price(buyer: Buyer, pitches: Sequence[Pitch], price: int, listed: int) -> str:
-    most = limit(buyer, pitches, listed)
+def _reply_to_price(buyer: BuyerProfile, pitches: Sequence[Pitch], price: int, listed: int) -> str:
+    most = price_limit(buyer, pitches, listed)
     missing = [w for w in buyer.wants if all(w not in p.confirmed for p in pitches)]
     if buyer.character == "features" and missing:
         return f"Before we talk about money: does it have {_SHOWN.get(missing[0], missing[0])}?"
@@ -287,7 +293,7 @@ def _on_price(buyer: Buyer, pitches: Sequence[Pitch], price: int, listed: int) -
     return f"{said} I do not have all day." if buyer.character == "impatient" else said
 
 
-def _on_talk(buyer: Buyer, now: Pitch) -> str:
+def _reply_to_talk(buyer: BuyerProfile, now: Pitch) -> str:
     if len(now.prices) > 1:
         return "Which price is it now?"
     if buyer.character == "features" and set(now.confirmed) & set(buyer.wants):

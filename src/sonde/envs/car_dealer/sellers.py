@@ -63,13 +63,13 @@ class CarDealerSellers(ProgramPolicy):
         style = self.style
         if style == "drawn":
             style = view.memory or STYLES[Rng(view.seed).randrange(len(STYLES))]
-        return Action(message(style, view.turn, listed), memory=style if self.style == "drawn" else None)
+        return Action(seller_message(style, view.turn, listed), memory=style if self.style == "drawn" else None)
 
 
-def message(style: str, turn: int, listed: int) -> str:
+def seller_message(style: str, turn: int, listed: int) -> str:
     """Return what a seller of that style says in a turn, counted from 0.
 
-    >>> message("concise", 0, 30_000), message("discounts", 4, 30_000)
+    >>> seller_message("concise", 0, 30_000), seller_message("discounts", 4, 30_000)
     ('The price is $30,000.', 'I can offer it to you for $28,200.')
     """
     if style == "discounts":

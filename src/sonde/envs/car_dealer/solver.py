@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 from .filter import DealFilter
-from .negotiation import Pitch, limit, offer, read_pitch
+from .negotiation import Pitch, offered_price, price_limit, read_pitch
 
 _QUESTION = "What features are you looking for, and what is your budget?"
 
@@ -25,27 +25,27 @@ class CarDealerSolver(ProgramPolicy):
     """See the module. Plays `car_dealer`."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, DealFilter, "car_dealer", "over buyers")
+        known = require_filter(view, DealFilter, "car_dealer", "over buyers")
         messages = [view.say(answer) for answer in view.legal or ()]
-        return Action(_QUESTION if not view.turn else best_message(known, messages))
+        return Action(_QUESTION if not view.turn else choose_message(known, messages))
 
 
-def best_message(known: DealFilter, legal: Sequence[str]) -> str:
+def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
     """Choose a confirmation that raises some buyer's limit, else the offer of highest expected price."""
     for message in legal:
-        if (pitch := read_pitch(message)).confirmed and _raises(known, pitch):
+        if (pitch := read_pitch(message)).confirmed and _raises_limit(known, pitch):
             return message
-    return max(legal, key=lambda message: _worth(known, read_pitch(message)))
+    return max(legal, key=lambda message: _expected_price(known, read_pitch(message)))
 
 
-def _raises(known: DealFilter, pitch: Pitch) -> bool:
+def _raises_limit(known: DealFilter, pitch: Pitch) -> bool:
     """Whether the likeliest wishes are these and not confirmed yet, for a buyer who pays for that."""
     wants = Counter(b.wants for b in known.fitting if b.character == "features").most_common(1)
     confirmed = {f for p in known.pitches for f in p.confirmed}
     return bool(wants) and set(wants[0][0]) == set(pitch.confirmed) and not confirmed >= set(pitch.confirmed)
 
 
-def _worth(known: DealFilter, pitch: Pitch) -> float:
+def _expected_price(known: DealFilter, pitch: Pitch) -> float:
     """The price times the share of buyers left that accept it now."""
-    price, heard = offer(pitch, known.listed), (*known.pitches, pitch)
-    return price * sum(price <= limit(b, heard, known.listed) for b in known.fitting) / len(known.fitting)
+    price, heard = offered_price(pitch, known.listed), (*known.pitches, pitch)
+    return price * sum(price <= price_limit(b, heard, known.listed) for b in known.fitting) / len(known.fitting)

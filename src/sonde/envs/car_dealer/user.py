@@ -21,7 +21,7 @@ class Buyer(Ruled):
     needs: ClassVar[tuple[str, ...]] = ("buyer", "listed", "pitches")
     hidden: ClassVar[str] = "buyer"
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
-        reaction = dealing.react(facts["buyer"], facts["pitches"], facts["listed"])
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
+        reaction = dealing.react_to_pitch(facts["buyer"], facts["pitches"], facts["listed"])
         tag = " <Deal>yes</Deal>" if reaction.deal else " <Deal>no</Deal>" if reaction.leaves else ""
         return reaction.text + tag

@@ -38,8 +38,8 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
 
 _SIZES = {"train": 1000, "test": 500}
 _N_ROWS, _LENGTHS = 3, (3, 10)
@@ -58,29 +58,29 @@ class State(NamedTuple):
     turn: int = 0
 
 
-def table(rule: int) -> Mapping[str, str]:
+def rule_table(rule: int) -> Mapping[str, str]:
     """The new cell state for every neighborhood.
 
-    >>> table(110)["011"], table(110)["111"]
+    >>> rule_table(110)["011"], rule_table(110)["111"]
     ('1', '0')
     """
     return dict(zip(NEIGHBORHOODS, f"{rule:08b}", strict=True))
 
 
-def apply(states: Mapping[str, str], row: str) -> str:
+def apply_rule(states: Mapping[str, str], row: str) -> str:
     """The row after one step of the rule.
 
-    >>> apply(table(110), "10110")
+    >>> apply_rule(rule_table(110), "10110")
     '11111'
     """
     ring = row[-1] + row + row[0]
     return "".join([states[ring[i : i + 3]] for i in range(len(row))])
 
 
-def fits(rule: int, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
+def rule_fits(rule: int, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
     """Whether a rule maps every input to its output."""
-    states = table(rule)
-    return all(apply(states, i) == o for i, o in zip(inputs, outputs, strict=True))
+    states = rule_table(rule)
+    return all(apply_rule(states, i) == o for i, o in zip(inputs, outputs, strict=True))
 
 
 _RULE = re.compile(r"<rule>([01]{3}):([01])</rule>")
@@ -127,9 +127,9 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_SIZES[split], lambda i: self._generated(split, i))
+        return TaskList(_SIZES[split], lambda i: self._generate_task(split, i))
 
-    def _generated(self, split: str, index: int) -> Task:
+    def _generate_task(self, split: str, index: int) -> Task:
         rng = random.Random(derive(0, "task", "cellular_automata", self.preset, split, index))
         rows: dict[str, None] = {}
         while len(rows) < _N_ROWS:
@@ -153,9 +153,9 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return self._task(rule, tuple(cast("Sequence[str]", rows)), "custom", 0)
 
     def _task(self, rule: int, inputs: tuple[str, ...], split: str, index: int) -> Task:
-        states = table(rule)
-        public = Frozen[Any](inputs=inputs, outputs=tuple(apply(states, row) for row in inputs))
-        return self.listed(split, index, public, Frozen[Any](rule=rule, inputs=inputs))
+        states = rule_table(rule)
+        public = Frozen[Any](inputs=inputs, outputs=tuple(apply_rule(states, row) for row in inputs))
+        return self.make_listed_task(split, index, public, Frozen[Any](rule=rule, inputs=inputs))
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return State(hidden["rule"], public["inputs"], public["outputs"])
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        rules = _fitting(public["inputs"], public["outputs"])
+        rules = _fitting_rules(public["inputs"], public["outputs"])
         return [(1.0 / len(rules), Frozen[Any](rule=rule, inputs=public["inputs"])) for rule in rules]
 
     def to_act(self, state: State) -> str | None:
@@ -177,32 +177,32 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return str(hypothesis)
 
     def intro(self, state: State, seat: str) -> str:
-        say = pieces("cellular_automata")
-        rows = "\n".join(_shown(state.inputs, state.outputs))
-        return say["intro"].format(rows=rows, turns=self.max_turns, form=_form("s" * 8, "\n"))
+        say = load_pieces("cellular_automata")
+        rows = "\n".join(_format_examples(state.inputs, state.outputs))
+        return say["intro"].format(rows=rows, turns=self.max_turns, form=_answer_form("s" * 8, "\n"))
 
-    def after(self, state: State, text: str) -> Step:
-        say, over = pieces("cellular_automata"), state._replace(turn=self.max_turns)
+    def next_step(self, state: State, text: str) -> Step:
+        say, over = load_pieces("cellular_automata"), state._replace(turn=self.max_turns)
         states = parse_answer(text, read_rule, which=self.which_answer)
         if states is None:
             if read_answer(text) is not None:
-                return self._next(state, say["invalid"], Frozen(result="invalid"))
+                return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
             return Step(over, Frozen({AGENT: say["format"]}), info=Frozen(result="format"), outcome=Outcome("format"))
-        outputs = tuple(apply(states, row) for row in state.inputs)
+        outputs = tuple(apply_rule(states, row) for row in state.inputs)
         correct = tuple(mine == theirs for mine, theirs in zip(outputs, state.outputs, strict=True))
         result = "win" if all(correct) else "wrong"
         info = Frozen[Any](result=result, outputs=outputs, correct=correct)
         if result == "win":
             return Step(over, Frozen({AGENT: say["win"]}), _WIN, info, Outcome("win", 1.0))
-        return self._next(state, _compared(state, outputs), info)
+        return self._end_turn(state, _compare_outputs(state, outputs), info)
 
-    def _next(self, state: State, told: str, info: Frozen[Any]) -> Step:
-        after, say = state._replace(turn=state.turn + 1), pieces("cellular_automata")
+    def _end_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
+        after, say = state._replace(turn=state.turn + 1), load_pieces("cellular_automata")
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
-        told = f"{told}\n{say['next'].format(left=left, form=_form('s' * 8, ' '))}"
+        told = f"{told}\n{say['next'].format(left=left, form=_answer_form('s' * 8, ' '))}"
         return Step(after, Frozen({AGENT: told}), info=info)
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -211,12 +211,12 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
     def say(self, answer: str) -> str:
         """The `<rule>` tags of a rule given by its number or its eight states; any other answer as it is."""
         states = f"{int(answer):08b}" if answer in _RULES else answer
-        return tagged(_form(states, "\n") if re.fullmatch("[01]{8}", states) else answer)
+        return tag_answer(_answer_form(states, "\n") if re.fullmatch("[01]{8}", states) else answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> RuleFilter:
-        return RuleFilter(_fitting(public["inputs"], public["outputs"]))
+        return RuleFilter(_fitting_rules(public["inputs"], public["outputs"]))
 
 
 @dataclass(frozen=True)
@@ -243,34 +243,34 @@ _RULES = tuple(str(rule) for rule in range(256))
 
 
 @lru_cache(maxsize=4096)
-def _fitting(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(rule for rule in range(256) if fits(rule, inputs, outputs))
+def _fitting_rules(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(rule for rule in range(256) if rule_fits(rule, inputs, outputs))
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
-def _form(states: str, between: str) -> str:
+def _answer_form(states: str, between: str) -> str:
     """The answer syntax of a rule, states in the order of `NEIGHBORHOODS`."""
     return between.join(f"<rule> {where}: {state} </rule>" for where, state in zip(NEIGHBORHOODS, states, strict=True))
 
 
-def _spaced(row: str) -> str:
+def _space_cells(row: str) -> str:
     return " ".join(row)
 
 
 @lru_cache(maxsize=4096)
-def _shown(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
+def _format_examples(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
     """Each input with its output, as shown to the agent."""
-    row, pairs = pieces("cellular_automata")["row"], enumerate(zip(inputs, outputs, strict=True), 1)
-    return tuple(row.format(i=i, input=_spaced(a), output=_spaced(b)) for i, (a, b) in pairs)
+    row, pairs = load_pieces("cellular_automata")["row"], enumerate(zip(inputs, outputs, strict=True), 1)
+    return tuple(row.format(i=i, input=_space_cells(a), output=_space_cells(b)) for i, (a, b) in pairs)
 
 
-def _compared(state: State, outputs: tuple[str, ...]) -> str:
+def _compare_outputs(state: State, outputs: tuple[str, ...]) -> str:
     """A guess's outputs for the inputs, beside the required ones."""
-    say, rows = pieces("cellular_automata"), _shown(state.inputs, state.outputs)
+    say, rows = load_pieces("cellular_automata"), _format_examples(state.inputs, state.outputs)
     lines: list[str] = []
     for row, mine, theirs in zip(rows, outputs, state.outputs, strict=True):
-        lines += [row, say["guess"].format(guess=_spaced(mine), verdict="right" if mine == theirs else "wrong")]
+        lines += [row, say["guess"].format(guess=_space_cells(mine), verdict="right" if mine == theirs else "wrong")]
     return "\n".join((say["wrong"], *lines))

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .endgames import ILLEGAL, SYMMETRIES, table
+from .endgames import ILLEGAL, SYMMETRIES, load_table
 from .position import CLASSES
 
 Rows = npt.NDArray[np.int64]
@@ -36,11 +36,11 @@ _ODD = (0x9E3779B1, 0x85EBCA77)
 
 
 @lru_cache(maxsize=16)
-def starts(pieces: str, split: str) -> Rows:
+def split_starts(pieces: str, split: str) -> Rows:
     """The starts of one class without repeats: the squares of Black's king, White's king, the others; `(n, men)`."""
     if split == "train":
-        return _placed(pieces, test=False, deep=1, count=TRAINED)[1]
-    return _tests(pieces)[1]
+        return _place_men(pieces, test=False, deep=1, count=TRAINED)[1]
+    return _test_starts(pieces)[1]
 
 
 @lru_cache(maxsize=1)
@@ -50,24 +50,24 @@ def mixed_tests() -> tuple[tuple[str, tuple[int, ...]], ...]:
     rows: list[tuple[int, str, tuple[int, ...]]] = []
     for pieces in CLASSES:
         if pieces not in DEEPEST:
-            numbers, men = _tests(pieces)
+            numbers, men = _test_starts(pieces)
             rows += [(n, pieces, tuple(squares)) for n, squares in zip(numbers.tolist(), men.tolist(), strict=True)]
     return tuple((pieces, squares) for _, pieces, squares in sorted(rows)[:TESTED])
 
 
-def _tests(pieces: str) -> tuple[Rows, Rows]:
-    return _placed(pieces, test=True, deep=DEEPEST.get(pieces, DEEP), count=TESTED)
+def _test_starts(pieces: str) -> tuple[Rows, Rows]:
+    return _place_men(pieces, test=True, deep=DEEPEST.get(pieces, DEEP), count=TESTED)
 
 
-def _placed(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Rows]:
+def _place_men(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Rows]:
     """Numbers in the order, `(n,)`, and squares, `(n, men)`, of the first legal placements of a split with White to
     move and at least this many plies to mate."""
     bits = 6 * (2 + len(pieces))
     numbers, found = np.zeros(0, np.int64), np.zeros((0, 2 + len(pieces)), np.int64)
     for first in range(0, 1 << bits, _CHUNK):
         number = np.arange(first, first + _CHUNK)
-        men = _men(_mixed(number, bits), bits)
-        plies = table(pieces).starts(men)
+        men = _decode_squares(_mix_numbers(number, bits), bits)
+        plies = load_table(pieces).plies_at(men)
         good = (plies != ILLEGAL) & (plies >= deep)
         if pieces == "RR":
             good &= men[2] < men[3]
@@ -79,7 +79,7 @@ def _placed(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Ro
     return numbers[:count], found[:count]
 
 
-def _mixed(number: Rows, bits: int) -> Rows:
+def _mix_numbers(number: Rows, bits: int) -> Rows:
     """A permutation of the numbers of this many bits."""
     mask = (1 << bits) - 1
     for odd in _ODD:
@@ -87,7 +87,7 @@ def _mixed(number: Rows, bits: int) -> Rows:
     return number ^ number >> bits // 2
 
 
-def _men(code: Rows, bits: int) -> Rows:
+def _decode_squares(code: Rows, bits: int) -> Rows:
     """The squares encoded by a number: Black's king, White's king, the others; shape `(men, n)`."""
     return np.stack([code >> shift & 63 for shift in range(bits - 6, -1, -6)])
 
@@ -97,21 +97,21 @@ def _held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
     orders = [list(range(len(men)))]
     if pieces == "RR":
         orders.append([0, 1, 3, 2])
-    images = [_code(np.array(g)[men[order]]) for g in SYMMETRIES for order in orders]
-    return _mixed(np.min(images, axis=0), bits) % _HELD_OUT == 0
+    images = [_encode_squares(np.array(g)[men[order]]) for g in SYMMETRIES for order in orders]
+    return _mix_numbers(np.min(images, axis=0), bits) % _HELD_OUT == 0
 
 
-def _code(men: Rows) -> Rows:
+def _encode_squares(men: Rows) -> Rows:
     code = np.zeros_like(men[0])
     for row in men:
         code = code << 6 | row
     return code
 
 
-def fen_of(pieces: str, squares: Sequence[int]) -> str:
+def to_fen(pieces: str, squares: Sequence[int]) -> str:
     """The position with White to move, its clocks at the start. `squares` of Black's king, White's king, the others.
 
-    >>> fen_of("R", [60, 4, 0])
+    >>> to_fen("R", [60, 4, 0])
     '4k3/8/8/8/8/8/8/R3K3 w - - 0 1'
     """
     men = dict(zip(squares, f"kK{pieces}", strict=True))

@@ -48,7 +48,7 @@ _AROUND = (*_STRAIGHT, (1, 1), (1, -1), (-1, 1), (-1, -1))
 _LINES = {"Q": _AROUND, "R": _STRAIGHT}
 
 
-def _mirrored(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
+def _mirror_squares(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
     """The target of every square under a symmetry."""
     there: list[int] = []
     for rank, file in product(range(8), range(8)):
@@ -57,7 +57,7 @@ def _mirrored(flip_rank: int, flip_file: int, turn: int) -> tuple[int, ...]:
     return tuple(there)
 
 
-SYMMETRIES = tuple(_mirrored(*flips) for flips in product((0, 1), repeat=3))
+SYMMETRIES = tuple(_mirror_squares(*flips) for flips in product((0, 1), repeat=3))
 """The eight symmetries of the board, the identity first."""
 _TO_CORNER = tuple(next(g for g in SYMMETRIES if g[square] in CORNER) for square in range(64))
 """For every square of Black's king, the symmetry that brings it into the corner."""
@@ -65,20 +65,20 @@ _PLACE = np.array([CORNER.index(square) if square in CORNER else -1 for square i
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class EndgameTable:
     """The distances of one class, see the module: `white` and `black` of shape `(10, 64, 64[, 64])`."""
 
     pieces: str
     white: Bytes
     black: Bytes
 
-    def starts(self, men: npt.NDArray[np.int64]) -> Bytes:
+    def plies_at(self, men: npt.NDArray[np.int64]) -> Bytes:
         """`white` for many positions at once: `men` of shape `(2 + pieces, n)`, Black's king first."""
         there = np.array(_TO_CORNER)[men[0]]
         moved = np.take_along_axis(there, men.T, 1).T
         return self.white[(_PLACE[moved[0]], *moved[1:])]
 
-    def plies(self, whites_turn: bool, black_king: int, white_king: int, others: Sequence[int]) -> int | None:
+    def plies_to_mate(self, whites_turn: bool, black_king: int, white_king: int, others: Sequence[int]) -> int | None:
         """Plies until mate with best play of both; None where White cannot force it. `others` in the order of
         `pieces`."""
         there = _TO_CORNER[black_king]
@@ -88,15 +88,15 @@ class Table:
 
 
 @cache
-def table(pieces: str) -> Table:
+def load_table(pieces: str) -> EndgameTable:
     """The table of one of `CLASSES`, from the cache; computed and stored there if missing."""
     if pieces not in CLASSES:
         raise unknown("endgame", pieces, CLASSES)
     path = cache_root() / "endgames" / f"{pieces}.{MADE}.npz"
-    return _read(pieces, path) or _kept(build(pieces), path)
+    return _read_table(pieces, path) or _save_table(build_table(pieces), path)
 
 
-def _read(pieces: str, path: Path) -> Table | None:
+def _read_table(pieces: str, path: Path) -> EndgameTable | None:
     """The content of the file; None if it is missing or damaged."""
     shape = (10, 64, *(64 for _ in pieces))
     try:
@@ -105,10 +105,10 @@ def _read(pieces: str, path: Path) -> Table | None:
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
     right = all(part.shape == shape and part.dtype == np.uint8 for part in (white, black))
-    return Table(pieces, white, black) if right else None
+    return EndgameTable(pieces, white, black) if right else None
 
 
-def _kept(made: Table, path: Path) -> Table:
+def _save_table(made: EndgameTable, path: Path) -> EndgameTable:
     """Write to a temporary file and rename it, so that no reader sees half a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,23 +123,23 @@ def _kept(made: Table, path: Path) -> Table:
 # --- making a table --------------------------------------------------------------------------------------------------
 
 
-def build(pieces: str) -> Table:
+def build_table(pieces: str) -> EndgameTable:
     """The table of White's pieces, from the rules alone."""
-    stands, check = _stands(pieces), _checked(pieces)
-    left = [build(pieces.replace(piece, "", 1)) for piece in pieces]
+    stands, check = _legal_placements(pieces), _black_in_check(pieces)
+    left = [build_table(pieces.replace(piece, "", 1)) for piece in pieces]
     white = np.where(stands & ~check, NEVER, ILLEGAL).astype(np.uint8)
     black = np.full(stands.shape, NEVER, np.uint8)
     if not pieces:
-        return Table(pieces, white, black)
-    blocked = [_occupied(pieces, axis) for axis in range(len(pieces))]
+        return EndgameTable(pieces, white, black)
+    blocked = [_occupied_targets(pieces, axis) for axis in range(len(pieces))]
     while True:
-        worst = _worst(white, left)
+        worst = _worst_replies(white, left)
         lost = np.where(worst == ILLEGAL, np.where(check, 0, NEVER), _one_more(worst))
         black = np.where(stands, lost, NEVER).astype(np.uint8)
-        best = _one_more(_best(pieces, black, blocked))
+        best = _one_more(_best_moves(pieces, black, blocked))
         after = np.where(white == ILLEGAL, ILLEGAL, best).astype(np.uint8)
         if np.array_equal(after, white):
-            return Table(pieces, white, black)
+            return EndgameTable(pieces, white, black)
         white = after
 
 
@@ -147,21 +147,21 @@ def _one_more(plies: Bytes) -> Bytes:
     return np.where(plies == NEVER, NEVER, plies + np.uint8(1)).astype(np.uint8)
 
 
-def _on(axis: int, count: int, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _along_axis(axis: int, count: int, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     """An array of 64 (of 10 on axis 0) along one axis of a table with this many axes."""
     return values.reshape([-1 if i == axis else 1 for i in range(count)])
 
 
-def _squares(count: int) -> list[npt.NDArray[np.generic]]:
+def _square_axes(count: int) -> list[npt.NDArray[np.generic]]:
     """The square of every man, along its axis."""
     corner, board = np.array(CORNER), np.arange(64)
-    return [_on(axis, count, board if axis else corner) for axis in range(count)]
+    return [_along_axis(axis, count, board if axis else corner) for axis in range(count)]
 
 
-def _stands(pieces: str) -> Flags:
+def _legal_placements(pieces: str) -> Flags:
     """Whether the pieces stand on distinct squares and the kings are not adjacent."""
-    at = _squares(2 + len(pieces))
-    apart = np.array([[_distance(b, w) > 1 for w in range(64)] for b in CORNER])
+    at = _square_axes(2 + len(pieces))
+    apart = np.array([[_king_distance(b, w) > 1 for w in range(64)] for b in CORNER])
     good: Flags = np.ones((10, 64, *(64 for _ in pieces)), np.bool_)
     good &= apart.reshape(10, 64, *(1 for _ in pieces))
     for one in range(len(at)):
@@ -170,11 +170,11 @@ def _stands(pieces: str) -> Flags:
     return good
 
 
-def _distance(a: int, b: int) -> int:
+def _king_distance(a: int, b: int) -> int:
     return max(abs(a // 8 - b // 8), abs(a % 8 - b % 8))
 
 
-def _ray(square: int, step: tuple[int, int]) -> Iterator[int]:
+def _ray_squares(square: int, step: tuple[int, int]) -> Iterator[int]:
     """The squares from one on in a direction, up to the edge."""
     rank, file = square // 8 + step[0], square % 8 + step[1]
     while 0 <= rank < 8 and 0 <= file < 8:
@@ -182,27 +182,27 @@ def _ray(square: int, step: tuple[int, int]) -> Iterator[int]:
         rank, file = rank + step[0], file + step[1]
 
 
-def _checked(pieces: str) -> Flags:
+def _black_in_check(pieces: str) -> Flags:
     """Whether Black's king is attacked by a piece."""
     count = 2 + len(pieces)
     found: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
     for (k, king), (axis, piece) in product(enumerate(CORNER), enumerate(pieces, 2)):
         for step in _LINES[piece]:
             between = np.zeros(64, np.bool_)
-            for square in _ray(king, step):
+            for square in _ray_squares(king, step):
                 free: Flags = np.ones(found.shape[1:], np.bool_)
                 for other in range(1, count):
                     if other != axis:
-                        free &= ~np.asarray(_on(other - 1, count - 1, between), np.bool_)
+                        free &= ~np.asarray(_along_axis(other - 1, count - 1, between), np.bool_)
                 where = (k, *(slice(None) if i != axis else square for i in range(1, count)))
                 found[where] |= free.take(square, axis - 1)
                 between[square] = True
     return found
 
 
-def _occupied(pieces: str, index: int) -> Flags:
+def _occupied_targets(pieces: str, index: int) -> Flags:
     """Whether another piece blocks the square this piece would move to, its own axis first."""
-    at = _squares(2 + len(pieces))
+    at = _square_axes(2 + len(pieces))
     axis = index + 2
     taken: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
     for other, squares in enumerate(at):
@@ -211,14 +211,14 @@ def _occupied(pieces: str, index: int) -> Flags:
     return np.ascontiguousarray(np.moveaxis(taken, axis, 0))
 
 
-def _best(pieces: str, black: Bytes, blocked: Sequence[Flags]) -> Bytes:
+def _best_moves(pieces: str, black: Bytes, blocked: Sequence[Flags]) -> Bytes:
     """The minimum of `black` over White's moves."""
     found = _king_moves(black)
     for index, piece in enumerate(pieces):
         after = np.ascontiguousarray(np.moveaxis(black, index + 2, 0))
         reach = np.full(after.shape, NEVER, np.uint8)
         for step in _LINES[piece]:
-            _slide(after, blocked[index], step, reach)
+            _slide_along(after, blocked[index], step, reach)
         np.minimum(found, np.moveaxis(reach, 0, index + 2), out=found)
     return found
 
@@ -227,34 +227,34 @@ def _king_moves(black: Bytes) -> Bytes:
     found = np.full(black.shape, NEVER, np.uint8)
     for square in range(64):
         for near in range(64):
-            if _distance(square, near) == 1:
+            if _king_distance(square, near) == 1:
                 np.minimum(found[:, square], black[:, near], out=found[:, square])
     return found
 
 
-def _slide(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) -> None:
+def _slide_along(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) -> None:
     """Lower `reach` to the minimum along a direction, up to the first piece; squares from the far edge inwards."""
     ahead = np.full(after.shape, NEVER, np.uint8)
-    for square in sorted(range(64), key=lambda s: sum(1 for _ in _ray(s, step))):
-        to = next(_ray(square, step), None)
+    for square in sorted(range(64), key=lambda s: sum(1 for _ in _ray_squares(s, step))):
+        to = next(_ray_squares(square, step), None)
         if to is not None:
             ahead[square] = np.where(blocked[to], NEVER, np.minimum(after[to], ahead[to]))
     np.minimum(reach, ahead, out=reach)
 
 
-def _worst(white: Bytes, left: Sequence[Table]) -> Bytes:
+def _worst_replies(white: Bytes, left: Sequence[EndgameTable]) -> Bytes:
     """The maximum of `white` over the legal moves of Black's king, `ILLEGAL` if it has none."""
     found = np.full(white.shape, ILLEGAL, np.uint8)
     for k, king in enumerate(CORNER):
-        for near in (square for square in range(64) if _distance(king, square) == 1):
-            np.maximum(found[k], _moved(white, near), out=found[k])
+        for near in (square for square in range(64) if _king_distance(king, square) == 1):
+            np.maximum(found[k], _shift_king(white, near), out=found[k])
             for index, smaller in enumerate(left):
                 where = (slice(None), *(slice(None) if i != index else near for i in range(len(left))))
-                np.maximum(found[k][where], _moved(smaller.white, near), out=found[k][where])
+                np.maximum(found[k][where], _shift_king(smaller.white, near), out=found[k][where])
     return found
 
 
-def _moved(white: Bytes, king: int) -> Bytes:
+def _shift_king(white: Bytes, king: int) -> Bytes:
     """`white` with Black's king on any square of the board, axes (White's king, other pieces)."""
     there = _TO_CORNER[king]
     corner = white[CORNER.index(there[king])]

@@ -9,7 +9,7 @@ for an illegal one, after which it moves again, 0 for any other. Presets:
                mate in 15 plies or later; train: 30,000 starts of each class, none a mirror image of a test position
 
 `pieces` (`Q`, `QR`, `R` or `RR`) leaves one class of endgames; its test positions are in `endgame_starts.py`.
-In endgames the distance to mate is exact (`endgames.py`), and so is what a move costs (`position.regret`).
+In endgames the distance to mate is exact (`endgames.py`), and so is what a move costs (`position.move_regret`).
 
 The opponent is a policy in the seat `opponent`: the small search `users:minimax`, or an engine such as
 `users:stockfish`, the paper's. The rules come from the library `chess` (GPL-3), which the extra `[chess]` brings.
@@ -34,7 +34,7 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, 
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
-from .._shared.prompts import pieces as prompt
+from .._shared.prompts import load_pieces as prompt
 from . import position as boards
 from .position import CLASSES
 
@@ -88,7 +88,7 @@ class Chess(Env[State]):
             raise unknown("chess: pieces", self.pieces, CLASSES)
 
     @cached_property
-    def _limit(self) -> int:
+    def _turn_limit(self) -> int:
         return self.max_turns or (ANSWERS if self.as_published else PLIES)
 
     @cached_property
@@ -98,7 +98,7 @@ class Chess(Env[State]):
             version="2",
             summary="mate an opponent, in a whole game or an endgame",
             preset=self.preset,
-            max_turns=self._limit,
+            max_turns=self._turn_limit,
             reward_range=(-1.0, 1.0),
             support="nothing is hidden",
             source=_PRESETS[self.preset],
@@ -123,27 +123,29 @@ class Chess(Env[State]):
 
         if split == "train":
             classes = (self.pieces,) if self.pieces else CLASSES
-            return TaskList(TRAINED * len(classes), lambda i: self._trained(classes[i % len(classes)], i, len(classes)))
-        return TaskList(TESTED, self._tested)
+            return TaskList(
+                TRAINED * len(classes), lambda i: self._train_task(classes[i % len(classes)], i, len(classes))
+            )
+        return TaskList(TESTED, self._test_task)
 
-    def _trained(self, pieces: str, index: int, classes: int) -> Task:
-        from .endgame_starts import starts
+    def _train_task(self, pieces: str, index: int, classes: int) -> Task:
+        from .endgame_starts import split_starts
 
-        return self._placed(pieces, starts(pieces, "train")[index // classes].tolist(), "train", index)
+        return self._make_task(pieces, split_starts(pieces, "train")[index // classes].tolist(), "train", index)
 
-    def _tested(self, index: int) -> Task:
-        from .endgame_starts import mixed_tests, starts
+    def _test_task(self, index: int) -> Task:
+        from .endgame_starts import mixed_tests, split_starts
 
         if self.pieces:
-            return self._placed(self.pieces, starts(self.pieces, "test")[index].tolist(), "test", index)
-        return self._placed(*mixed_tests()[index], "test", index)
+            return self._make_task(self.pieces, split_starts(self.pieces, "test")[index].tolist(), "test", index)
+        return self._make_task(*mixed_tests()[index], "test", index)
 
-    def _placed(self, pieces: str, squares: Sequence[int], split: str, index: int) -> Task:
-        from .endgame_starts import fen_of
-        from .endgames import table
+    def _make_task(self, pieces: str, squares: Sequence[int], split: str, index: int) -> Task:
+        from .endgame_starts import to_fen
+        from .endgames import load_table
 
-        plies = table(pieces).plies(True, squares[0], squares[1], squares[2:])
-        return self._task(fen_of(pieces, squares), None, pieces, split, index, plies)
+        plies = load_table(pieces).plies_to_mate(True, squares[0], squares[1], squares[2:])
+        return self._task(to_fen(pieces, squares), None, pieces, split, index, plies)
 
     def task(self, hidden: Json) -> Task:
         """`{"fen": "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"}`: a legal position, White to move, the game not over; with `game`,
@@ -154,18 +156,18 @@ class Chess(Env[State]):
         game = setup.get("game")
         if game is not None and (type(game) is not int or not 0 <= game <= 10**9):
             raise invalid("chess: hidden.game", game, "a whole number from 0 to 10^9")
-        return self._task(boards.checked_fen("chess: hidden.fen", setup["fen"]), game, "custom", "custom", 0)
+        return self._task(boards.check_fen("chess: hidden.fen", setup["fen"]), game, "custom", "custom", 0)
 
     def _task(self, fen: str, game: int | None, group: str, split: str, index: int, plies: int | None = None) -> Task:
         # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
         setup = Frozen[Json](fen=fen) if game is None else Frozen[Json](fen=fen, game=game)
         tags = {"group": group} if plies is None else {"group": group, "plies": str(plies)}
-        return self.listed(split, index, setup, setup, **tags)
+        return self.make_listed_task(split, index, setup, setup, **tags)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
-        return State(boards.board(task.public["fen"]).fen(), AGENT)
+        return State(boards.parse_position(task.public["fen"]).fen(), AGENT)
 
     def to_act(self, state: State) -> str | None:
         return state.seat
@@ -174,7 +176,7 @@ class Chess(Env[State]):
         return None
 
     def acts(self, seat: str) -> tuple[int, int]:
-        return (self._limit if seat == AGENT or self.as_published else self._limit // 2), 0
+        return (self._turn_limit if seat == AGENT or self.as_published else self._turn_limit // 2), 0
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
         return Frozen(fen=state.fen)
@@ -185,69 +187,69 @@ class Chess(Env[State]):
 
     def moves_by_square(self, state: State) -> Mapping[str, Mapping[str, str]]:
         """The legal moves by the squares that they lead from and to, for a board on which they are clicked."""
-        return boards.squares(state.fen)
+        return boards.moves_by_square(state.fen)
 
     def say(self, answer: str) -> str:
-        return boards.spaced(answer) if boards.SAN.fullmatch(answer) else answer
+        return boards.space_characters(answer) if boards.SAN.fullmatch(answer) else answer
 
     def intro(self, state: State, seat: str) -> str:
         say = prompt("chess")
         if seat == OPPONENT:
             return say["opponent"]
-        limit = say["answers" if self.as_published else "plies"].format(plies=self._limit)
-        return f"{say['intro'].format(limit=limit)}\n\n{boards.spaced(state.fen)}"
+        limit = say["answers" if self.as_published else "plies"].format(plies=self._turn_limit)
+        return f"{say['intro'].format(limit=limit)}\n\n{boards.space_characters(state.fen)}"
 
     def render(self, state: State, seat: str) -> str | None:
         """The first message, for the present position: it is the complete information."""
         return self.intro(state, seat) if seat == AGENT else None
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        move = boards.read(state.fen, text)
+        move = boards.parse_move(state.fen, text)
         if state.seat == AGENT:
-            return self._invalid(state) if move is None else self._moved(state, move)
-        return self._forfeited(state) if move is None else self._replied(state, move)
+            return self._reject_move(state) if move is None else self._apply_agent_move(state, move)
+        return self._forfeit_game(state) if move is None else self._apply_reply(state, move)
 
-    def _invalid(self, state: State) -> Step:
+    def _reject_move(self, state: State) -> Step:
         after = state._replace(turns=state.turns + 1, plies=state.plies + 1)
         info = Frozen(result="invalid", fen=state.fen)
-        if after.plies >= self._limit:
-            return self._over(after, _ILLEGAL, info)
-        now = boards.spaced(state.fen)
+        if after.plies >= self._turn_limit:
+            return self._end_game(after, _ILLEGAL, info)
+        now = boards.space_characters(state.fen)
         told = now if self.as_published else f"{prompt('chess')['invalid']}\n{now}"
         return Step(after, Frozen({AGENT: told}), _ILLEGAL, info)
 
-    def _moved(self, state: State, move: str) -> Step:
-        fen, seen, end = boards.played(state.fen, move, state.seen)
+    def _apply_agent_move(self, state: State, move: str) -> Step:
+        fen, seen, end = boards.play_move(state.fen, move, state.seen)
         after = State(fen, OPPONENT, state.turns + 1, state.plies + 1, seen)
         if end:
-            return _ended(after, end, _WIN if end == "mate" else _NOTHING, Frozen(move=move, fen=fen))
-        if after.plies >= self._limit and not self.as_published:
-            return self._over(after, _NOTHING, Frozen(move=move, fen=fen))
+            return _end_step(after, end, _WIN if end == "mate" else _NOTHING, Frozen(move=move, fen=fen))
+        if after.plies >= self._turn_limit and not self.as_published:
+            return self._end_game(after, _NOTHING, Frozen(move=move, fen=fen))
         info = Frozen(result="move", move=move, fen=fen)
-        return Step(after, Frozen({OPPONENT: boards.spaced(fen)}), _NOTHING, info)
+        return Step(after, Frozen({OPPONENT: boards.space_characters(fen)}), _NOTHING, info)
 
-    def _replied(self, state: State, move: str) -> Step:
-        fen, seen, end = boards.played(state.fen, move, state.seen)
+    def _apply_reply(self, state: State, move: str) -> Step:
+        fen, seen, end = boards.play_move(state.fen, move, state.seen)
         counted = state.plies if self.as_published else state.plies + 1
         after, info = State(fen, AGENT, state.turns, counted, seen), Frozen(reply=move, fen=fen)
         if end == "mate":
-            return _ended(after, "mated", _ILLEGAL if self.as_published else _NOTHING, info)
+            return _end_step(after, "mated", _ILLEGAL if self.as_published else _NOTHING, info)
         if end:
-            return _ended(after, end, _NOTHING, info)
-        if after.plies >= self._limit:
-            return self._over(after, _NOTHING, info)
-        return Step(after, Frozen({AGENT: boards.spaced(fen)}), _NOTHING, Frozen({"result": "reply", **info}))
+            return _end_step(after, end, _NOTHING, info)
+        if after.plies >= self._turn_limit:
+            return self._end_game(after, _NOTHING, info)
+        return Step(after, Frozen({AGENT: boards.space_characters(fen)}), _NOTHING, Frozen({"result": "reply", **info}))
 
-    def _over(self, after: State, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
+    def _end_game(self, after: State, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
         told = Frozen({AGENT: prompt("chess")["over"]})
         facts = Frozen({"result": "over", **info})
         return Step(after._replace(seat=None), told, rewards, facts, Outcome("timeout", truncated="turns"))
 
-    def _forfeited(self, state: State) -> Step:
-        return _ended(state, "forfeit", _WIN, Frozen(fen=state.fen))
+    def _forfeit_game(self, state: State) -> Step:
+        return _end_step(state, "forfeit", _WIN, Frozen(fen=state.fen))
 
 
-def _ended(after: State, end: str, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
+def _end_step(after: State, end: str, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
     won = end in ("mate", "forfeit")
     told, facts = Frozen({AGENT: prompt("chess")[end]}), Frozen[Any]({"result": end, **info})
     return Step(after._replace(seat=None), told, rewards, facts, Outcome("win", 1.0) if won else Outcome("loss"))

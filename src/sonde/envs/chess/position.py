@@ -1,7 +1,7 @@
 """Positions of chess as text: FEN, the moves in them as SAN, and how a game ends.
 
 The rules come from the library `chess` (python-chess, GPL-3), an optional package that the extra `[chess]` brings. It
-is imported here in one place, `board`, when the first position is looked at; elsewhere positions are FEN.
+is imported here in one place, `parse_position`, when the first position is looked at; elsewhere positions are FEN.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core import UserError, invalid
 
 from .._shared.answer import begins_another, parse_answer
@@ -29,34 +29,34 @@ _LONGEST_FEN = 100
 
 
 @lru_cache(maxsize=1 << 13)
-def board(fen: str) -> Board:
+def parse_position(fen: str) -> Board:
     """The position as a shared object that must not be modified."""
-    need("a game of chess", "chess")
+    require_extra("a game of chess", "chess")
     import chess
 
     return chess.Board(fen)
 
 
-def checked_fen(field: str, value: object) -> str:
+def check_fen(field: str, value: object) -> str:
     """Check a position from outside: White is to move and can, in the library's notation; an error names the field."""
     allowed = f"a legal position with White to move, in FEN, such as {START}"
     if not isinstance(value, str) or len(value) > _LONGEST_FEN:
         raise invalid(field, value, allowed)
     try:
-        found = board(value)
+        found = parse_position(value)
     except ValueError as e:
         raise invalid(field, value, f"{allowed} ({e})") from None
     if found.status():
         raise invalid(field, value, f"{allowed} (not possible: {found.status().name})")
-    if not found.turn or ending(found, ()):
+    if not found.turn or game_ending(found, ()):
         raise invalid(field, value, f"{allowed} ({'the game is over' if found.turn else 'Black is to move'})")
     return found.fen()
 
 
-def spaced(fen: str) -> str:
+def space_characters(fen: str) -> str:
     """Separate the characters by spaces, as LMRL-Gym writes positions and moves.
 
-    >>> spaced("8/8 w"), spaced("Nf3")
+    >>> space_characters("8/8 w"), space_characters("Nf3")
     ('8 / 8   w', 'N f 3')
     """
     return " ".join(fen)
@@ -65,17 +65,17 @@ def spaced(fen: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def legal(fen: str) -> tuple[str, ...]:
     """The legal moves, sorted."""
-    here = board(fen)
+    here = parse_position(fen)
     return tuple(sorted(here.san(move) for move in here.legal_moves))
 
 
-def squares(fen: str) -> dict[str, dict[str, str]]:
+def moves_by_square(fen: str) -> dict[str, dict[str, str]]:
     """The legal moves by origin and target square; a promoting pawn becomes a queen.
 
-    >>> squares(START)["g1"]
+    >>> moves_by_square(START)["g1"]
     {'h3': 'Nh3', 'f3': 'Nf3'}
     """
-    here, found = board(fen), dict[str, dict[str, str]]()
+    here, found = parse_position(fen), dict[str, dict[str, str]]()
     for move in here.legal_moves:
         uci = move.uci()
         if uci[4:] in ("", "q"):
@@ -83,21 +83,21 @@ def squares(fen: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def read(fen: str, text: str) -> str | None:
+def parse_move(fen: str, text: str) -> str | None:
     """The move in a reply, in SAN; None if there is none. Spaces, check and mate signs, a closing mark (`!`, `?`, `.`)
     and 0 for O are tolerated; everything else must be exact SAN."""
-    return parse_answer(text, partial(_move, fen), partial(_goes_on, fen), bare=True)
+    return parse_answer(text, partial(_match_move, fen), partial(_is_running, fen), bare=True)
 
 
-def _goes_on(fen: str, san: str) -> bool:
+def _is_running(fen: str, san: str) -> bool:
     return begins_another(legal(fen))(san)
 
 
-def _move(fen: str, answer: str) -> str | None:
+def _match_move(fen: str, answer: str) -> str | None:
     said = "".join(answer.split()).rstrip("!?.+#").replace("0", "O") if len(answer) <= _LONGEST else ""
     if not SAN.fullmatch(said):
         return None
-    here = board(fen)
+    here = parse_position(fen)
     try:
         san = here.san(here.parse_san(said))
     except ValueError:
@@ -105,33 +105,33 @@ def _move(fen: str, answer: str) -> str | None:
     return san if san.rstrip("+#") == said else None
 
 
-def san_of(fen: str, uci: str) -> str:
+def to_san(fen: str, uci: str) -> str:
     """A legal move that an engine named, in SAN."""
-    here = board(fen)
+    here = parse_position(fen)
     try:
         return here.san(here.parse_uci(uci))
     except ValueError as e:
         raise UserError(f"chess: the engine's move {uci!r} is not legal in {fen} ({e})") from e
 
 
-def position(fen: str) -> str:
+def position_key(fen: str) -> str:
     """The part of a position that counts for repetition: everything but the clocks."""
     return fen.rsplit(" ", 2)[0]
 
 
-def played(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+def play_move(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     """The position after a legal move; the earlier positions that it may repeat; and how the game ended, if it did
-    (`ending`). `before` are the positions before the move."""
-    here = board(fen)
+    (`game_ending`). `before` are the positions before the move."""
+    here = parse_position(fen)
     move = here.parse_san(san)
     keeps = not here.is_irreversible(move)
     after = here.copy(stack=False)
     after.push(move)
-    seen = (*before, position(fen)) if keeps else ()
-    return after.fen(), seen, ending(after, seen)
+    seen = (*before, position_key(fen)) if keeps else ()
+    return after.fen(), seen, game_ending(after, seen)
 
 
-def ending(here: Board, before: tuple[str, ...]) -> str:
+def game_ending(here: Board, before: tuple[str, ...]) -> str:
     """How the game ended: mate, stalemate, material (neither side can mate), seventyfive (moves without capture or pawn
     move), fivefold (repetition); empty if it has not. These end a game without a claim (FIDE 5.2, 9.6)."""
     if not any(here.legal_moves):
@@ -140,7 +140,7 @@ def ending(here: Board, before: tuple[str, ...]) -> str:
         return "material"
     if here.halfmove_clock >= 150:
         return "seventyfive"
-    return "fivefold" if len(before) >= 16 and before.count(position(here.fen())) >= 4 else ""
+    return "fivefold" if len(before) >= 16 and before.count(position_key(here.fen())) >= 4 else ""
 
 
 # --- exact play against the bare king --------------------------------------------------------------------------------
@@ -148,16 +148,16 @@ def ending(here: Board, before: tuple[str, ...]) -> str:
 
 def plies_to_mate(fen: str) -> int | None:
     """Exact number of plies until White mates with best play of both sides; None if White cannot force mate. Only if
-    Black has the bare king and White one of `CLASSES`; see `solved`."""
-    return _plies(board(fen))
+    Black has the bare king and White one of `CLASSES`; see `is_solved`."""
+    return _plies_to_mate(parse_position(fen))
 
 
-def solved(fen: str) -> bool:
+def is_solved(fen: str) -> bool:
     """Whether the tables contain the position."""
-    return _pieces(board(fen)) in CLASSES
+    return _white_pieces(parse_position(fen)) in CLASSES
 
 
-def _pieces(here: Board) -> str:
+def _white_pieces(here: Board) -> str:
     """White's pieces beside the king; empty if Black has any."""
     if here.occupied_co[False].bit_count() != 1:
         return ""
@@ -165,43 +165,43 @@ def _pieces(here: Board) -> str:
     return "".join(sorted(man.symbol() for man in men if man and man.symbol() != "K"))
 
 
-def _plies(here: Board) -> int | None:
-    pieces = _pieces(here)
+def _plies_to_mate(here: Board) -> int | None:
+    pieces = _white_pieces(here)
     if pieces not in CLASSES:  # bare kings, after a capture
         return None
-    from .endgames import table
+    from .endgames import load_table
 
     kings = here.king(False), here.king(True)
     assert kings[0] is not None and kings[1] is not None
     kinds = {here.queens: "Q", here.rooks: "R"}
     others = [square for mask in kinds for square in range(64) if mask >> square & 1]
-    return table(pieces).plies(here.turn, kings[0], kings[1], others)
+    return load_table(pieces).plies_to_mate(here.turn, kings[0], kings[1], others)
 
 
-def after_each(fen: str) -> dict[str, int | None]:
+def plies_after_moves(fen: str) -> dict[str, int | None]:
     """`plies_to_mate` after each legal move of a solved position."""
-    here = board(fen).copy(stack=False)
+    here = parse_position(fen).copy(stack=False)
     found: dict[str, int | None] = {}
     for san in legal(fen):
         here.push_san(san)
-        found[san] = _plies(here)
+        found[san] = _plies_to_mate(here)
         here.pop()
     return found
 
 
-def by_table(fen: str) -> tuple[str, ...]:
+def table_moves(fen: str) -> tuple[str, ...]:
     """The best moves of a solved position: for White those that mate soonest (none if mate cannot be forced), for Black
     those that avoid mate, or else delay it longest."""
-    plies = after_each(fen)
-    if not board(fen).turn and None in plies.values():
+    plies = plies_after_moves(fen)
+    if not parse_position(fen).turn and None in plies.values():
         return tuple(san for san, n in plies.items() if n is None)
     forced = [n for n in plies.values() if n is not None]
-    best = min(forced, default=0) if board(fen).turn else max(forced)
+    best = min(forced, default=0) if parse_position(fen).turn else max(forced)
     return tuple(san for san, n in plies.items() if n == best)
 
 
-def regret(fen: str, san: str) -> int | None:
+def move_regret(fen: str, san: str) -> int | None:
     """By how many plies White's move in a solved position delays mate compared with the best move; None if it gives
     away a forced mate."""
-    best, found = plies_to_mate(fen), after_each(fen)[san]
+    best, found = plies_to_mate(fen), plies_after_moves(fen)[san]
     return None if best is None or found is None else found + 1 - best

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .position import board
+from .position import parse_position
 
 if TYPE_CHECKING:
     from chess import Board, Move
@@ -23,14 +23,14 @@ _PRICE = (0, 100, 320, 330, 500, 900, MATE)
 """The value of a captured piece; a king cannot be captured."""
 
 
-def _middle(square: int) -> int:
+def _centrality(square: int) -> int:
     """Centrality of a square, from 0 on the edge to 3 in the middle, in king's moves."""
     return min(square >> 3, 7 - (square >> 3), square & 7, 7 - (square & 7))
 
 
-def _stand(kind: int, square: int) -> int:
+def _square_value(kind: int, square: int) -> int:
     """The value of White's piece on a square."""
-    rank, middle = square >> 3, _middle(square)
+    rank, middle = square >> 3, _centrality(square)
     place = {
         _PAWN: 4 * rank * (rank > 1) + (12 if square in (27, 28) else 0),
         _KNIGHT: 14 * middle - 20,
@@ -42,8 +42,8 @@ def _stand(kind: int, square: int) -> int:
     return _WORTH[kind] + place[kind]
 
 
-_STANDS = tuple(tuple(_stand(kind, square) if kind else 0 for square in range(64)) for kind in range(7))
-_LATE = tuple(16 * _middle(square) for square in range(64))
+_STANDS = tuple(tuple(_square_value(kind, square) if kind else 0 for square in range(64)) for kind in range(7))
+_LATE = tuple(16 * _centrality(square) for square in range(64))
 """The value of a king's square when few pieces are left."""
 _PIECES_LEFT = 4
 """Up to this many pieces of a side, pawns excluded and king included, count as few."""
@@ -52,13 +52,13 @@ _PIECES_LEFT = 4
 @lru_cache(maxsize=1 << 12)
 def best_moves(fen: str, depth: int) -> tuple[str, ...]:
     """The legal moves, in SAN and sorted, that a search of this depth rates best."""
-    here = board(fen).copy(stack=False)
+    here = parse_position(fen).copy(stack=False)
     best = -2 * MATE
     found: list[Move] = []
-    for move in _ordered(here):
+    for move in _order_moves(here):
         here.push(move)
         # From one below the best, so that a move exactly as good is told from a worse one.
-        score = -_search(here, depth - 1, -2 * MATE, -(best - 1), 1)
+        score = -_alpha_beta(here, depth - 1, -2 * MATE, -(best - 1), 1)
         here.pop()
         if score > best:
             best, found = score, []
@@ -67,14 +67,14 @@ def best_moves(fen: str, depth: int) -> tuple[str, ...]:
     return tuple(sorted(here.san(move) for move in found))
 
 
-def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
+def _alpha_beta(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
     if depth <= 0:
-        over = _over(here, ply)
-        return _settled(here, beta) if over is None else over
+        over = _terminal_score(here, ply)
+        return _quiescence(here, beta) if over is None else over
     best = -2 * MATE
-    for move in _ordered(here):
+    for move in _order_moves(here):
         here.push(move)
-        score = -_search(here, depth - 1, -beta, -max(alpha, best), ply + 1)
+        score = -_alpha_beta(here, depth - 1, -beta, -max(alpha, best), ply + 1)
         here.pop()
         if score > best:
             best = score
@@ -85,7 +85,7 @@ def _search(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int:
     return 0 if here.is_insufficient_material() else best
 
 
-def _over(here: Board, ply: int) -> int | None:
+def _terminal_score(here: Board, ply: int) -> int | None:
     """The score if the side to move is mated, or stalemated with only king and pawns."""
     check = here.is_check()
     men = here.occupied_co[here.turn] & ~here.pawns
@@ -94,10 +94,10 @@ def _over(here: Board, ply: int) -> int | None:
     return ply - MATE if check else 0
 
 
-def _settled(here: Board, beta: int) -> int:
+def _quiescence(here: Board, beta: int) -> int:
     """Quiescence: the score if the side to move either stops or makes its best capture, which is recaptured if
     possible; captures beyond `beta` do not matter."""
-    stands, gain = evaluate(here), 0
+    stands, gain = evaluate_position(here), 0
     if stands >= beta:
         return stands
     for move in here.generate_pseudo_legal_captures():
@@ -112,25 +112,25 @@ def _settled(here: Board, beta: int) -> int:
     return stands + gain
 
 
-def _ordered(here: Board) -> list[Move]:
+def _order_moves(here: Board) -> list[Move]:
     """The legal moves, most promising first: captured piece, better square, promotion."""
     flip = 0 if here.turn else 56
 
-    def promise(move: Move) -> int:
+    def move_promise(move: Move) -> int:
         stands = _STANDS[here.piece_type_at(move.from_square) or 0]
         victim = _WORTH[here.piece_type_at(move.to_square) or 0]
         return victim + stands[move.to_square ^ flip] - stands[move.from_square ^ flip] + _WORTH[move.promotion or 0]
 
-    return sorted(here.legal_moves, key=promise, reverse=True)
+    return sorted(here.legal_moves, key=move_promise, reverse=True)
 
 
-def evaluate(here: Board) -> int:
+def evaluate_position(here: Board) -> int:
     """Static evaluation in centipawns for the side to move."""
-    white, black = _side(here, True), _side(here, False)
+    white, black = _side_score(here, True), _side_score(here, False)
     return white - black if here.turn else black - white
 
 
-def _side(here: Board, color: bool) -> int:
+def _side_score(here: Board, color: bool) -> int:
     mine, flip = here.occupied_co[color], 0 if color else 56
     score = 0
     kinds = (0, here.pawns, here.knights, here.bishops, here.rooks, here.queens)
@@ -147,11 +147,11 @@ def _side(here: Board, color: bool) -> int:
     else:
         score += _STANDS[_KING][king ^ flip]
     if theirs & here.kings == theirs and mine & ~here.kings:
-        score += _drive(king, theirs.bit_length() - 1)
+        score += _king_drive(king, theirs.bit_length() - 1)
     return score
 
 
-def _drive(king: int, other: int) -> int:
+def _king_drive(king: int, other: int) -> int:
     """Larger the nearer the bare king is to the edge and the other king to it."""
     apart = max(abs((king >> 3) - (other >> 3)), abs((king & 7) - (other & 7)))
-    return 30 * (3 - _middle(other)) + 10 * (7 - apart)
+    return 30 * (3 - _centrality(other)) + 10 * (7 - apart)

@@ -32,6 +32,6 @@ class ChessSolver(ProgramPolicy):
         if view.spec.name != "chess":
             raise UserError(f"agents:chess: env: got {view.spec.name}, allowed: chess")
         fen: str = view.private["fen"]
-        moves = boards.by_table(fen) if boards.solved(fen) else ()
+        moves = boards.table_moves(fen) if boards.is_solved(fen) else ()
         moves = moves or best_moves(fen, self.depth)
         return Action(view.say(moves[Rng(view.seed).randrange(len(moves))]))

@@ -27,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 from sonde.core.config import HOW
 
@@ -51,7 +51,7 @@ PATIENCE = 60.0
 _MATE = 30_000
 
 
-class Line(NamedTuple):
+class ScoredMove(NamedTuple):
     """A move, as UCI writes it, and its score in centipawns for the side to move; a mate in n is worth 30,000 - n."""
 
     move: str
@@ -78,30 +78,30 @@ class Stockfish(ProgramPolicy):
             raise invalid("users:stockfish: level", self.level, f"0 to {STRONGEST}")
         if self.nodes < 1:
             raise invalid("users:stockfish: nodes", self.nodes, "1 or more")
-        engine = Engine(find_binary(self.binary))
+        engine = UciEngine(find_binary(self.binary))
         if self.version and self.version != engine.version:
             engine.close()
             raise invalid("users:stockfish: version", self.version, f"{engine.version}, which is what is installed")
         object.__setattr__(self, "version", engine.version)
-        object.__setattr__(self, "_engine", engine)
+        object.__setattr__(self, "_build_engine", engine)
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
             raise UserError(f"users:stockfish: {view.spec.name} is no game of chess")
         fen: str = view.private["fen"]
-        engine: Engine = self._engine  # type: ignore[attr-defined]
+        engine: UciEngine = self._engine  # type: ignore[attr-defined]
         if self.level == STRONGEST:
-            chosen = engine.search(fen, self.nodes, depth=None, n_lines=1)[0]
+            chosen = engine.search_lines(fen, self.nodes, depth=None, n_lines=1)[0]
         else:
-            lines = engine.search(fen, self.nodes, depth=1 + self.level, n_lines=LINES)
-            chosen = weakened(lines, self.level, Rng(view.seed))
-        return Action(view.say(boards.san_of(fen, chosen.move)))
+            lines = engine.search_lines(fen, self.nodes, depth=1 + self.level, n_lines=LINES)
+            chosen = pick_weakened(lines, self.level, Rng(view.seed))
+        return Action(view.say(boards.to_san(fen, chosen.move)))
 
     async def close(self) -> None:
         self._engine.close()  # type: ignore[attr-defined]
 
 
-def weakened(lines: list[Line], level: int, rng: Rng) -> Line:
+def pick_weakened(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
     """The line that a level plays, of `lines` with the best first: the greatest score + bonus, the last of ties."""
     weakness = 120 - 2 * level
     best, spread = lines[0].score, min(lines[0].score - lines[-1].score, _PAWN)
@@ -131,92 +131,96 @@ def find_binary(named: str) -> str:
     )
 
 
-class Engine:
-    """A running engine. `search` may be called from several threads, which wait for each other."""
+class UciEngine:
+    """A running engine. `search_lines` may be called from several threads, which wait for each other."""
 
     def __init__(self, path: str) -> None:
-        need("users:stockfish", "chess")
+        require_extra("users:stockfish", "chess")
         self.path = path
         self._lock = threading.Lock()
         self._running: UciProtocol | None = None
         self._end = lambda: None
         with self._lock:
-            self.version = self._start().id.get("name", "")
+            self.version = self._start_process().id.get("name", "")
 
-    def search(self, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[Line]:
+    def search_lines(self, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[ScoredMove]:
         """The best lines of a position, best first, from an empty hash table."""
         with self._lock:
-            running = self._running or self._start()
-            return self._ask(_search(running, fen, nodes, depth, n_lines), "a move")
+            running = self._running or self._start_process()
+            return self._ask_engine(_search_position(running, fen, nodes, depth, n_lines), "a move")
 
     def close(self) -> None:
         """End the process; the next search starts another."""
         with self._lock:
-            self._stop()
+            self._stop_process()
 
-    def _start(self) -> UciProtocol:
+    def _start_process(self) -> UciProtocol:
         from chess.engine import popen_uci
 
-        _, running = self._ask(popen_uci(self.path, stderr=subprocess.DEVNULL), "uciok")
-        self._running, self._end = running, weakref.finalize(self, _quit, running)
-        self._ask(running.configure({name: OPTIONS[name] for name in OPTIONS if name in running.options}), "readyok")
+        _, running = self._ask_engine(popen_uci(self.path, stderr=subprocess.DEVNULL), "uciok")
+        self._running, self._end = running, weakref.finalize(self, _quit_process, running)
+        self._ask_engine(
+            running.configure({name: OPTIONS[name] for name in OPTIONS if name in running.options}), "readyok"
+        )
         return running
 
-    def _stop(self) -> None:
+    def _stop_process(self) -> None:
         self._end()
         self._running = None
 
-    def _ask(self, work: Awaitable[T], due: str) -> T:
+    def _ask_engine(self, work: Awaitable[T], due: str) -> T:
         from chess.engine import EngineError
 
         try:
-            return _wait(work, PATIENCE)
+            return _wait_for(work, PATIENCE)
         except OSError as e:
-            self._stop()
+            self._stop_process()
             why = f"said nothing for {PATIENCE:g} s" if isinstance(e, TimeoutError) else f"cannot be run ({e})"
             raise UserError(f"users:stockfish: {self.path} {why}, where {due} was due") from e
         except EngineError as e:
-            self._stop()
+            self._stop_process()
             raise UserError(f"users:stockfish: {self.path} failed, where {due} was due: {e}") from e
 
 
-async def _search(running: UciProtocol, fen: str, nodes: int, depth: int | None, n_lines: int) -> list[Line]:
+async def _search_position(
+    running: UciProtocol, fen: str, nodes: int, depth: int | None, n_lines: int
+) -> list[ScoredMove]:
     """The first move and the last exact score of each line, or the best move alone where the engine gives no score."""
     from chess.engine import INFO_PV, INFO_SCORE, EngineError, Limit
 
-    lines: dict[int, Line] = {}
+    lines: dict[int, ScoredMove] = {}
     limit, game = Limit(nodes=nodes, depth=depth), object()  # another game each time, for which the engine forgets all
     wanted = INFO_PV | INFO_SCORE
-    with await running.analysis(boards.board(fen), limit, multipv=n_lines, game=game, info=wanted) as analysis:
+    with await running.analysis(boards.parse_position(fen), limit, multipv=n_lines, game=game, info=wanted) as analysis:
         async for info in analysis:
             moves, score = info.get("pv"), info.get("score")
             if moves and score and not ("lowerbound" in info or "upperbound" in info):
-                lines[info.get("multipv", 1)] = Line(moves[0].uci(), score.relative.score(mate_score=_MATE))
+                lines[info.get("multipv", 1)] = ScoredMove(moves[0].uci(), score.relative.score(mate_score=_MATE))
         best = (await analysis.wait()).move
     if best is None:
         raise EngineError("it named no move")
-    return [lines[rank] for rank in sorted(lines)] or [Line(best.uci(), 0)]
+    return [lines[rank] for rank in sorted(lines)] or [ScoredMove(best.uci(), 0)]
 
 
-def _quit(running: UciProtocol) -> None:
+def _quit_process(running: UciProtocol) -> None:
     """Ask the engine to quit, and end its process where it does not."""
     from chess.engine import EngineError
 
     with suppress(EngineError, TimeoutError):
-        _wait(running.quit(), min(5.0, PATIENCE))
+        _wait_for(running.quit(), min(5.0, PATIENCE))
     if running.transport is not None:
-        _loop().call_soon_threadsafe(running.transport.close)
+        _event_loop().call_soon_threadsafe(running.transport.close)
     with suppress(TimeoutError):
-        _wait(asyncio.shield(running.returncode), 5.0)
+        _wait_for(asyncio.shield(running.returncode), 5.0)
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _event_loop() -> asyncio.AbstractEventLoop:
     """Where the engines' pipes are read. Its thread is a daemon, so a program that forgets to close an engine ends."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="stockfish").start()
     return loop
 
 
-def _wait(work: Awaitable[T], seconds: float) -> T:
-    return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), _loop()).result()
+def _wait_for(work: Awaitable[T], seconds: float) -> T:
+    return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), _event_loop()).result()

@@ -47,7 +47,7 @@ class Shape(NamedTuple):
     inputs: int
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """Rows of a truth table."""
         return 1 << self.inputs
 
@@ -62,10 +62,10 @@ Deal = tuple[Gates, ...]
 
 
 @cache
-def columns(inputs: int) -> Tables:
+def input_columns(inputs: int) -> Tables:
     """The truth table of each input alone.
 
-    >>> [shown(column, 2) for column in columns(2)]
+    >>> [format_table(column, 2) for column in input_columns(2)]
     ['0011', '0101']
     """
     rows = range(1 << inputs)
@@ -73,25 +73,25 @@ def columns(inputs: int) -> Tables:
 
 
 @lru_cache(maxsize=1 << 16)
-def shown(table: int, inputs: int) -> str:
+def format_table(table: int, inputs: int) -> str:
     """A truth table as its outputs in counting order."""
     return f"{table:0{1 << inputs}b}"[::-1]
 
 
-def table_of(outputs: str) -> int:
-    """The inverse of `shown`."""
+def parse_table(outputs: str) -> int:
+    """The inverse of `format_table`."""
     return int(outputs[::-1], 2)
 
 
 # --- construction ----------------------------------------------------------------------------------------------------
 
 
-def draw(rng: random.Random | Rng, shape: Shape, gates: Gates) -> Tables:
+def draw_tables(rng: random.Random | Rng, shape: Shape, gates: Gates) -> Tables:
     """The truth tables of circuits that use exactly these gates."""
-    return tuple(build(rng, shape.inputs, hand) for hand in deal(rng, shape, gates))
+    return tuple(build_circuit(rng, shape.inputs, hand) for hand in deal_gates(rng, shape, gates))
 
 
-def deal(rng: random.Random | Rng, shape: Shape, gates: Gates) -> Deal:
+def deal_gates(rng: random.Random | Rng, shape: Shape, gates: Gates) -> Deal:
     """The gates of every circuit."""
     joins = [True] * gates.ands + [False] * gates.ors
     rng.shuffle(joins)
@@ -102,9 +102,9 @@ def deal(rng: random.Random | Rng, shape: Shape, gates: Gates) -> Deal:
     return tuple(Gates(a, each - a, m) for a, m in zip(ands, nots, strict=True))
 
 
-def build(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
+def build_circuit(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
     """The truth table of one circuit built from its gates."""
-    full, signals = (1 << (1 << inputs)) - 1, list(columns(inputs))
+    full, signals = (1 << (1 << inputs)) - 1, list(input_columns(inputs))
     order = ["and"] * gates.ands + ["or"] * gates.ors + ["not"] * gates.nots
     rng.shuffle(order)
     for gate in order:
@@ -120,49 +120,49 @@ def build(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
 # --- its exact distribution ------------------------------------------------------------------------------------------
 
 
-def distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
-    """Probability of every truth table that `build` can produce, in the order of the tables."""
-    found = _from(tuple(sorted(columns(inputs))), gates, (1 << (1 << inputs)) - 1)
+def table_distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
+    """Probability of every truth table that `build_circuit` can produce, in the order of the tables."""
+    found = _distribution_from(tuple(sorted(input_columns(inputs))), gates, (1 << (1 << inputs)) - 1)
     return dict(sorted(found.items()))
 
 
 @cache
-def _from(signals: Tables, gates: Gates, full: int) -> Mapping[int, Fraction]:
+def _distribution_from(signals: Tables, gates: Gates, full: int) -> Mapping[int, Fraction]:
     """The same from a layer of signals (sorted: their order does not matter) and the gates still to be placed."""
     if not sum(gates):
         return {signals[0]: Fraction(1)}
     found: dict[int, Fraction] = {}
-    for p, layer, left in _layers(signals, gates, full):
-        for table, q in _from(layer, left, full).items():
+    for p, layer, left in _gate_layers(signals, gates, full):
+        for table, q in _distribution_from(layer, left, full).items():
             found[table] = found.get(table, Fraction(0)) + p * q
     return found
 
 
-def _layers(signals: Tables, gates: Gates, full: int) -> Iterator[tuple[Fraction, Tables, Gates]]:
+def _gate_layers(signals: Tables, gates: Gates, full: int) -> Iterator[tuple[Fraction, Tables, Gates]]:
     """Every way to place one more gate, with its probability."""
     (ands, ors, nots), n = gates, len(signals)
     for i, j in combinations(range(n), 2):
         rest, p = signals[:i] + signals[i + 1 : j] + signals[j + 1 :], Fraction(1, sum(gates) * comb(n, 2))
         if ands:
-            yield p * ands, _sorted(rest, signals[i] & signals[j]), Gates(ands - 1, ors, nots)
+            yield p * ands, _insert_sorted(rest, signals[i] & signals[j]), Gates(ands - 1, ors, nots)
         if ors:
-            yield p * ors, _sorted(rest, signals[i] | signals[j]), Gates(ands, ors - 1, nots)
+            yield p * ors, _insert_sorted(rest, signals[i] | signals[j]), Gates(ands, ors - 1, nots)
     for i in range(n if nots else 0):
-        layer = _sorted(signals[:i] + signals[i + 1 :], signals[i] ^ full)
+        layer = _insert_sorted(signals[:i] + signals[i + 1 :], signals[i] ^ full)
         yield Fraction(nots, sum(gates) * n), layer, Gates(ands, ors, nots - 1)
 
 
-def _sorted(rest: Tables, new: int) -> Tables:
+def _insert_sorted(rest: Tables, new: int) -> Tables:
     return tuple(sorted((*rest, new)))
 
 
-def hands(inputs: int, nots: int) -> tuple[Gates, ...]:
+def gate_hands(inputs: int, nots: int) -> tuple[Gates, ...]:
     """Every set of gates that one circuit may be dealt if there are `nots` NOT gates in total."""
     return tuple(Gates(a, inputs - 1 - a, m) for a in range(inputs) for m in range(nots + 1))
 
 
-def deals(shape: Shape, gates: Gates) -> Iterator[tuple[Deal, Fraction]]:
-    """Every result of `deal`, with its probability."""
+def gate_deals(shape: Shape, gates: Gates) -> Iterator[tuple[Deal, Fraction]]:
+    """Every result of `deal_gates`, with its probability."""
     each = shape.inputs - 1
     ways = comb(shape.circuits * each, gates.ands) * shape.circuits**gates.nots
     for ands in product(range(each + 1), repeat=shape.circuits):
@@ -173,10 +173,10 @@ def deals(shape: Shape, gates: Gates) -> Iterator[tuple[Deal, Fraction]]:
 
 
 def prior(shape: Shape, gates: Gates) -> Mapping[Tables, Fraction]:
-    """Probability of every result of `draw`; to be listed for small shapes only."""
+    """Probability of every result of `draw_tables`; to be listed for small shapes only."""
     found: dict[Tables, Fraction] = {}
-    for dealt, p in deals(shape, gates):
-        parts = [distribution(shape.inputs, hand).items() for hand in dealt]
+    for dealt, p in gate_deals(shape, gates):
+        parts = [table_distribution(shape.inputs, hand).items() for hand in dealt]
         for rows in product(*parts):
             tables = tuple(table for table, _ in rows)
             found[tables] = found.get(tables, Fraction(0)) + p * prod(q for _, q in rows)
@@ -186,7 +186,7 @@ def prior(shape: Shape, gates: Gates) -> Mapping[Tables, Fraction]:
 # --- reading circuits ------------------------------------------------------------------------------------------------
 
 
-def parse(expression: str, inputs: int) -> tuple[int, Gates] | None:
+def parse_expression(expression: str, inputs: int) -> tuple[int, Gates] | None:
     """The truth table and the gates of an expression such as `a and not (b or c)`; None if it is not one.
 
     It must use every input exactly once. `a and b and c` are two AND gates.
@@ -198,19 +198,19 @@ def parse(expression: str, inputs: int) -> tuple[int, Gates] | None:
     except (SyntaxError, RecursionError, MemoryError):
         return None
     used = sorted(node.id for node in ast.walk(body) if isinstance(node, ast.Name))
-    return _evaluated(body, inputs) if used == list(NAMES[:inputs]) else None
+    return _evaluate_node(body, inputs) if used == list(NAMES[:inputs]) else None
 
 
-def _evaluated(node: ast.expr, inputs: int) -> tuple[int, Gates] | None:
+def _evaluate_node(node: ast.expr, inputs: int) -> tuple[int, Gates] | None:
     full = (1 << (1 << inputs)) - 1
     if isinstance(node, ast.Name):
-        return columns(inputs)[NAMES.index(node.id)], Gates(0, 0, 0)
+        return input_columns(inputs)[NAMES.index(node.id)], Gates(0, 0, 0)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        inner = _evaluated(node.operand, inputs)
+        inner = _evaluate_node(node.operand, inputs)
         return inner and (inner[0] ^ full, inner[1]._replace(nots=inner[1].nots + 1))
     if not isinstance(node, ast.BoolOp):
         return None
-    parts = [part for value in node.values if (part := _evaluated(value, inputs))]
+    parts = [part for value in node.values if (part := _evaluate_node(value, inputs))]
     if len(parts) < len(node.values):
         return None
     joins, is_and = len(parts) - 1, isinstance(node.op, ast.And)
@@ -224,14 +224,14 @@ def _evaluated(node: ast.expr, inputs: int) -> tuple[int, Gates] | None:
 # --- reading answers -------------------------------------------------------------------------------------------------
 
 
-class Probe(NamedTuple):
+class CircuitProbe(NamedTuple):
     """A circuit (from 0) and the input to probe, as a number."""
 
     circuit: int
     row: int
 
 
-def read_turn(shape: Shape, answer: str) -> Probe | Tables | None:
+def read_turn(shape: Shape, answer: str) -> CircuitProbe | Tables | None:
     """The probe or the tables in an answer; None if it is neither."""
     return read_probe(answer, shape) or read_tables(answer, shape)
 
@@ -242,7 +242,7 @@ _TABLE_ENDS = pattern(r"[;\n]|,(?=[ \"'A-Za-z]{0,12}[0-9][\"']? ?:)")
 _AROUND_TABLE = " \t\r-*_`\"'•.,[](){}"
 
 
-def read_probe(answer: str, shape: Shape) -> Probe | None:
+def read_probe(answer: str, shape: Shape) -> CircuitProbe | None:
     """The probe in an answer such as `probe 2 101`; None if there is none.
 
     >>> read_probe("probe 2 101", Shape(circuits=3, inputs=3)), read_probe("Probe(2, 101)", Shape(circuits=3, inputs=3))
@@ -253,7 +253,7 @@ def read_probe(answer: str, shape: Shape) -> Probe | None:
         return None
     circuit, bits = "123456789".find(words[1]), "".join(words[2:])
     known = 0 <= circuit < shape.circuits and len(bits) == shape.inputs and _is_binary(bits)
-    return Probe(circuit, int(bits, 2)) if known else None
+    return CircuitProbe(circuit, int(bits, 2)) if known else None
 
 
 def read_tables(answer: str, shape: Shape) -> Tables | None:
@@ -267,8 +267,8 @@ def read_tables(answer: str, shape: Shape) -> Tables | None:
     for part in parts if len(parts) == shape.circuits else ():
         name, _, rest = part.partition(":")
         outputs = "".join(join_symbols(rest.strip(_AROUND_TABLE)).split())
-        if len(outputs) == shape.rows and _is_binary(outputs):
-            found[name.strip(_AROUND_TABLE).lower().removeprefix("circuit").strip()] = table_of(outputs)
+        if len(outputs) == shape.row_count and _is_binary(outputs):
+            found[name.strip(_AROUND_TABLE).lower().removeprefix("circuit").strip()] = parse_table(outputs)
     names = [str(c + 1) for c in range(shape.circuits)]
     return tuple(found[name] for name in names) if sorted(found) == names else None
 
@@ -284,7 +284,7 @@ def probe_answer(circuit: int, row: int, inputs: int) -> str:
 
 def tables_answer(tables: Tables, inputs: int) -> str:
     """The answer that `read_tables` reads."""
-    return " ; ".join([f"{c}: {shown(table, inputs)}" for c, table in enumerate(tables, 1)])
+    return " ; ".join([f"{c}: {format_table(table, inputs)}" for c, table in enumerate(tables, 1)])
 
 
 class Fitting(Sequence[str]):
@@ -305,9 +305,9 @@ class Fitting(Sequence[str]):
 
     def __getitem__(self, i: Any) -> Any:
         rows = range(len(self))
-        return [self._answer(k) for k in rows[i]] if isinstance(i, slice) else self._answer(rows[index(i)])
+        return [self._nth_answer(k) for k in rows[i]] if isinstance(i, slice) else self._nth_answer(rows[index(i)])
 
-    def _answer(self, k: int) -> str:
+    def _nth_answer(self, k: int) -> str:
         """The k-th answer: the bits of k fill in the unseen outputs."""
         tables: list[int] = []
         for free, (_, ones) in zip(self._free, self._seen, strict=True):

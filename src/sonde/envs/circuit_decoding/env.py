@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
 from . import circuits as rules
 from .circuits import Gates, Shape, Tables
 
@@ -71,23 +71,23 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         if not 2 <= self.inputs <= 4 or self.circuits << self.inputs > _MOST_ROWS:
             allowed = f"2 to 4, with circuits * 2**inputs at most {_MOST_ROWS}"
             raise invalid("circuit_decoding: inputs", self.inputs, allowed)
-        if not 0 <= self.ands <= self._joins:
-            raise invalid("circuit_decoding: ands", self.ands, f"0 to circuits * (inputs - 1) = {self._joins}")
+        if not 0 <= self.ands <= self._join_count:
+            raise invalid("circuit_decoding: ands", self.ands, f"0 to circuits * (inputs - 1) = {self._join_count}")
         if not 0 <= self.nots <= _MOST_NOTS:
             raise invalid("circuit_decoding: nots", self.nots, f"0 to {_MOST_NOTS}")
 
     @property
-    def _joins(self) -> int:
+    def _join_count(self) -> int:
         return self.circuits * (self.inputs - 1)
 
     @cached_property
-    def shape(self) -> Shape:
+    def circuit_shape(self) -> Shape:
         return Shape(self.circuits, self.inputs)
 
     @cached_property
-    def gates(self) -> Gates:
+    def gate_total(self) -> Gates:
         """The gate totals of every task of the splits."""
-        return Gates(self.ands, self._joins - self.ands, self.nots)
+        return Gates(self.ands, self._join_count - self.ands, self.nots)
 
     @cached_property
     def spec(self) -> Spec:
@@ -110,11 +110,11 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        found = _setups(self.preset, self.shape, self.gates)[split]
-        return TaskList(len(found), lambda i: self._task(found[i], self.gates, split, i))
+        found = _draw_setups(self.preset, self.circuit_shape, self.gate_total)[split]
+        return TaskList(len(found), lambda i: self._task(found[i], self.gate_total, split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`{"circuits": ["not (a and b) or c", "00010111", ...], "gates": {"and": 3, "or": 3, "not": 3}}`.
+        """`{"circuits": ["not (a and b) or c", "00010111", ...], "gate_total": {"and": 3, "or": 3, "not": 3}}`.
 
         A circuit is an expression that uses every input once, `a` being the first bit, or a truth table. Together they
         must use exactly the gates, by default those of the configuration.
@@ -122,19 +122,19 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if not {"circuits"} <= set(setup) <= {"circuits", "gates"}:
             raise invalid("circuit_decoding: hidden", cast("object", hidden), "a mapping with circuits and gates")
-        gates = self._checked_gates(setup["gates"]) if "gates" in setup else self.gates
-        return self._task(self._checked_tables(setup["circuits"], gates), gates, "custom", 0)
+        gates = self._check_gates(setup["gates"]) if "gates" in setup else self.gate_total
+        return self._task(self._check_tables(setup["circuits"], gates), gates, "custom", 0)
 
-    def _checked_gates(self, given: Json) -> Gates:
+    def _check_gates(self, given: Json) -> Gates:
         counts: Mapping[Any, Any] = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else {}
         numbers: list[Any] = [counts.get(key) for key in ("and", "or", "not")]
         known = len(counts) == 3 and all(type(n) is int and n >= 0 for n in numbers)
-        if not known or numbers[0] + numbers[1] != self._joins or numbers[2] > _MOST_NOTS:
-            allowed = f'{{"and": a, "or": b, "not": c}} with a + b = {self._joins} and c at most {_MOST_NOTS}'
+        if not known or numbers[0] + numbers[1] != self._join_count or numbers[2] > _MOST_NOTS:
+            allowed = f'{{"and": a, "or": b, "not": c}} with a + b = {self._join_count} and c at most {_MOST_NOTS}'
             raise invalid("circuit_decoding: gates", cast("object", given), allowed)
         return Gates(*numbers)
 
-    def _checked_tables(self, given: Json, gates: Gates) -> Tables:
+    def _check_tables(self, given: Json, gates: Gates) -> Tables:
         names = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
         if len(names) != self.circuits:
             raise invalid("circuit_decoding: circuits", cast("object", given), f"a list of {self.circuits}")
@@ -145,114 +145,120 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
             tables.append(table)
             sums = {(a + use.ands, m + use.nots) for a, m in sums for use in uses}
         if (gates.ands, gates.nots) not in sums:
-            allowed = f"circuits that together use exactly {_listed(gates)}"
+            allowed = f"circuits that together use exactly {_gate_list(gates)}"
             raise invalid("circuit_decoding: circuits", cast("object", given), allowed)
         return tuple(tables)
 
     def _read_circuit(self, name: Any, nots: int) -> tuple[int, Sequence[Gates]]:
         """A circuit's table, and every set of gates, with at most `nots` NOT gates, that can build it."""
-        if isinstance(name, str) and len(name) == self.shape.rows and not name.strip("01"):
-            table = rules.table_of(name)
-            hands = rules.hands(self.inputs, nots)
-            return table, [hand for hand in hands if table in rules.distribution(self.inputs, hand)]
-        found = rules.parse(name, self.inputs) if isinstance(name, str) else None
+        if isinstance(name, str) and len(name) == self.circuit_shape.row_count and not name.strip("01"):
+            table = rules.parse_table(name)
+            hands = rules.gate_hands(self.inputs, nots)
+            return table, [hand for hand in hands if table in rules.table_distribution(self.inputs, hand)]
+        found = rules.parse_expression(name, self.inputs) if isinstance(name, str) else None
         if found is None:
             inputs = ", ".join(rules.NAMES[: self.inputs])
-            allowed = f"a table of {self.shape.rows} bits, or an expression of and, or, not with each of {inputs} once"
+            allowed = f"a table of {self.circuit_shape.row_count} bits, or an expression of and, or, not with each of {inputs} once"
             raise invalid("circuit_decoding: circuits: circuit", name, allowed)
         return found[0], [found[1]]
 
     def _task(self, tables: Tables, gates: Gates, split: str, index: int) -> Task:
         total = Frozen[Any]({"and": gates.ands, "or": gates.ors, "not": gates.nots})
         public = Frozen[Any](circuits=self.circuits, inputs=self.inputs, gates=total)
-        hidden = Frozen[Any](circuits=tuple(rules.shown(t, self.inputs) for t in tables), gates=total)
-        return self.listed(split, index, public, hidden)
+        hidden = Frozen[Any](circuits=tuple(rules.format_table(t, self.inputs) for t in tables), gates=total)
+        return self.make_listed_task(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
-        return State(_gates(public), tuple(rules.table_of(t) for t in hidden["circuits"]), (0,) * self.circuits)
+        return State(_read_gates(public), tuple(rules.parse_table(t) for t in hidden["circuits"]), (0,) * self.circuits)
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
-        return self._task(rules.draw(rng, self.shape, _gates(public)), _gates(public), "", 0).hidden
+        return self._task(
+            rules.draw_tables(rng, self.circuit_shape, _read_gates(public)), _read_gates(public), "", 0
+        ).hidden
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         """Every set of tables, if there are few; `filter` handles the others."""
-        gates = _gates(public)
-        n = self._support(gates)
+        gates = _read_gates(public)
+        n = self._support_bound(gates)
         if n > _MOST_LISTED:
             allowed = f"at most {_MOST_LISTED:,} to be listed; use filter(public)"
             raise invalid("circuit_decoding: sets of tables", n, allowed)
-        rows = rules.prior(self.shape, gates)
+        rows = rules.prior(self.circuit_shape, gates)
         return [(float(p), self._task(tables, gates, "", 0).hidden) for tables, p in rows.items()]
 
-    def _support(self, gates: Gates) -> int:
+    def _support_bound(self, gates: Gates) -> int:
         """A lower bound on the number of sets of tables that the gates can build."""
-        hands = rules.hands(self.inputs, gates.nots)
-        return len({table for hand in hands for table in rules.distribution(self.inputs, hand)}) ** self.circuits
+        hands = rules.gate_hands(self.inputs, gates.nots)
+        return len({table for hand in hands for table in rules.table_distribution(self.inputs, hand)}) ** self.circuits
 
     def to_act(self, state: State) -> str | None:
         return AGENT if state.turn < self.max_turns else None
 
     def hypothesis(self, state: State) -> tuple[str, ...]:
         """The truth table of every circuit: outputs in counting order."""
-        return tuple(rules.shown(table, self.inputs) for table in state.tables)
+        return tuple(rules.format_table(table, self.inputs) for table in state.tables)
 
     def intro(self, state: State, seat: str) -> str:
-        joins, rows, say = self.inputs - 1, self.shape.rows, pieces("circuit_decoding")
+        joins, rows, say = self.inputs - 1, self.circuit_shape.row_count, load_pieces("circuit_decoding")
         intro = say["intro"].format(
-            circuits=_count(self.circuits, "circuit"), inputs=self.inputs, gates=_listed(state.gates), joins=joins,
-            noun="gates" if joins > 1 else "gate", probes=_count(self.max_turns - 1, "probe"), rows=rows,
+            circuits=_count_noun(self.circuits, "circuit"), inputs=self.inputs, gates=_gate_list(state.gates), joins=joins,
+            noun="gates" if joins > 1 else "gate", probes=_count_noun(self.max_turns - 1, "probe"), rows=rows,
             order=", ".join(f"{row:0{self.inputs}b}" for row in range(rows)), last="1" * self.inputs,
-            example=f"{1:0{rows}b}", **_forms(self.shape),
+            example=f"{1:0{rows}b}", **_answer_forms(self.circuit_shape),
         )  # fmt: skip
-        return f"{intro}\n\n{say['first'] if self.max_turns > 1 else self._asked(0)}"
+        return f"{intro}\n\n{say['first'] if self.max_turns > 1 else self._request_text(0)}"
 
-    def _asked(self, left: int) -> str:
+    def _request_text(self, left: int) -> str:
         """The request before a turn with `left` probes still to be made."""
-        before, after = _next(self.shape)
-        return f"{before}{left}{after}" if left else pieces("circuit_decoding")["last"].format(**_forms(self.shape))
-
-    def after(self, state: State, text: str) -> Step:
-        said = parse_answer(text, partial(rules.read_turn, self.shape), which=self.which_answer)
-        if isinstance(said, rules.Probe):
-            return self._probed(state, *said)
-        if said is not None:
-            return self._judged(state, said)
-        if read_answer(text) is None:
-            told, info = pieces("circuit_decoding")["format"], Frozen[Any](result="format")
-            return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        told = pieces("circuit_decoding")["invalid"].format(
-            circuits=f"1 to {self.circuits}", inputs=self.inputs, rows=self.shape.rows
+        before, after = _request_parts(self.circuit_shape)
+        return (
+            f"{before}{left}{after}"
+            if left
+            else load_pieces("circuit_decoding")["last"].format(**_answer_forms(self.circuit_shape))
         )
-        return self._after(state, state.asked, told, Frozen[Any](result="invalid"))
 
-    def _probed(self, state: State, c: int, row: int) -> Step:
-        say = pieces("circuit_decoding")
+    def next_step(self, state: State, text: str) -> Step:
+        said = parse_answer(text, partial(rules.read_turn, self.circuit_shape), which=self.which_answer)
+        if isinstance(said, rules.CircuitProbe):
+            return self._probe_circuit(state, *said)
+        if said is not None:
+            return self._judge_tables(state, said)
+        if read_answer(text) is None:
+            told, info = load_pieces("circuit_decoding")["format"], Frozen[Any](result="format")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+        told = load_pieces("circuit_decoding")["invalid"].format(
+            circuits=f"1 to {self.circuits}", inputs=self.inputs, rows=self.circuit_shape.row_count
+        )
+        return self._end_turn(state, state.asked, told, Frozen[Any](result="invalid"))
+
+    def _probe_circuit(self, state: State, c: int, row: int) -> Step:
+        say = load_pieces("circuit_decoding")
         if state.turn == self.max_turns - 1:
-            return self._after(state, state.asked, say["late"], Frozen[Any](result="late"))
+            return self._end_turn(state, state.asked, say["late"], Frozen[Any](result="late"))
         asked, output, bits = state.asked, state.tables[c] >> row & 1, f"{row:0{self.inputs}b}"
         asked = (*asked[:c], asked[c] | 1 << row, *asked[c + 1 :])
         info = Frozen[Any](result="output", circuit=c + 1, input=bits, output=output)
-        return self._after(state, asked, say["output"].format(circuit=c + 1, output=output, bits=bits), info)
+        return self._end_turn(state, asked, say["output"].format(circuit=c + 1, output=output, bits=bits), info)
 
-    def _after(self, state: State, asked: tuple[int, ...], told: str, info: Frozen[Any]) -> Step:
+    def _end_turn(self, state: State, asked: tuple[int, ...], told: str, info: Frozen[Any]) -> Step:
         after = State(state.gates, state.tables, asked, state.turn + 1)
         if after.turn == self.max_turns:
-            told = f"{told}\n{pieces('circuit_decoding')['timeout']}"
+            told = f"{told}\n{load_pieces('circuit_decoding')['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
-        told = f"{told}\n{self._asked(self.max_turns - 1 - after.turn)}"
+        told = f"{told}\n{self._request_text(self.max_turns - 1 - after.turn)}"
         return Step(after, Frozen({AGENT: told}), info=info)
 
-    def _judged(self, state: State, tables: Tables) -> Step:
+    def _judge_tables(self, state: State, tables: Tables) -> Step:
         correct = sum(mine == theirs for mine, theirs in zip(tables, state.tables, strict=True))
         result = "win" if correct == self.circuits else "loss"
-        told = pieces("circuit_decoding")[result].format(correct=correct, circuits=self.circuits)
-        said, score = tuple(rules.shown(table, self.inputs) for table in tables), correct / self.circuits
+        told = load_pieces("circuit_decoding")[result].format(correct=correct, circuits=self.circuits)
+        said, score = tuple(rules.format_table(table, self.inputs) for table in tables), correct / self.circuits
         info = Frozen[Any](result=result, tables=said, correct=correct)
-        return Step(self._over(state), Frozen({AGENT: told}), Frozen({AGENT: score}), info, Outcome(result, score))
+        return Step(self._end_game(state), Frozen({AGENT: told}), Frozen({AGENT: score}), info, Outcome(result, score))
 
-    def _over(self, state: State) -> State:
+    def _end_game(self, state: State) -> State:
         return state._replace(turn=self.max_turns)
 
     def probe_answer(self, circuit: int, row: int) -> str:
@@ -261,7 +267,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The probes not made yet; after the last one, the tables that agree with every output seen."""
-        rows = range(self.shape.rows)
+        rows = range(self.circuit_shape.row_count)
         if state.turn < self.max_turns - 1:
             free = [(c, row) for c, asked in enumerate(state.asked) for row in rows if not asked >> row & 1]
             if free:
@@ -270,23 +276,23 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return rules.Fitting(seen, self.inputs)
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> CircuitFilter:
-        from .filter import start
+        from .filter import start_filter
 
-        return start(self.shape, _gates(public), self.max_turns, self.which_answer)
+        return start_filter(self.circuit_shape, _read_gates(public), self.max_turns, self.which_answer)
 
 
-def _gates(public: Mapping[str, Json]) -> Gates:
+def _read_gates(public: Mapping[str, Json]) -> Gates:
     total = public["gates"]
     return Gates(total["and"], total["or"], total["not"])
 
 
 @cache
-def _setups(preset: str, shape: Shape, gates: Gates) -> Mapping[str, Sequence[Tables]]:
+def _draw_setups(preset: str, shape: Shape, gates: Gates) -> Mapping[str, Sequence[Tables]]:
     """The tables of all tasks, without duplicates; the splits alternate, so that small shapes give both equally
     many."""
     found: dict[str, list[Tables]] = {"test": [], "train": []}
@@ -294,7 +300,7 @@ def _setups(preset: str, shape: Shape, gates: Gates) -> Mapping[str, Sequence[Ta
     for index in range(max(_SIZES.values())):
         for split, tables in found.items():
             rng = random.Random(derive(0, "task", "circuit_decoding", preset, split, index))
-            drawn = (rules.draw(rng, shape, gates) for _ in range(_TRIES))
+            drawn = (rules.draw_tables(rng, shape, gates) for _ in range(_TRIES))
             new = next((t for t in drawn if t not in seen), None)
             if new is None:
                 return found
@@ -306,25 +312,25 @@ def _setups(preset: str, shape: Shape, gates: Gates) -> Mapping[str, Sequence[Ta
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def _count(n: int, noun: str) -> str:
+def _count_noun(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
-def _listed(gates: Gates) -> str:
-    """`3 AND, 3 OR and 3 NOT gates`."""
+def _gate_list(gates: Gates) -> str:
+    """`3 AND, 3 OR and 3 NOT gate_total`."""
     return f"{gates.ands} AND, {gates.ors} OR and {gates.nots} NOT gates"
 
 
 @lru_cache(maxsize=64)
-def _forms(shape: Shape) -> Mapping[str, str]:
+def _answer_forms(shape: Shape) -> Mapping[str, str]:
     """The answer syntax: an example probe, its bits, and the tables with b for every bit."""
     probe = rules.probe_answer(min(1, shape.circuits - 1), int("1010"[: shape.inputs], 2), shape.inputs)
-    tables = " ; ".join(f"{c + 1}: {'b' * shape.rows}" for c in range(shape.circuits))
+    tables = " ; ".join(f"{c + 1}: {'b' * shape.row_count}" for c in range(shape.circuits))
     return {"probe": probe, "bits": "b" * shape.inputs, "tables": tables}
 
 
 @lru_cache(maxsize=64)
-def _next(shape: Shape) -> tuple[str, str]:
+def _request_parts(shape: Shape) -> tuple[str, str]:
     """The text before and after the number of probes left."""
-    before, _, after = pieces("circuit_decoding")["next"].partition("{left}")
-    return before, after.format(**_forms(shape))
+    before, _, after = load_pieces("circuit_decoding")["next"].partition("{left}")
+    return before, after.format(**_answer_forms(shape))

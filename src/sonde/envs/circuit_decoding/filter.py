@@ -29,17 +29,17 @@ from sonde.core import Belief, Filter, Turn, invalid
 
 from .._shared.answer import Which, parse_answer
 from .circuits import (
+    CircuitProbe,
     Gates,
-    Probe,
     Shape,
     Tables,
-    deals,
-    distribution,
-    hands,
+    format_table,
+    gate_deals,
+    gate_hands,
+    parse_table,
     probe_answer,
     read_turn,
-    shown,
-    table_of,
+    table_distribution,
     tables_answer,
 )
 
@@ -49,34 +49,34 @@ _MOST_LISTED = 1 << 22
 """Maximum number of table tuples that `belief()` may examine."""
 
 
-class Game:
+class CircuitGame:
     """The constants of all episodes with these totals: every table, and its probability under every hand."""
 
     def __init__(self, shape: Shape, gates: Gates, max_turns: int, which: Which) -> None:
         self.shape, self.gates, self.max_turns = shape, gates, max_turns
         self.which: Which = which
-        dealt = hands(shape.inputs, gates.nots)
-        built = [distribution(shape.inputs, hand) for hand in dealt]
+        dealt = gate_hands(shape.inputs, gates.nots)
+        built = [table_distribution(shape.inputs, hand) for hand in dealt]
         self.tables = sorted({table for found in built for table in found})
-        self.names = [shown(table, shape.inputs) for table in self.tables]
+        self.names = [format_table(table, shape.inputs) for table in self.tables]
         self.number = {table: t for t, table in enumerate(self.tables)}
         rows = [tuple(found.get(table, Fraction(0)) for found in built) for table in self.tables]
         classes = {row: g for g, row in enumerate(dict.fromkeys(rows))}
         self.class_T = np.array([classes[row] for row in rows])
         self.chance_HT = np.array([[float(p) for p in row] for row in rows]).T
-        self.output_TX = np.array([[table >> x & 1 for x in range(shape.rows)] for table in self.tables], bool)
+        self.output_TX = np.array([[table >> x & 1 for x in range(shape.row_count)] for table in self.tables], bool)
         self.deal = np.zeros((len(dealt),) * shape.circuits)
-        for hand_C, p in deals(shape, gates):
+        for hand_C, p in gate_deals(shape, gates):
             self.deal[tuple(dealt.index(hand) for hand in hand_C)] = float(p)
 
 
 @lru_cache(maxsize=64)
-def start(shape: Shape, gates: Gates, max_turns: int, which: Which = "last") -> CircuitFilter:
+def start_filter(shape: Shape, gates: Gates, max_turns: int, which: Which = "last") -> CircuitFilter:
     """The prior. `which` of several answers in one reply counts."""
-    return CircuitFilter(Game(shape, gates, max_turns, which), ((0, 0),) * shape.circuits)
+    return CircuitFilter(CircuitGame(shape, gates, max_turns, which), ((0, 0),) * shape.circuits)
 
 
-class Cells(NamedTuple):
+class TableCells(NamedTuple):
     """One circuit's consistent tables, in cells of equal probability: `size_G` tables, each with `chance_HG`.
 
     `first` holds the least table of every cell, `said_G` marks the cell of the table that was answered.
@@ -89,14 +89,18 @@ class Cells(NamedTuple):
 
 
 class CircuitFilter(Filter):
-    """The exact posterior after some turns. Make it with `start`.
+    """The exact posterior after some turns. Make it with `start_filter`.
 
     `seen` holds, for every circuit, the inputs asked for and the outputs told, as bits. `verdict` is the answer that
     ended the episode and how many of its tables were right.
     """
 
     def __init__(
-        self, game: Game, seen: tuple[tuple[int, int], ...], turn: int = 0, verdict: tuple[Tables, int] | None = None
+        self,
+        game: CircuitGame,
+        seen: tuple[tuple[int, int], ...],
+        turn: int = 0,
+        verdict: tuple[Tables, int] | None = None,
     ) -> None:
         self.game, self.seen, self.turn, self.verdict = game, seen, turn, verdict
 
@@ -107,7 +111,7 @@ class CircuitFilter(Filter):
             asked, ones = seen[c]
             seen = (*seen[:c], (asked | bit, ones | bit * info["output"]), *seen[c + 1 :])
         elif "tables" in info:
-            verdict = tuple(table_of(table) for table in info["tables"]), info["correct"]
+            verdict = tuple(parse_table(table) for table in info["tables"]), info["correct"]
         return CircuitFilter(self.game, seen, self.turn + 1, verdict)
 
     # --- the posterior of each circuit -------------------------------------------------------------------------------
@@ -118,7 +122,7 @@ class CircuitFilter(Filter):
         return np.array([[not (table ^ ones) & asked for table in self.game.tables] for asked, ones in self.seen])
 
     @cached_property
-    def deal(self) -> Floats:
+    def deal_weights(self) -> Floats:
         """Weight of every deal, one axis of hands per circuit, divided by the mass of the consistent tables; the
         posterior of a tuple of tables is then the sum over deals of this weight times the probability of each table."""
         mass_CH = self.fits_CT @ self.game.chance_HT.T
@@ -133,7 +137,7 @@ class CircuitFilter(Filter):
         n, mass_CH = self.game.shape.circuits, self.fits_CT @ self.game.chance_HT.T
         rows: list[Floats] = []
         for c in range(n):
-            weight = self.deal
+            weight = self.deal_weights
             for other in reversed([i for i in range(n) if i != c]):
                 weight = np.tensordot(weight, mass_CH[other], (other, 0))
             rows.append(weight @ self.game.chance_HT * self.fits_CT[c])
@@ -142,9 +146,9 @@ class CircuitFilter(Filter):
     @cached_property
     def gains_CX(self) -> Floats:
         """Expected gain of every probe, in bits: the entropy of its output, 0 if it was already made."""
-        told = np.array([[asked >> x & 1 for x in range(self.game.shape.rows)] for asked, _ in self.seen], bool)
+        told = np.array([[asked >> x & 1 for x in range(self.game.shape.row_count)] for asked, _ in self.seen], bool)
         ones_CX = np.clip(self.table_CT @ self.game.output_TX, 0.0, 1.0)
-        return np.where(told, 0.0, _entropies(np.stack([ones_CX, 1.0 - ones_CX], axis=-1)))
+        return np.where(told, 0.0, _row_entropies(np.stack([ones_CX, 1.0 - ones_CX], axis=-1)))
 
     def likeliest_tables(self) -> str:
         """The answer of highest expected accuracy: the likeliest table of each circuit; ties go to the lowest one."""
@@ -153,22 +157,22 @@ class CircuitFilter(Filter):
 
     # --- the joint posterior -----------------------------------------------------------------------------------------
 
-    def _cells(self, said: Tables | None) -> list[Cells]:
+    def _table_cells(self, said: Tables | None) -> list[TableCells]:
         """The cells of every circuit, with the stated tables in cells of their own."""
-        return [self._cell(c, said[c] if said else -1) for c in range(self.game.shape.circuits)]
+        return [self._circuit_cells(c, said[c] if said else -1) for c in range(self.game.shape.circuits)]
 
-    def _cell(self, c: int, said: int) -> Cells:
+    def _circuit_cells(self, c: int, said: int) -> TableCells:
         game, left = self.game, np.flatnonzero(self.fits_CT[c])
         # A class number of its own keeps the table that was said apart.
         classes = np.where(left == game.number.get(said, -1), -1, game.class_T[left])
         classes, first, size = np.unique(classes, return_index=True, return_counts=True)
         numbers = left[first]
         tables = [game.tables[int(t)] for t in numbers]
-        return Cells(game.chance_HT[:, numbers], size.astype(np.float64), classes < 0, tables)
+        return TableCells(game.chance_HT[:, numbers], size.astype(np.float64), classes < 0, tables)
 
-    def _each(self, chances: Sequence[Floats]) -> Floats:
+    def _tuple_posterior(self, chances: Sequence[Floats]) -> Floats:
         """Posterior, before a verdict, of the tuple of tables for every choice of a column from each `chance_HG`."""
-        joint = self.deal
+        joint = self.deal_weights
         for chance_HG in chances:
             joint = np.tensordot(joint, chance_HG, (0, 0))
         return joint
@@ -178,17 +182,19 @@ class CircuitFilter(Filter):
         if self.verdict is None:
             return each
         tables, right = self.verdict
-        return np.where(_sums(said) == right, each, 0.0) / self._number_right(tables)[right]
+        return np.where(_count_marked(said) == right, each, 0.0) / self._number_right(tables)[right]
 
-    def _said(self, numbers: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.bool_]]:
+    def _match_tables(self, numbers: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.bool_]]:
         """Masks of these tables, given by their numbers for every circuit."""
         said = self.verdict[0] if self.verdict else (-1,) * len(numbers)
         return [some == self.game.number.get(table, -1) for some, table in zip(numbers, said, strict=True)]
 
     @cached_property
     def entropy(self) -> float:  # type: ignore[override]
-        cells = self._cells(self.verdict[0] if self.verdict else None)
-        each = self._after_verdict(self._each([cell.chance_HG for cell in cells]), [cell.said_G for cell in cells])
+        cells = self._table_cells(self.verdict[0] if self.verdict else None)
+        each = self._after_verdict(
+            self._tuple_posterior([cell.chance_HG for cell in cells]), [cell.said_G for cell in cells]
+        )
         size = reduce(np.multiply.outer, [cell.size_G for cell in cells])
         some = each > 0.0
         return max(0.0, float(-(each * size)[some] @ np.log2(each[some])))
@@ -200,8 +206,8 @@ class CircuitFilter(Filter):
         numbers = [self.game.names.index(name) for name in tables]
         if not all(self.fits_CT[c, t] for c, t in enumerate(numbers)):
             return 0.0
-        each = self._each([self.game.chance_HT[:, [t]] for t in numbers])
-        return float(self._after_verdict(each, self._said([np.array([t]) for t in numbers])).item())
+        each = self._tuple_posterior([self.game.chance_HT[:, [t]] for t in numbers])
+        return float(self._after_verdict(each, self._match_tables([np.array([t]) for t in numbers])).item())
 
     def belief(self) -> Belief:
         """Every tuple of tables; raises `UserError` if more than four million would have to be examined."""
@@ -210,10 +216,12 @@ class CircuitFilter(Filter):
         if n > _MOST_LISTED:
             allowed = f"at most {_MOST_LISTED:,} to be listed; use prob and entropy"
             raise invalid("circuit_decoding: tuples of tables", n, allowed)
-        probs = self._after_verdict(self._each([self.game.chance_HT[:, t] for t in left]), self._said(left))
+        probs = self._after_verdict(
+            self._tuple_posterior([self.game.chance_HT[:, t] for t in left]), self._match_tables(left)
+        )
         rows = np.flatnonzero(probs)
         names = [[self.game.names[t] for t in numbers] for numbers in left]
-        return Belief(Tuples(names, rows), probs.ravel()[rows], self.entropy)  # type: ignore[arg-type]
+        return Belief(TableTuples(names, rows), probs.ravel()[rows], self.entropy)  # type: ignore[arg-type]
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -221,19 +229,19 @@ class CircuitFilter(Filter):
         said = parse_answer(action, partial(read_turn, self.game.shape), which=self.game.which)
         if said is None or self.verdict is not None:
             return 0.0
-        if isinstance(said, Probe):
+        if isinstance(said, CircuitProbe):
             return 0.0 if self._is_last else float(self.gains_CX[said])
-        return float(_entropies(self._number_right(said)))
+        return float(_row_entropies(self._number_right(said)))
 
     def best_question(self) -> tuple[str, float]:
         """The probe of highest expected gain not made yet; on the last turn the tables whose number of right ones is
         most uncertain, among those that agree with the outputs seen."""
-        open_CX = [[not asked >> x & 1 for x in range(self.game.shape.rows)] for asked, _ in self.seen]
+        open_CX = [[not asked >> x & 1 for x in range(self.game.shape.row_count)] for asked, _ in self.seen]
         if self._is_last or not np.any(open_CX):
             return self._best_tables
         # Rounded, so that equal gains tie on every machine.
         best = np.where(open_CX, self.gains_CX.round(9), -1.0).argmax()
-        c, x = divmod(int(best), self.game.shape.rows)
+        c, x = divmod(int(best), self.game.shape.row_count)
         return probe_answer(c, x, self.game.shape.inputs), float(self.gains_CX[c, x])
 
     @property
@@ -242,16 +250,19 @@ class CircuitFilter(Filter):
 
     def _number_right(self, said: Tables) -> Floats:
         """P(n of these tables are right) for n = 0, ..., C, before a verdict."""
-        cells = self._cells(said)
-        right = _sums([cell.said_G for cell in cells])
-        mass = self._each([cell.chance_HG * cell.size_G for cell in cells])
+        cells = self._table_cells(said)
+        right = _count_marked([cell.said_G for cell in cells])
+        mass = self._tuple_posterior([cell.chance_HG * cell.size_G for cell in cells])
         return np.bincount(right.ravel(), mass.ravel(), self.game.shape.circuits + 1).astype(np.float64)
 
     @cached_property
     def _best_tables(self) -> tuple[str, float]:
         """Searches all tuples of cells, and for each circuit one table that fits the outputs but no gates."""
-        n, cells = self.game.shape.circuits, [self._with_none(c, cell) for c, cell in enumerate(self._cells(None))]
-        each = self._each([cell.chance_HG for cell in cells])
+        n, cells = (
+            self.game.shape.circuits,
+            [self._with_none(c, cell) for c, cell in enumerate(self._table_cells(None))],
+        )
+        each = self._tuple_posterior([cell.chance_HG for cell in cells])
         sums = [np.ones_like(each)] + [np.zeros_like(each) for _ in range(n)]
         for k in range(1, n + 1):
             for chosen in combinations(range(n), k):
@@ -261,30 +272,30 @@ class CircuitFilter(Filter):
                 sums[k] = sums[k] + mass
         # sums[k] is the expected number of ways to choose k right tables; inverted to P(j are right).
         right = [sum((-1) ** (k - j) * comb(k, j) * sums[k] for k in range(j, n + 1)) for j in range(n + 1)]
-        gains = _entropies(np.clip(np.stack(right, axis=-1), 0.0, 1.0))
+        gains = _row_entropies(np.clip(np.stack(right, axis=-1), 0.0, 1.0))
         best = np.unravel_index(int(gains.round(9).argmax()), gains.shape)
         tables = tuple(cell.first[int(g)] for cell, g in zip(cells, best, strict=True))
         return tables_answer(tables, self.game.shape.inputs), float(gains[best])
 
-    def _with_none(self, c: int, cell: Cells) -> Cells:
+    def _with_none(self, c: int, cell: TableCells) -> TableCells:
         """The cells with one more, of size 0, for a table that fits the outputs but no gates, if there is one."""
         asked, ones = self.seen[c]
-        free = [x for x in range(self.game.shape.rows) if not asked >> x & 1]
+        free = [x for x in range(self.game.shape.row_count) if not asked >> x & 1]
         filled = product((0, 1), repeat=len(free))
         fitting = (ones | sum(bit << x for bit, x in zip(bits, free, strict=True)) for bits in filled)
         none = next((table for table in fitting if table not in self.game.number), None)
         if none is None:
             return cell
         chance_HG = np.append(cell.chance_HG, np.zeros((len(cell.chance_HG), 1)), axis=1)
-        return Cells(chance_HG, np.append(cell.size_G, 0.0), np.append(cell.said_G, False), [*cell.first, none])
+        return TableCells(chance_HG, np.append(cell.size_G, 0.0), np.append(cell.said_G, False), [*cell.first, none])
 
 
-def _sums(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
+def _count_marked(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
     """The number of marked ones, for every choice of one from each."""
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 
 
-class Tuples(Sequence[tuple[str, ...]]):
+class TableTuples(Sequence[tuple[str, ...]]):
     """A selection of tuples from a product of names, by ascending row numbers; copies nothing."""
 
     def __init__(self, names: Sequence[Sequence[str]], rows: npt.NDArray[np.int64]) -> None:
@@ -297,7 +308,7 @@ class Tuples(Sequence[tuple[str, ...]]):
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
-            return Tuples(self._names, self._rows[i])
+            return TableTuples(self._names, self._rows[i])
         places = np.unravel_index(int(self._rows[i]), self._lengths)
         return tuple([column[int(place)] for column, place in zip(self._names, places, strict=True)])
 
@@ -311,6 +322,6 @@ class Tuples(Sequence[tuple[str, ...]]):
         raise ValueError(f"{value!r} is not among the tuples")
 
 
-def _entropies(p: Floats) -> Floats:
+def _row_entropies(p: Floats) -> Floats:
     """Entropy in bits of the distributions along the last axis."""
     return np.maximum(0.0, -(p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)).sum(axis=-1))

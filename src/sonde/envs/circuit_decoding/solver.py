@@ -20,10 +20,10 @@ from typing import Protocol
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 
 
-class Decoder(Protocol):
+class DecodingFilter(Protocol):
     """What this agent requires of a filter."""
 
     def best_question(self) -> tuple[str, float]: ...
@@ -35,6 +35,6 @@ class CircuitDecodingSolver(ProgramPolicy):
     """See the module docstring. Uses every probe."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, Decoder, "circuit_decoding", "over truth tables")
+        known = require_filter(view, DecodingFilter, "circuit_decoding", "over truth tables")
         due = view.turn == view.spec.max_turns - 1
         return Action(view.say(known.likeliest_tables() if due else known.best_question()[0]))

@@ -41,11 +41,11 @@ class CombinationLock(Spelling):
         super().__post_init__()
 
     @cached_property
-    def symbols(self) -> tuple[str, ...]:
+    def allowed_symbols(self) -> tuple[str, ...]:
         return tuple(_DIGITS)
 
-    def codes(self) -> tuple[str, ...]:
-        return _codes(self.length)
+    def all_codes(self) -> tuple[str, ...]:
+        return _all_codes(self.length)
 
     @cached_property
     def spec(self) -> Spec:
@@ -56,36 +56,36 @@ class CombinationLock(Spelling):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"all {len(self.codes()):,} codes of {self.length} distinct digits",
+            support=f"all {len(self.all_codes()):,} codes of {self.length} distinct digits",
             source="Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.4",
             reference="combination_lock",
             departures=("the episode ends when the lock opens", "entered digits may repeat"),
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        codes = _shuffled(self.length)
+        codes = _shuffled_codes(self.length)
         n_train = len(codes) * 2 // 3
         rows = codes[:n_train] if split == "train" else codes[n_train:]
         return TaskList(len(rows), lambda i: self._task(rows[i], split, i))
 
     def task(self, hidden: Json) -> Task:
         """`"427"`: a code, as text."""
-        if not isinstance(hidden, str) or len(hidden) != self.length or hidden not in self.codes():
+        if not isinstance(hidden, str) or len(hidden) != self.length or hidden not in self.all_codes():
             raise invalid("combination_lock: hidden", hidden, f"{self.length} distinct digits, as text")
         return self._task(hidden, "custom", 0)
 
     def _task(self, code: str, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen(length=self.length), code)
+        return self.make_listed_task(split, index, Frozen(length=self.length), code)
 
 
 @cache
-def _codes(length: int) -> tuple[str, ...]:
+def _all_codes(length: int) -> tuple[str, ...]:
     return tuple(map("".join, permutations(_DIGITS, length)))
 
 
 @cache
-def _shuffled(length: int) -> tuple[str, ...]:
+def _shuffled_codes(length: int) -> tuple[str, ...]:
     """All codes in one fixed order; the splits are slices of it."""
-    codes = list(_codes(length))
+    codes = list(_all_codes(length))
     random.Random(derive(0, "task", "combination_lock", length)).shuffle(codes)
     return tuple(codes)

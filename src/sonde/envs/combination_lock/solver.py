@@ -20,34 +20,34 @@ from typing import NamedTuple
 
 from sonde.core import Action, ProgramPolicy, Turn, View
 
-from .._shared.sub_episodes import finite, now
+from .._shared.sub_episodes import current_position, require_finite_problem
 
 Status = tuple[str, int]
-"""What is known about a digit: `("untried", 0)`, `("absent", 0)`, `("present", excluded places as bits)` or
+"""What is known about a digit: `("untried", 0)`, `("absent", 0)`, `("present_status", excluded places as bits)` or
 `("fixed", place)`."""
 
 UNTRIED, ABSENT = ("untried", 0), ("absent", 0)
 RIGHT, OTHER = "g", "y"
 
 
-class Known(NamedTuple):
+class LockKnowledge(NamedTuple):
     """The number of untried digits, and the sorted statuses of the others; one absent digit stands for all absent
     ones."""
 
     untried: int
     others: tuple[Status, ...] = ()
 
-    def after(self, before: Status, now: Status) -> Known:
+    def with_status(self, before: Status, now: Status) -> LockKnowledge:
         """The knowledge after one digit's status changed."""
         others = list(self.others)
         if before in others and before != ABSENT:
             others.remove(before)
         if now != ABSENT or ABSENT not in others:
             others.append(now)
-        return Known(self.untried - (before == UNTRIED), tuple(sorted(others)))
+        return LockKnowledge(self.untried - (before == UNTRIED), tuple(sorted(others)))
 
 
-def codes(length: int, known: Known) -> int:
+def count_codes(length: int, known: LockKnowledge) -> int:
     """The number of codes that agree with what is known."""
     taken = [at for kind, at in known.others if kind == "fixed"]
     if len(set(taken)) < len(taken):
@@ -55,19 +55,19 @@ def codes(length: int, known: Known) -> int:
     free = tuple(i for i in range(length) if i not in taken)
     present = tuple(bits for kind, bits in known.others if kind == "present")
     places = len(free) - len(present)
-    return _placements(free, present) * perm(known.untried, places) if places >= 0 else 0
+    return _count_placements(free, present) * perm(known.untried, places) if places >= 0 else 0
 
 
 @cache
-def _placements(free: tuple[int, ...], present: tuple[int, ...]) -> int:
+def _count_placements(free: tuple[int, ...], present: tuple[int, ...]) -> int:
     """The number of ways to give every present digit a free place that is not excluded."""
     if not present:
         return 1
     may = [i for i in free if not present[0] >> i & 1]
-    return sum(_placements(tuple(j for j in free if j != i), present[1:]) for i in may)
+    return sum(_count_placements(tuple(j for j in free if j != i), present[1:]) for i in may)
 
 
-def replies(length: int, status: Status, at: int) -> Iterator[Status]:
+def possible_statuses(length: int, status: Status, at: int) -> Iterator[Status]:
     """The statuses that a digit may have after it was entered in a place."""
     kind, excluded = status
     if kind in ("absent", "fixed"):
@@ -75,19 +75,19 @@ def replies(length: int, status: Status, at: int) -> Iterator[Status]:
         return
     if not excluded >> at & 1:
         yield ("fixed", at)
-    yield from present(length, excluded | 1 << at)
+    yield from present_status(length, excluded | 1 << at)
     if kind == "untried":
         yield ABSENT
 
 
-def present(length: int, excluded: int) -> Iterator[Status]:
+def present_status(length: int, excluded: int) -> Iterator[Status]:
     """The status of a digit that is in the code, outside these places, if such a place exists."""
     left = [i for i in range(length) if not excluded >> i & 1]
     if left:
         yield ("fixed", left[0]) if len(left) == 1 else ("present", excluded)
 
 
-class Choice(NamedTuple):
+class LockChoice(NamedTuple):
     """The best status of digit to enter, the expected number of failed sub-episodes, and the probability to open in
     time."""
 
@@ -97,34 +97,36 @@ class Choice(NamedTuple):
 
 
 @cache
-def best(length: int, known: Known, at: int, winning: bool, rounds: int) -> Choice:
+def best_entry(length: int, known: LockKnowledge, at: int, winning: bool, rounds: int) -> LockChoice:
     """The best entry in place `at`; `winning`: all right so far; `rounds`: the sub-episodes left, including this
     one."""
     statuses = [*dict.fromkeys(known.others), *([UNTRIED] if known.untried else [])]
-    options = [_entered(length, known, status, at, winning, rounds) for status in statuses]
+    options = [_evaluate_entry(length, known, status, at, winning, rounds) for status in statuses]
     return min(options, key=lambda choice: round(choice.failures, 12))
 
 
-def _entered(length: int, known: Known, status: Status, at: int, winning: bool, rounds: int) -> Choice:
-    total, failures, opened = codes(length, known), 0.0, 0.0
-    for reply in replies(length, status, at):
-        then = known.after(status, reply)
-        if share := codes(length, then) / total:
-            lost, won = _onward(length, then, at + 1, winning and reply == ("fixed", at), rounds)
+def _evaluate_entry(
+    length: int, known: LockKnowledge, status: Status, at: int, winning: bool, rounds: int
+) -> LockChoice:
+    total, failures, opened = count_codes(length, known), 0.0, 0.0
+    for reply in possible_statuses(length, status, at):
+        then = known.with_status(status, reply)
+        if share := count_codes(length, then) / total:
+            lost, won = _continue_entries(length, then, at + 1, winning and reply == ("fixed", at), rounds)
             failures += share * lost
             opened += share * won
-    return Choice(status, failures, opened)
+    return LockChoice(status, failures, opened)
 
 
-def _onward(length: int, known: Known, at: int, winning: bool, rounds: int) -> tuple[float, float]:
+def _continue_entries(length: int, known: LockKnowledge, at: int, winning: bool, rounds: int) -> tuple[float, float]:
     """Expected failures and probability to open from the next entry on."""
     if at < length:
-        return best(length, known, at, winning, rounds)[1:]
+        return best_entry(length, known, at, winning, rounds)[1:]
     if winning:
         return 0.0, 1.0
     if rounds == 1:
         return 1.0, 0.0
-    _, failures, opened = best(length, known, 0, True, rounds - 1)
+    _, failures, opened = best_entry(length, known, 0, True, rounds - 1)
     return 1.0 + failures, opened
 
 
@@ -134,7 +136,7 @@ def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -
     >>> round(expected_sub_episodes(), 4)
     3.9278
     """
-    choice = best(length, Known(symbols), 0, True, rounds)
+    choice = best_entry(length, LockKnowledge(symbols), 0, True, rounds)
     return choice.failures + choice.opened
 
 
@@ -146,18 +148,22 @@ class CombinationLockSolver(ProgramPolicy):
     """See the module docstring. Plays `combination_lock`; among digits of the best status, the first in order."""
 
     def act_now(self, view: View) -> Action:
-        problem = finite(view, "combination_lock", "code")
-        length, (sub_episode, at) = problem.horizon, now(view, problem.horizon)
-        statuses = dict.fromkeys(problem.actions, UNTRIED) | _statuses(length, view.turns)
-        known = Known(0)
+        problem = require_finite_problem(view, "combination_lock", "code")
+        length, (sub_episode, at) = problem.horizon, current_position(view, problem.horizon)
+        statuses = dict.fromkeys(problem.actions, UNTRIED) | _read_statuses(length, view.turns)
+        known = LockKnowledge(0)
         for status in statuses.values():
-            known = Known(known.untried + 1, known.others) if status == UNTRIED else known.after(ABSENT, status)
+            known = (
+                LockKnowledge(known.untried + 1, known.others)
+                if status == UNTRIED
+                else known.with_status(ABSENT, status)
+            )
         winning = all(turn.info.get("mark") == RIGHT for turn in view.turns[view.turn - at :])
-        choice = best(length, known, at, winning, problem.sub_episodes - sub_episode)
+        choice = best_entry(length, known, at, winning, problem.sub_episodes - sub_episode)
         return Action(view.say(next(digit for digit, status in statuses.items() if status == choice.status)))
 
 
-def _statuses(length: int, turns: Sequence[Turn]) -> dict[str, Status]:
+def _read_statuses(length: int, turns: Sequence[Turn]) -> dict[str, Status]:
     """The statuses of the digits that were entered."""
     found: dict[str, Status] = {}
     for info in (turn.info for turn in turns):
@@ -169,7 +175,7 @@ def _statuses(length: int, turns: Sequence[Turn]) -> dict[str, Status]:
             found[digit] = ("fixed", at)
         elif mark == OTHER:
             excluded = found.get(digit, UNTRIED)[1] | 1 << at
-            found[digit] = next(present(length, excluded))
+            found[digit] = next(present_status(length, excluded))
         else:
             found[digit] = ABSENT
     return found

@@ -3,7 +3,7 @@
 Ours. An answer is a full sentence about the finding, whatever the wording of the question, so that it is true even
 where the question was misread. Small talk follows from the message and from what everybody knows of the product, never
 from the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old
-is it?") have an answer per product (`everyday`); the rest is a table, `data/talk.toml`.
+is it?") have an answer per product (`answer_everyday`); the rest is a table, `data/talk.toml`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.speech import speech
+from .._shared.english.speech import read_speech
 from .products import Product
-from .reading import Query, everyday
+from .reading import Query, answer_everyday
 
 GOAL: Final = "Goal reached"
 
@@ -31,39 +31,39 @@ class _Talk(NamedTuple):
 
 
 @cache
-def _talk() -> _Talk:
+def _load_talk() -> _Talk:
     """Loaded once per process."""
     raw = tomllib.loads(data_file("customer_service", "talk.toml").read_text("ascii"))
     return _Talk([(re.compile("|".join(row["forms"])), row["says"]) for row in raw["row"]], raw["plain"])
 
 
-def told(product: Product, query: Query, value: int) -> str:
+def answer_finding(product: Product, query: Query, value: int) -> str:
     """The reply to a question about a finding that has this value."""
     answer = product.findings[query.target].answers[value]
     return f"I could not say. {answer}" if query.beside else answer
 
 
-def reply(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
+def answer_message(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
     """Return the customer's answer to a message that was read as this query."""
     if query.kind == "finding":
-        return told(product, query, values[query.target])
+        return answer_finding(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:
         return GOAL
     if query.kind == "fix":
         return product.causes[query.target].failed
-    return denied(product, query.target) if query.kind == "cause" else small_talk(product, query.kind, said)
+    return deny_cause(product, query.target) if query.kind == "cause" else answer_small_talk(product, query.kind, said)
 
 
-def denied(product: Product, cause: int) -> str:
+def deny_cause(product: Product, cause: int) -> str:
     """The reply to a diagnosis that is wrong."""
     return f"No, it is not that {product.causes[cause].what}."
 
 
-def small_talk(product: Product, kind: str, said: str) -> str:
+def answer_small_talk(product: Product, kind: str, said: str) -> str:
     """The reply to a message of which `kind` is all that was understood."""
-    if kind in ("unknown", "unclear", "talk") and (own := everyday(product.id, said)):
+    if kind in ("unknown", "unclear", "talk") and (own := answer_everyday(product.id, said)):
         return own
-    talk = _talk()
-    clauses = [part.clause for part in speech(said)] if kind in ("unknown", "unclear", "talk") else []
+    talk = _load_talk()
+    clauses = [part.clause for part in read_speech(said)] if kind in ("unknown", "unclear", "talk") else []
     found = next((says for form, says in talk.rows if any(map(form.search, clauses))), talk.plain[kind])
     return found.format(symptom=product.symptom, product=product.product, opening=product.openings[0])

@@ -16,8 +16,8 @@ message:
     well_specified   all causes of the product, with their probabilities
     misspecified     only those that the training split knows: never the cause of a test task
     hint             no prior in the message; an agent whose prior a model writes can have the writer told the true
-                     cause as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the
-                     paper makes its prior well-specified without giving the answer away
+                     cause as one possibility among others (`prior_weights="hinted"` of `agents:llm_psrl`), which is
+                     how the paper makes its prior well-specified without giving the answer away
 
 With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact
 filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`envs/_shared/rounds.py`;
@@ -35,12 +35,12 @@ from sonde.core import AGENT, Frozen, Rng, Spec, Step, UserError, invalid
 from sonde.core.types import Json
 
 from .._shared.dialogue import Talk
-from .._shared.finite import Problem, World, bandit, best_value
-from .._shared.prompts import pieces
-from .._shared.rounds import fact
-from .filter import prior
-from .products import products
-from .world import Service, case_of, legal
+from .._shared.finite import FiniteProblem, World, bandit_world, best_value
+from .._shared.prompts import load_pieces
+from .._shared.rounds import step_facts
+from .filter import prior_weights
+from .products import load_products
+from .world import Service, case_of, legal_answers
 
 _NAME = "customer_service_bandit"
 _STATE = "start"
@@ -77,7 +77,7 @@ class CustomerServiceBandit(Service):
             support="all causes of the product at hand, 3 to 6, by their weights",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
             seats=self.seats("users:customer"),
-            assumes=self.assumed("users:customer"),
+            assumes=self.assumed_users("users:customer"),
             reference="customer_service",
             max_new_tokens=1024,
             departures=(
@@ -90,14 +90,14 @@ class CustomerServiceBandit(Service):
 
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
-        return {**pieces("dialogue"), **pieces("customer_service"), **pieces(_NAME)}
+        return {**load_pieces("dialogue"), **load_pieces("customer_service"), **load_pieces(_NAME)}
 
     def intro(self, state: Talk, seat: str) -> str:
         text, name = super().intro(state, seat), case_of(state).product
         if seat != AGENT or not name or self.told_prior in ("none", "hint"):
             return text
-        product = products()[name]
-        rows = [(p, c) for p, c in zip(prior(product), product.causes, strict=True)]
+        product = load_products()[name]
+        rows = [(p, c) for p, c in zip(prior_weights(product), product.causes, strict=True)]
         if self.told_prior == "misspecified":
             rows = [(p, c) for p, c in rows if c.split == "train"]
         total = sum(p for p, _ in rows)
@@ -111,30 +111,30 @@ class CustomerServiceBandit(Service):
         case = case_of(state)
         if not case.product:
             return Frozen[Any](hint=case.solution)
-        cause = products()[case.product].causes[case.cause]
+        cause = load_products()[case.product].causes[case.cause]
         return Frozen[Any](hint=f"{cause.what}; {cause.fix_what} mends it")
 
     # --- the problem, for agents and for regret ----------------------------------------------------------------------
 
-    def model(self, public: Mapping[str, Json]) -> Problem:
+    def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The finite decision problem: canonical messages and periods. Foreign scenarios have none."""
         if public.get("foreign"):
             raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
-        product = products()[public["product"]]
-        chances = zip(prior(product), product.causes, strict=True)
+        product = load_products()[public["product"]]
+        chances = zip(prior_weights(product), product.causes, strict=True)
         causes = tuple((p, f"{cause.what}; {cause.fix_what} mends it") for p, cause in chances)
-        return Problem("case", (_STATE,), legal(product.id).every, 1, self.turns, _STATE, causes=causes)
+        return FiniteProblem("case", (_STATE,), legal_answers(product.id).every, 1, self.turns, _STATE, causes=causes)
 
     def world(self, state: Talk) -> World:
         """The mean reward of every canonical message: 1 for the right fix."""
         case = case_of(state)
-        known = legal(case.product)
-        return bandit([float(action == known.fix[case.cause]) for action in known.every])
+        known = legal_answers(case.product)
+        return bandit_world([float(action == known.fix[case.cause]) for action in known.every])
 
     def optimal_value(self, state: Talk) -> float:
         """1.0: the right fix solves the case at once."""
         case = case_of(state)
-        return best_value(self.model({"product": case.product}), self.world(state))
+        return best_value(self.decision_problem({"product": case.product}), self.world(state))
 
     # --- the course --------------------------------------------------------------------------------------------------
 
@@ -144,12 +144,14 @@ class CustomerServiceBandit(Service):
         if step.outcome is None and not (isinstance(after, Talk) and after.seat == AGENT):
             return step
         reward = step.rewards.get(AGENT, 0.0)
-        extra = fact(str(step.info["result"]), state.turn, 1, _STATE, self._canonical(state), reward, _STATE)
+        extra = step_facts(
+            str(step.info["result"]), state.turn, 1, _STATE, self._canonical_action(state), reward, _STATE
+        )
         return step._replace(info=Frozen[Any]({**extra, **step.info}))
 
-    def _canonical(self, state: Talk) -> str | None:
+    def _canonical_action(self, state: Talk) -> str | None:
         """The legal answer that the message amounts to; None if nothing was understood."""
-        name, query = case_of(state).product, self.query(state)
+        name, query = case_of(state).product, self.read_query(state)
         if not name or query.kind not in ("finding", "fix", "cause"):
             return None
-        return (legal(name).ask if query.kind == "finding" else legal(name).fix)[query.target]
+        return (legal_answers(name).ask if query.kind == "finding" else legal_answers(name).fix)[query.target]

@@ -66,7 +66,7 @@ class CustomerService(Service):
             support="all causes of the product at hand, 3 to 6, by their weights",
             source=_SOURCES[self.preset],
             seats=self.seats(_USER),
-            assumes=self.assumed(_USER),
+            assumes=self.assumed_users(_USER),
             reference="customer_service",
             max_new_tokens=100 if self.preset == "delta_belief" else 1024,
             departures=(

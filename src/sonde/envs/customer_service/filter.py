@@ -17,48 +17,48 @@ from functools import lru_cache
 from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import KEPT
 
-from .answering import told
-from .products import Product, products
+from .answering import answer_finding
+from .products import Product, load_products
 from .reading import Query
 
 Weights = tuple[float, ...]
 
 
-def prior(product: Product) -> Weights:
+def prior_weights(product: Product) -> Weights:
     total = sum(c.weight for c in product.causes)
     return tuple(c.weight / total for c in product.causes)
 
 
-def chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
+def value_chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
     """Return P(value | cause) of the observed value, one row per cause."""
     n = len(product.findings[finding].values)
     other = error_rate / (n - 1)
     return tuple(tuple((1 - error_rate) * p + other * (1 - p) for p in c.likelihood[finding]) for c in product.causes)
 
 
-def normal(weights: Sequence[float]) -> Weights:
+def normalise_weights(weights: Sequence[float]) -> Weights:
     total = sum(weights)
     return tuple(w / total for w in weights) if total > 0.0 else tuple(weights)
 
 
-def seen(product: Product, weights: Weights, finding: int, value: int, error_rate: float = 0.0) -> Weights:
+def observe_value(product: Product, weights: Weights, finding: int, value: int, error_rate: float = 0.0) -> Weights:
     """The posterior after the finding has shown this value; all zeros where that cannot be."""
-    rows = chances(product, finding, error_rate)
-    return normal([w * row[value] for w, row in zip(weights, rows, strict=True)])
+    rows = value_chances(product, finding, error_rate)
+    return normalise_weights([w * row[value] for w, row in zip(weights, rows, strict=True)])
 
 
-def without(weights: Weights, cause: int) -> Weights:
+def exclude_cause(weights: Weights, cause: int) -> Weights:
     """The posterior after a cause has turned out wrong."""
-    return normal([0.0 if i == cause else w for i, w in enumerate(weights)])
+    return normalise_weights([0.0 if i == cause else w for i, w in enumerate(weights)])
 
 
 def finding_gain(product: Product, weights: Weights, finding: int, error_rate: float = 0.0) -> float:
     """Expected bits of asking about a finding for the first time."""
-    rows, after = chances(product, finding, error_rate), 0.0
+    rows, after = value_chances(product, finding, error_rate), 0.0
     for v in range(len(product.findings[finding].values)):
         joint = [w * row[v] for w, row in zip(weights, rows, strict=True)]
         if (mass := sum(joint)) > 0.0:
-            after += mass * entropy(normal(joint))
+            after += mass * entropy(normalise_weights(joint))
     return max(0.0, entropy(weights) - after)
 
 
@@ -67,39 +67,41 @@ def cause_gain(weights: Weights, cause: int) -> float:
     p = weights[cause]
     if p <= 0.0 or p >= 1.0:
         return 0.0
-    return max(0.0, entropy(weights) - (1.0 - p) * entropy(without(weights, cause)))
+    return max(0.0, entropy(weights) - (1.0 - p) * entropy(exclude_cause(weights, cause)))
 
 
 @lru_cache(maxsize=1 << 16)
 def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
     """Return the expected number of messages until the case is solved, under optimal play to the end. Only the
     likeliest fix is ever tried next, and only informative findings are asked about."""
-    return min(cost for _, _, cost in moves(name, weights, asked))
+    return min(cost for _, _, cost in rank_moves(name, weights, asked))
 
 
-def moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
+def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
     """List the possible next moves: "fix" or "finding", its number, and the messages needed with it."""
-    product, lead = products()[name], max(range(len(weights)), key=lambda i: weights[i])
+    product, lead = load_products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
         return [("fix", lead, 1.0)]
-    rows = [("fix", lead, 1.0 + rest * turns_left(name, _rounded(without(weights, lead)), asked))]
+    rows = [("fix", lead, 1.0 + rest * turns_left(name, _round_weights(exclude_cause(weights, lead)), asked))]
     for f in range(len(product.findings)):
         if f not in asked and finding_gain(product, weights, f) > 1e-9:
-            rows.append(("finding", f, 1.0 + _after(product, weights, asked, f)))
+            rows.append(("finding", f, 1.0 + _update_weights(product, weights, asked, f)))
     return rows
 
 
-def _after(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
+def _update_weights(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
     total = 0.0
     for v in range(len(product.findings[finding].values)):
         mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
         if mass > 0.0:
-            total += mass * turns_left(product.id, _rounded(seen(product, weights, finding, v)), asked | {finding})
+            total += mass * turns_left(
+                product.id, _round_weights(observe_value(product, weights, finding, v)), asked | {finding}
+            )
     return total
 
 
-def _rounded(weights: Weights) -> Weights:
+def _round_weights(weights: Weights) -> Weights:
     return tuple(round(w, 9) for w in weights)
 
 
@@ -125,10 +127,10 @@ class CaseFilter(Filter):
     ) -> None:
         self.product, self.names, self.ask, self.fix = product, names, ask, fix
         self.read, self.error_rate = read, error_rate
-        self.weights, self.asked = weights or prior(product), asked
+        self.weights, self.asked = weights or prior_weights(product), asked
         self._seen: dict[tuple[str, object, object], CaseFilter] = {}
 
-    def _with(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
+    def _with_weights(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
         return CaseFilter(
             self.product, self.read, self.names, self.ask, self.fix,
             error_rate=self.error_rate, weights=weights, asked=asked,
@@ -139,31 +141,31 @@ class CaseFilter(Filter):
         if fact not in self._seen:
             if len(self._seen) == KEPT:
                 self._seen.clear()
-            self._seen[fact] = self._after(*fact)
+            self._seen[fact] = self._observe_reply(*fact)
         return self._seen[fact]
 
-    def _after(self, said: str, result: object, heard: object) -> CaseFilter:
+    def _observe_reply(self, said: str, result: object, heard: object) -> CaseFilter:
         query = self.read(said)
         if query.kind in ("fix", "cause"):
-            return self._tried(query.target, result)
+            return self._observe_fix(query.target, result)
         if query.kind == "finding" and result == "answer" and query.target not in self.asked:
-            return self._answered(query, heard)
+            return self._observe_answer(query, heard)
         return self
 
-    def _tried(self, cause: int, result: object) -> CaseFilter:
+    def _observe_fix(self, cause: int, result: object) -> CaseFilter:
         if result == "goal":
-            return self._with(tuple(float(i == cause) for i in range(len(self.weights))), self.asked)
+            return self._with_weights(tuple(float(i == cause) for i in range(len(self.weights))), self.asked)
         if result not in ("answer", "default") or self.weights[cause] >= 1.0:
             return self
-        return self._with(without(self.weights, cause), self.asked)
+        return self._with_weights(exclude_cause(self.weights, cause), self.asked)
 
-    def _answered(self, query: Query, heard: object) -> CaseFilter:
+    def _observe_answer(self, query: Query, heard: object) -> CaseFilter:
         sentences = self.product.findings[query.target].answers
-        value = next((i for i in range(len(sentences)) if told(self.product, query, i) == heard), None)
+        value = next((i for i in range(len(sentences)) if answer_finding(self.product, query, i) == heard), None)
         if value is None:
             return self
-        after = seen(self.product, self.weights, query.target, value, self.error_rate)
-        return self._with(after, self.asked | {query.target}) if any(after) else self
+        after = observe_value(self.product, self.weights, query.target, value, self.error_rate)
+        return self._with_weights(after, self.asked | {query.target}) if any(after) else self
 
     def belief(self) -> Belief:
         rows = [(name, w) for name, w in zip(self.names, self.weights, strict=True) if w > 0.0]
@@ -173,14 +175,14 @@ class CaseFilter(Filter):
         query = self.read(action)
         if query.kind in ("fix", "cause"):
             return cause_gain(self.weights, query.target)
-        return self._gain(query.target) if query.kind == "finding" else 0.0
+        return self._query_gain(query.target) if query.kind == "finding" else 0.0
 
-    def _gain(self, finding: int) -> float:
+    def _query_gain(self, finding: int) -> float:
         return 0.0 if finding in self.asked else finding_gain(self.product, self.weights, finding, self.error_rate)
 
     def best_question(self) -> tuple[str, float]:
         """A question about a finding, unless a fix tells more; where nothing is left to learn, the likeliest fix."""
         lead = max(range(len(self.weights)), key=lambda i: self.weights[i])
         rows = [(text, cause_gain(self.weights, i)) for i, text in enumerate(self.fix)]
-        rows = [rows[lead], *((text, self._gain(i)) for i, text in enumerate(self.ask)), *rows]
+        rows = [rows[lead], *((text, self._query_gain(i)) for i, text in enumerate(self.ask)), *rows]
         return max(rows, key=lambda row: round(row[1], 12))

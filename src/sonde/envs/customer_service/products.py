@@ -1,4 +1,4 @@
-"""Products that fail: their findings, causes and fixes, from `data/products.json`.
+"""Products that fail: their findings, causes and fixes, from `data/load_products.json`.
 
 Ours (`sources/compile.py`). A product has causes with weights, and findings with values; the
 findings of a case are drawn once, independently, from the likelihoods of its cause.
@@ -57,33 +57,33 @@ class Product(NamedTuple):
     findings: tuple[Finding, ...]
     causes: tuple[Cause, ...]
 
-    def finding(self, name: str) -> int:
+    def finding_index(self, name: str) -> int:
         """The number of a finding."""
         return [f.id for f in self.findings].index(name)
 
-    def cause(self, name: str) -> int:
+    def cause_index(self, name: str) -> int:
         """The number of a cause."""
         return [c.id for c in self.causes].index(name)
 
 
 @cache
-def products() -> Mapping[str, Product]:
+def load_products() -> Mapping[str, Product]:
     """All products by their ids, loaded once per process."""
     text = data_file("customer_service", "products.json").read_text("ascii")
-    return {row["id"]: product(row) for row in json.loads(text)}
+    return {row["id"]: parse_product(row) for row in json.loads(text)}
 
 
-def product(row: Mapping[str, Any]) -> Product:
+def parse_product(row: Mapping[str, Any]) -> Product:
     """A product of its declaration."""
     findings = tuple(
         Finding(f["id"], f["asks"], *(tuple(f[k]) for k in ("values", "answers", "cues", "questions", "more")))
         for f in row["findings"]
     )
-    causes = tuple(_cause(c, findings) for c in row["causes"])
+    causes = tuple(_parse_cause(c, findings) for c in row["causes"])
     return Product(row["id"], row["product"], row["symptom"], tuple(row["openings"]), findings, causes)
 
 
-def _cause(row: Mapping[str, Any], findings: Sequence[Finding]) -> Cause:
+def _parse_cause(row: Mapping[str, Any], findings: Sequence[Finding]) -> Cause:
     fix = row["fix"]
     return Cause(
         row["id"], row["what"], tuple(row["cues"]), float(row["weight"]),

@@ -1,9 +1,9 @@
 """Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
-Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/words.toml` has the general
+Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/load_words.toml` has the general
 English of support talk: stop words, words that nearly every product has, synonyms, opposites, and how properties are
 asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects that all
-products share; `data/everyday.toml` has, for each product, a sentence that is true whatever the cause and
+products share; `data/answer_everyday.toml` has, for each product, a sentence that is true whatever the cause and
 the findings are, or the finding that is meant. It is used only where a message is not understood otherwise, and only if
 a form fits a whole sentence.
 """
@@ -20,9 +20,9 @@ from sonde._util.folders import data_file
 
 from .._shared.english.bags import MANY, NOTHING, Bags, Declared, Measure, Pick
 from .._shared.english.lists import word_set
-from .._shared.english.speech import Said, joined, speech
-from .._shared.english.words import ascii_lower, base, key, stem, tokens
-from .products import Finding, products
+from .._shared.english.speech import SaidSentence, join_prefixes, read_speech
+from .._shared.english.words import ascii_lower, base_form, phrase_key, tokenize, word_stem
+from .products import Finding, load_products
 
 Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
 
@@ -43,141 +43,153 @@ UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("sev
 
 
 @lru_cache(maxsize=1 << 13)
-def read(name: str, said: str) -> Query:
+def read_message(name: str, said: str) -> Query:
     """Read a message about the product of this name."""
-    known = _declared(name).get(_key(said))
-    query = known or meant(name, speech(said))
+    known = _declared_queries(name).get(_message_key(said))
+    query = known or read_sentences(name, read_speech(said))
     if query.kind not in ("unknown", "unclear") and not query.beside:
         return query
-    own = everyday(name, said)
+    own = answer_everyday(name, said)
     if own.startswith("="):
-        return Query("finding", products()[name].finding(own[1:]))
+        return Query("finding", load_products()[name].finding_index(own[1:]))
     return UNKNOWN if own else query
 
 
-def _key(said: str) -> str:
-    return " ".join(tokens(said[:400]))
+def _message_key(said: str) -> str:
+    return " ".join(tokenize(said[:400]))
 
 
 @lru_cache(maxsize=128)
-def _declared(name: str) -> Mapping[str, Query]:
+def _declared_queries(name: str) -> Mapping[str, Query]:
     """The legal answers and the sample questions: understood by definition."""
-    product = products()[name]
+    product = load_products()[name]
     rows = {q: Query("finding", f) for f, found in enumerate(product.findings) for q in found.questions}
     for c, cause in enumerate(product.causes):
         rows |= {text: Query("fix", c, (c,)) for text in (cause.answer, cause.suggestion) if text}
-    return {_key(text): query for text, query in rows.items()}
+    return {_message_key(text): query for text, query in rows.items()}
 
 
 @lru_cache(maxsize=128)
-def _called(name: str) -> Mapping[str, Query]:
+def _called_queries(name: str) -> Mapping[str, Query]:
     """Names of causes and fixes: a message that is no more than a name proposes that cause or fix."""
-    causes = list(enumerate(products()[name].causes))
-    found = {key(tokens(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
-    return found | {key(tokens(c.what)): Query("cause", i, (i,)) for i, c in causes}
+    causes = list(enumerate(load_products()[name].causes))
+    found = {phrase_key(tokenize(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
+    return found | {phrase_key(tokenize(c.what)): Query("cause", i, (i,)) for i, c in causes}
 
 
-def meant(name: str, parts: Sequence[Said]) -> Query:
+def read_sentences(name: str, parts: Sequence[SaidSentence]) -> Query:
     """Read sentences that are not declared: by a name, else by all their words, else only by the sentences that are
     framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
-    called = [query for p in parts if (p in said or p.framed) and (query := _called(name).get(key(p.words)))]
+    called = [
+        query for p in parts if (p in said or p.framed) and (query := _called_queries(name).get(phrase_key(p.words)))
+    ]
     if called and len({query.target for query in called}) == 1 and not any(p.mode == "asks" for p in parts):
         return called[0]
-    query = _meant(name, parts)
+    query = _read_by_words(name, parts)
     framed = [p for p in said if p.framed]
     if query.kind in ("unknown", "unclear") and 0 < len(framed) < len(said):
-        return _meant(name, framed)
+        return _read_by_words(name, framed)
     return query
 
 
-def _meant(name: str, parts: Sequence[Said]) -> Query:
+def _read_by_words(name: str, parts: Sequence[SaidSentence]) -> Query:
     """Read sentences by all their words: questions first, then proposals, then statements."""
-    asked = [p for p in parts if p.mode in ("asks", "looks", "tries") and stems(p.words)]
-    does = [p for p in parts if p.mode == "does" and stems(p.words)]
-    states = [p for p in parts if p.mode == "states" and stems(p.words)]
+    asked = [p for p in parts if p.mode in ("asks", "looks", "tries") and content_stems(p.words)]
+    does = [p for p in parts if p.mode == "does" and content_stems(p.words)]
+    states = [p for p in parts if p.mode == "states" and content_stems(p.words)]
     if asked:
-        return _asked(name, asked, does)
+        return _read_question(name, asked, does)
     if does:
-        return _proposed(name, "fix", does, states)
+        return _read_proposal(name, "fix", does, states)
     if states:
-        return _proposed(name, "cause", states, ())
+        return _read_proposal(name, "cause", states, ())
     return TALK if parts and all(p.mode == "talk" for p in parts) else UNKNOWN
 
 
-def _words(parts: Sequence[Said]) -> tuple[str, ...]:
-    return tuple(s for p in parts for s in stems(p.words))
+def _sentence_stems(parts: Sequence[SaidSentence]) -> tuple[str, ...]:
+    return tuple(s for p in parts for s in content_stems(p.words))
 
 
-def _asked(name: str, asked: Sequence[Said], does: Sequence[Said]) -> Query:
-    known = topics(name)
-    pick, fix = known.findings.choose(_words(asked)), known.fixes.choose(_words(does))
-    if pick.target == MANY and not _joined(asked):
+def _read_question(name: str, asked: Sequence[SaidSentence], does: Sequence[SaidSentence]) -> Query:
+    known = product_topics(name)
+    pick, fix = known.findings.choose_topic(_sentence_stems(asked)), known.fixes.choose_topic(_sentence_stems(does))
+    if pick.target == MANY and not _asks_several(asked):
         pick = Pick(pick.both[0], (), pick.points)
     if pick.target >= 0:
-        if not tells(name, pick.target, " ".join(" ".join(p.words) for p in asked)):
+        if not tells_property(name, pick.target, " ".join(" ".join(p.words) for p in asked)):
             return UNKNOWN
         return SEVERAL if fix.target >= 0 else Query("finding", pick.target)
     if all(p.mode != "asks" for p in asked):
-        query = _about("fix", known.fixes.choose(_words([*asked, *does])))
+        query = _topic_query("fix", known.fixes.choose_topic(_sentence_stems([*asked, *does])))
         if query.target >= 0:
             return query
     if MANY in (pick.target, fix.target):
         return SEVERAL
     text = " ".join(" ".join(p.words) for p in asked)
-    cause = next((t for bags in (known.causes, known.fixes) if (t := bags.choose(_words(asked)).target) >= 0), NOTHING)
-    return Query("finding", shown_by(name, cause), (), True) if cause >= 0 and not asks_property(text) else UNKNOWN
+    cause = next(
+        (t for bags in (known.causes, known.fixes) if (t := bags.choose_topic(_sentence_stems(asked)).target) >= 0),
+        NOTHING,
+    )
+    return (
+        Query("finding", telling_finding(name, cause), (), True) if cause >= 0 and not asks_property(text) else UNKNOWN
+    )
 
 
 @lru_cache(maxsize=1 << 10)
-def shown_by(name: str, cause: int) -> int:
+def telling_finding(name: str, cause: int) -> int:
     """The finding that tells most about a cause: in which it differs most from the others."""
-    product = products()[name]
+    product = load_products()[name]
     others = [c for i, c in enumerate(product.causes) if i != cause]
     total = sum(c.weight for c in others)
 
-    def apart(f: int) -> float:
+    def difference(f: int) -> float:
         own = product.causes[cause].likelihood[f]
         return sum(abs(p - sum(c.weight * c.likelihood[f][v] for c in others) / total) for v, p in enumerate(own))
 
-    return max(range(len(product.findings)), key=apart)
+    return max(range(len(product.findings)), key=difference)
 
 
-def _joined(parts: Sequence[Said]) -> bool:
+def _asks_several(parts: Sequence[SaidSentence]) -> bool:
     """Whether several things may be asked at once."""
     return len(parts) > 1 or any(not {"and", "or", ","}.isdisjoint(p.words) for p in parts)
 
 
-def _proposed(name: str, kind: Literal["fix", "cause"], parts: Sequence[Said], beside: Sequence[Said]) -> Query:
-    causes = topics(name).fixes if kind == "fix" else topics(name).causes
-    pick, each = causes.choose(_words(parts)), _each(causes, parts)
+def _read_proposal(
+    name: str, kind: Literal["fix", "cause"], parts: Sequence[SaidSentence], beside: Sequence[SaidSentence]
+) -> Query:
+    causes = product_topics(name).fixes if kind == "fix" else product_topics(name).causes
+    pick, each = causes.choose_topic(_sentence_stems(parts)), _proposed_clauses(causes, parts)
     if len(several := each.union((pick.target,) if pick.target >= 0 else ())) > 1:
         return Query("several", -1, tuple(sorted(several)))
     if pick.target == NOTHING and beside:
-        pick = causes.choose(_words([*beside, *parts]))
-    if kind == "fix" and pick.target >= 0 and not does_it(name, pick.target, parts[-1].words, pick.points):
+        pick = causes.choose_topic(_sentence_stems([*beside, *parts]))
+    if kind == "fix" and pick.target >= 0 and not is_fix(name, pick.target, parts[-1].words, pick.points):
         return UNCLEAR
     if kind == "cause" and all(word_set("aux").isdisjoint(p.words) for p in parts):
-        seen, named = topics(name).findings.choose(_words(parts)), [w for w in _words(parts) if not w.isdigit()]
+        seen, named = (
+            product_topics(name).findings.choose_topic(_sentence_stems(parts)),
+            [w for w in _sentence_stems(parts) if not w.isdigit()],
+        )
         if seen.points >= pick.points or len(named) < 2:
             return UNKNOWN  # a word, or the name of what can be seen, is no diagnosis
-    query = _about(kind, pick)
+    query = _topic_query(kind, pick)
     return UNCLEAR if query == UNKNOWN and kind == "fix" else query
 
 
-def _each(causes: Bags, parts: Sequence[Said]) -> set[int]:
+def _proposed_clauses(causes: Bags, parts: Sequence[SaidSentence]) -> set[int]:
     """Return the causes that single clauses propose, if there are several clauses."""
-    clauses = [stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
-    return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose(c).target) >= 0}
+    clauses = [content_stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
+    return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose_topic(c).target) >= 0}
 
 
-def _about(kind: Literal["fix", "cause"], pick: Pick) -> Query:
+def _topic_query(kind: Literal["fix", "cause"], pick: Pick) -> Query:
     if pick.target >= 0:
         return Query(kind, pick.target, (pick.target,))
     return Query("several", -1, pick.both) if pick.target == MANY else UNKNOWN
 
 
-class Words(NamedTuple):
+class SupportWords(NamedTuple):
     """The general vocabulary."""
 
     stop: frozenset[str]
@@ -192,26 +204,26 @@ class Words(NamedTuple):
 
 
 @cache
-def words() -> Words:
+def load_words() -> SupportWords:
     """Loaded once per process."""
     raw = tomllib.loads(data_file("customer_service", "words.toml").read_text("ascii"))
     same: dict[str, str] = {}
     for line in raw["same"].strip().splitlines():
-        first, *rest = map(stem, line.split())
+        first, *rest = map(word_stem, line.split())
         for word in (first, *rest):
             same.setdefault(word, same.get(first, first))
-    weak = frozenset(same.get(s, s) for s in map(stem, raw["weak"].split()))
-    neutral = frozenset(map(stem, raw["neutral"].split()))
-    aspects = tuple(map(_aspect, raw["aspect"].strip().splitlines()))
-    return Words(frozenset(raw["stop"].split()), weak, same, aspects, _opposites(raw["opposite"]), neutral)
+    weak = frozenset(same.get(s, s) for s in map(word_stem, raw["weak"].split()))
+    neutral = frozenset(map(word_stem, raw["neutral"].split()))
+    aspects = tuple(map(_parse_aspect, raw["aspect"].strip().splitlines()))
+    return SupportWords(frozenset(raw["stop"].split()), weak, same, aspects, _parse_opposites(raw["opposite"]), neutral)
 
 
-def _aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
+def _parse_aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
     asked, _, told = line.partition(": ")
-    return re.compile(rf"\b(?:{'|'.join(asked.split(', '))})\b"), frozenset(map(stem, told.split()))
+    return re.compile(rf"\b(?:{'|'.join(asked.split(', '))})\b"), frozenset(map(word_stem, told.split()))
 
 
-def _opposites(text: str) -> Mapping[str, frozenset[str]]:
+def _parse_opposites(text: str) -> Mapping[str, frozenset[str]]:
     """Word -> the words of the other side."""
     found: dict[str, set[str]] = {}
     for line in text.strip().splitlines():
@@ -223,33 +235,33 @@ def _opposites(text: str) -> Mapping[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=1 << 14)
-def content(word: str) -> str:
+def content_stem(word: str) -> str:
     """Return the word that stands for a word and its synonyms; empty for stop words."""
-    known, bare = words(), stem(word)
+    known, bare = load_words(), word_stem(word)
     return "" if word in known.stop or bare in known.stop or word == "," else known.same.get(bare, bare)
 
 
-def stems(said: Iterable[str]) -> tuple[str, ...]:
+def content_stems(said: Iterable[str]) -> tuple[str, ...]:
     """Return the content words, each as the word that stands for its synonyms."""
-    return tuple(found for word in said if (found := content(word)))
+    return tuple(found for word in said if (found := content_stem(word)))
 
 
 def text_stems(text: str) -> tuple[str, ...]:
     """Return the content stems of a declared text."""
-    return stems(tokens(joined(ascii_lower(text))))
+    return content_stems(tokenize(join_prefixes(ascii_lower(text))))
 
 
-def weight(word: str) -> float:
+def stem_weight(word: str) -> float:
     """Return the weight of a stem."""
-    return 0.4 if word in words().weak or word.isdigit() else 1.0
+    return 0.4 if word in load_words().weak or word.isdigit() else 1.0
 
 
 _COUNT = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+)\b")
 _OF_CAUSES = Measure(points=0.9, share=0.6, aside=1.0, least=0.4)
-"""Causes are told by fewer words than findings: what they propose is looked at once more (`does_it`)."""
+"""Causes are told by fewer words than findings: what they propose is looked at once more (`is_fix`)."""
 
 
-class Topics(NamedTuple):
+class ProductTopics(NamedTuple):
     """The bags of words of one product: findings, causes by diagnosis, causes by fix; and the words of each fix."""
 
     findings: Bags
@@ -259,31 +271,33 @@ class Topics(NamedTuple):
 
 
 @lru_cache(maxsize=128)
-def topics(name: str) -> Topics:
-    product = products()[name]
+def product_topics(name: str) -> ProductTopics:
+    product = load_products()[name]
     background = text_stems(f"{product.product} {product.symptom}")
     wrong = [(c.what, *c.cues) for c in product.causes]
     helps = [(c.fix_what, *c.fix_cues) for c in product.causes]
     more = [(*c.suggestions[:-3], *c.more) for c in product.causes]
     rows = list(zip(wrong, helps, more, strict=True))
-    return Topics(
-        Bags([_of_finding(f) for f in product.findings], weight, background, Measure()),
-        Bags([_of_cause(w, h + m) for w, h, m in rows], weight, background, _OF_CAUSES),
-        Bags([_of_cause(h, w + m) for w, h, m in rows], weight, background, _OF_CAUSES),
+    return ProductTopics(
+        Bags([_declare_finding(f) for f in product.findings], stem_weight, background, Measure()),
+        Bags([_declare_cause(w, h + m) for w, h, m in rows], stem_weight, background, _OF_CAUSES),
+        Bags([_declare_cause(h, w + m) for w, h, m in rows], stem_weight, background, _OF_CAUSES),
         tuple(
-            frozenset(w for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3]) for w in _done(speech(t)[0].words))
+            frozenset(
+                w for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3]) for w in _deed_words(read_speech(t)[0].words)
+            )
             for c in product.causes
         ),
     )
 
 
-def _of_finding(found: Finding) -> Declared:
+def _declare_finding(found: Finding) -> Declared:
     more = (*found.questions[:-3], *found.values, *found.more)
     names = tuple(map(text_stems, (found.asks, *found.cues)))
     return Declared(names, tuple(map(text_stems, more)), tuple(map(text_stems, found.answers)))
 
 
-def _of_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
+def _declare_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
     """Declare a cause. A name like "three values" leaves a single stem, which is no name: what may end the game needs
     more."""
     all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
@@ -292,23 +306,23 @@ def _of_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
     return Declared(whole, (*rest, *map(text_stems, more)))
 
 
-def tells(name: str, finding: int, said: str) -> bool:
+def tells_property(name: str, finding: int, said: str) -> bool:
     """Whether a finding has the property that a question asks for, such as an age, a size or a colour."""
-    asked = [told for pattern, told in words().aspects if pattern.search(said)]
-    return all(_told(name, finding) & told for told in asked)
+    asked = [told for pattern, told in load_words().aspects if pattern.search(said)]
+    return all(_finding_stems(name, finding) & told for told in asked)
 
 
 def asks_property(said: str) -> bool:
     """Whether a question asks for a property, such as an age, a size or a colour."""
-    return any(pattern.search(said) for pattern, _ in words().aspects)
+    return any(pattern.search(said) for pattern, _ in load_words().aspects)
 
 
 @lru_cache(maxsize=1 << 10)
-def _told(name: str, finding: int) -> frozenset[str]:
+def _finding_stems(name: str, finding: int) -> frozenset[str]:
     """All words of a finding, without their endings."""
-    f = products()[name].findings[finding]
+    f = load_products()[name].findings[finding]
     texts = (f.asks, *f.cues, *f.questions[:-3], *f.values, *f.more)
-    return frozenset(stem(word) for text in texts for word in tokens(text))
+    return frozenset(word_stem(word) for text in texts for word in tokenize(text))
 
 
 PLENTY = 3.0
@@ -316,23 +330,27 @@ PLENTY = 3.0
 _END = re.compile(r" (?:until|so|because|that|which|to|,) .*")
 
 
-def does_it(name: str, cause: int, said: Sequence[str], points: float) -> bool:
+def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
     """Whether a proposal is to do what mends this: one of its verbs is of the fix, and nothing is turned round."""
-    bags = topics(name).fixes
-    verbs = [v for w in said if base(w) in word_set("deeds") and (v := content(w)) and v not in words().neutral]
+    bags = product_topics(name).fixes
+    verbs = [
+        v
+        for w in said
+        if base_form(w) in word_set("deeds") and (v := content_stem(w)) and v not in load_words().neutral
+    ]
     if points < PLENTY and verbs and not any(cause in bags.strength.get(v, {}) for v in verbs):
         return False
-    own, back = topics(name).fix_words[cause], words().opposite
-    done = _done(_END.sub("", " ".join(said)).split())
+    own, back = product_topics(name).fix_words[cause], load_words().opposite
+    done = _deed_words(_END.sub("", " ".join(said)).split())
     return not any(back.get(w, frozenset()) & own and w not in own for w in done)
 
 
-def _done(said: Sequence[str]) -> frozenset[str]:
+def _deed_words(said: Sequence[str]) -> frozenset[str]:
     """Return the words of an instruction; "+on" where "on" belongs to the verb, as in "turn it on"."""
-    if not said or base(said[0]) not in word_set("deeds"):
+    if not said or base_form(said[0]) not in word_set("deeds"):
         return frozenset()
     behind = (*said[1:], "the")
-    return frozenset(said) | {f"+{w}" for w, next_ in zip(said, behind, strict=True) if next_ in words().stop}
+    return frozenset(said) | {f"+{w}" for w, next_ in zip(said, behind, strict=True) if next_ in load_words().stop}
 
 
 # --- questions that every support agent asks --------------------------------------------------------------------------
@@ -350,42 +368,42 @@ class _Everyday(NamedTuple):
 
 
 @cache
-def _everyday() -> _Everyday:
+def _load_everyday() -> _Everyday:
     """Loaded once per process."""
     text = data_file("customer_service", "everyday.toml").read_text("ascii")
     raw: dict[str, Any] = tomllib.loads(text)
     words, asks = raw.pop("words"), raw.pop("asks")
-    forms = [(aspect, _compiled(rows, words)) for aspect, rows in asks.items()]
+    forms = [(aspect, _compile_forms(rows, words)) for aspect, rows in asks.items()]
     return _Everyday(tuple(forms), raw)
 
 
-def _compiled(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
+def _compile_forms(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
     return re.compile("|".join(re.sub(r"<(\w+)>", lambda name: words[name[1]], row) for row in rows))
 
 
 @lru_cache(maxsize=1 << 12)
-def everyday(product: str, said: str) -> str:
+def answer_everyday(product: str, said: str) -> str:
     """Answer a standard question with what the owner of a product knows; empty for other messages. "=" and the id of a
     finding if the message asks for that."""
-    asked = [part for part in speech(said) if part.mode != "talk"]
+    asked = [part for part in read_speech(said) if part.mode != "talk"]
     if len(asked) != 1:
         return ""
     texts = (" ".join(asked[0].words), asked[0].clause)
-    found = next((aspect for text in texts if (aspect := _asked_aspect(_question(text, product)))), "")
-    return _everyday().said[product].get(found, "")
+    found = next((aspect for text in texts if (aspect := _find_aspect(_normalise_question(text, product)))), "")
+    return _load_everyday().said[product].get(found, "")
 
 
 @lru_cache(maxsize=128)
-def _thing(product: str) -> re.Pattern[str]:
+def _product_pattern(product: str) -> re.Pattern[str]:
     """The product as agents call it: "the laptop", "your Aria 14 laptop"."""
-    _, *words = re.findall(r"[a-z0-9]+", products()[product].product.lower())
+    _, *words = re.findall(r"[a-z0-9]+", load_products()[product].product.lower())
     names = "|".join(map(re.escape, (*words, "device", "machine", "appliance", "unit", "product")))
     return re.compile(rf"\b(?:the|your|this|that) (?:(?:new|old|whole|{names}) )*(?:{names})\b")
 
 
-def _question(text: str, product: str) -> str:
+def _normalise_question(text: str, product: str) -> str:
     """A sentence in lower case, without courtesy, the product as "it"."""
-    bare = _CLOSE.sub("", _thing(product).sub("it", text.replace(" ,", ","))).removeprefix("about ")
+    bare = _CLOSE.sub("", _product_pattern(product).sub("it", text.replace(" ,", ","))).removeprefix("about ")
     for word in ("if ", "whether "):
         if bare.startswith(word):
             return _STATED.sub(r"\2 \1", bare.removeprefix(word))
@@ -393,5 +411,5 @@ def _question(text: str, product: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _asked_aspect(sentence: str) -> str:
-    return next((aspect for aspect, form in _everyday().forms if form.fullmatch(sentence)), "")
+def _find_aspect(sentence: str) -> str:
+    return next((aspect for aspect, form in _load_everyday().forms if form.fullmatch(sentence)), "")

@@ -14,10 +14,10 @@ from functools import lru_cache
 from sonde.core import Action, ProgramPolicy, Rng, View
 
 from .._shared.english.lists import read_rows
-from .._shared.needs import needs
-from .filter import CaseFilter, cause_gain, finding_gain, moves
-from .products import products
-from .reading import read
+from .._shared.needs import require_filter
+from .filter import CaseFilter, cause_gain, finding_gain, rank_moves
+from .products import load_products
+from .reading import read_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,33 +25,33 @@ class CustomerServiceSolver(ProgramPolicy):
     """See the module. Plays `customer_service`."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, CaseFilter, "customer_service", "over causes of a product")
+        known = require_filter(view, CaseFilter, "customer_service", "over causes of a product")
         kind, target = next_move(known)
         if kind == "fix":
             return Action(view.say(known.fix[target]))
-        return Action(Rng(view.seed).choice(wordings(known.product.id, target)))
+        return Action(Rng(view.seed).choice(question_wordings(known.product.id, target)))
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
     """ "finding" or "fix", and which."""
-    rows = moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
+    rows = rank_moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
     fewest = min(cost for _, _, cost in rows)
     best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
-    return max(best, key=lambda row: _gain(known, *row))
+    return max(best, key=lambda row: _move_gain(known, *row))
 
 
-def _gain(known: CaseFilter, kind: str, target: int) -> float:
+def _move_gain(known: CaseFilter, kind: str, target: int) -> float:
     if kind == "fix":
         return cause_gain(known.weights, target)
     return finding_gain(known.product, known.weights, target, known.error_rate)
 
 
 @lru_cache(maxsize=1 << 12)
-def wordings(name: str, finding: int) -> tuple[str, ...]:
+def question_wordings(name: str, finding: int) -> tuple[str, ...]:
     """List the ways to ask about a finding that the customer understands; the canonical one is always among them."""
-    found = products()[name].findings[finding]
+    found = load_products()[name].findings[finding]
     forms = {kind: ways for kind, *ways in read_rows("customer_service", "wordings.txt")}
     texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)
     texts += [form.format(question) for form in forms["asks"] for question in found.questions[:2]]
-    meant = [text for text in texts if read(name, text)[:2] == ("finding", finding)]
+    meant = [text for text in texts if read_message(name, text)[:2] == ("finding", finding)]
     return tuple(text for text in meant if text.count("?") < 2)

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from sonde.core import UNKNOWN, View, unknown
 
 from .._shared.rule_user import Ruled
-from .answering import reply, told
-from .products import Product, products
-from .reading import read
+from .answering import answer_finding, answer_message
+from .products import Product, load_products
+from .reading import read_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,35 +27,39 @@ class Customer(Ruled):
 
     needs: ClassVar[tuple[str, ...]] = ("product", "cause", "values", "question")
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
         name, said = facts["product"], facts["question"]
-        return reply(products()[name], read(name, said), facts["cause"], facts["values"], said) if name else UNKNOWN
+        return (
+            answer_message(load_products()[name], read_message(name, said), facts["cause"], facts["values"], said)
+            if name
+            else UNKNOWN
+        )
 
-    def answers(self, view: View) -> bool:
+    def has_answer(self, view: View) -> bool:
         product, said = view.private["product"], view.private["question"]
-        return bool(product) and read(product, said).kind not in ("unknown", "unclear")
+        return bool(product) and read_message(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """As for a first message about its subject: the findings are unknown."""
-        return [_replies(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
+        return [_reply_probabilities(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
 
 
-def _replies(hypothesis: str, said: str) -> Mapping[str, float]:
+def _reply_probabilities(hypothesis: str, said: str) -> Mapping[str, float]:
     """The replies of a customer with this cause, with their probabilities."""
     name, _, cause = hypothesis.partition("/")
-    if name not in products():
-        raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in products()])
-    product = products()[name]
-    query, number = read(name, said), _number(product, cause)
+    if name not in load_products():
+        raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in load_products()])
+    product = load_products()[name]
+    query, number = read_message(name, said), _cause_number(product, cause)
     if query.kind != "finding":
-        return {reply(product, query, number, (), said): 1.0}
+        return {answer_message(product, query, number, (), said): 1.0}
     found: defaultdict[str, float] = defaultdict(float)
     for value, p in enumerate(product.causes[number].likelihood[query.target]):
-        found[told(product, query, value)] += p
+        found[answer_finding(product, query, value)] += p
     return found
 
 
-def _number(product: Product, cause: str) -> int:
+def _cause_number(product: Product, cause: str) -> int:
     names = [c.id for c in product.causes]
     if cause not in names:
         raise unknown("users:customer: hypothesis", f"{product.id}/{cause}", [f"{product.id}/{n}" for n in names])

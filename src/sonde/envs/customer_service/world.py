@@ -17,20 +17,20 @@ from typing import Any, NamedTuple, cast
 from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.checks import Candidates, mentions
-from .._shared.dialogue import USER, Dialogue, Talk, spoken
-from .._shared.english.naming import Names, Verdict, lookup
+from .._shared.checks import Candidates, mentions_name
+from .._shared.dialogue import USER, Dialogue, Talk, spoken_line
+from .._shared.english.naming import Names, Verdict, name_lookup
 from .._shared.english.words import name_key
-from .._shared.quoting import quote
+from .._shared.quoting import quote_message
 from .filter import CaseFilter
-from .products import Cause, Product, products
-from .reading import UNKNOWN, Query, read
+from .products import Cause, Product, load_products
+from .reading import UNKNOWN, Query, read_message
 
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""
 
 
-class Case(NamedTuple):
+class ServiceCase(NamedTuple):
     """A product, its hidden cause, the value of each of its findings, and the customer's opening; or a foreign scenario
     with its solution."""
 
@@ -50,24 +50,24 @@ class Service(Dialogue):
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(SIZES[split], lambda i: self._drawn(split, i))
+        return TaskList(SIZES[split], lambda i: self._draw_task(split, i))
 
-    def _drawn(self, split: str, index: int) -> Task:
+    def _draw_task(self, split: str, index: int) -> Task:
         """Draw a task: every round goes through all pairs of the split in its own order, with another opening."""
-        pairs = _pairs(split)
+        pairs = _split_pairs(split)
         again, at = divmod(index, len(pairs))
-        name, cause = _shuffled(split, again)[at]
-        opening = (again + pairs.index((name, cause))) % len(products()[name].openings)
+        name, cause = _shuffle_pairs(split, again)[at]
+        opening = (again + pairs.index((name, cause))) % len(load_products()[name].openings)
         rng = random.Random(derive(0, "task", self.name_of_prompts, self.presets[0], split, index))
-        return self._task(name, cause, opening, _values(products()[name], cause, {}, rng), split, index)
+        return self._make_task(name, cause, opening, _draw_values(load_products()[name], cause, {}, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
         """`{"product": "laptop_dead", "cause": "charger"}` and, if wanted, `opening` (0 to 2), `findings`
         (`{"led": "off"}`; the rest is drawn) and `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
-        if foreign := self.foreign(hidden):
+        if foreign := self.foreign_task(hidden):
             return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
-        product = products().get(_text(setup, "product"))
+        product = load_products().get(_text_field(setup, "product"))
         if product is None:
             raise invalid(
                 f"{self.name_of_prompts}: hidden: product",
@@ -81,37 +81,41 @@ class Service(Dialogue):
         for field, value, top in (("opening", opening, len(product.openings)), ("seed", seed, 1 << 63)):
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < top:
                 raise invalid(f"{self.name_of_prompts}: hidden: {field}", value, f"0 to {top - 1}")
-        cause = product.cause(setup["cause"])
-        given = _given(self.name_of_prompts, product, cause, setup.get("findings", {}))
+        cause = product.cause_index(setup["cause"])
+        given = _parse_findings(self.name_of_prompts, product, cause, setup.get("findings", {}))
         rng = random.Random(derive(seed, "task", self.name_of_prompts, self.presets[0], "custom", 0))
-        return self._task(product.id, cause, opening, _values(product, cause, given, rng), "custom", 0)
+        return self._make_task(product.id, cause, opening, _draw_values(product, cause, given, rng), "custom", 0)
 
-    def _task(self, name: str, cause: int, opening: int, values: Sequence[int], split: str, index: int) -> Task:
-        product = products()[name]
+    def _make_task(self, name: str, cause: int, opening: int, values: Sequence[int], split: str, index: int) -> Task:
+        product = load_products()[name]
         found = Frozen({f.id: f.values[v] for f, v in zip(product.findings, values, strict=True)})
         hidden = Frozen[Any](product=name, cause=product.causes[cause].id, opening=opening, findings=found)
         public = Frozen[Json](product=name, opening=opening)
-        return self.listed(split, index, public, hidden, product=name)
+        return self.make_listed_task(split, index, public, hidden, product=name)
 
     # --- the world ---------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         h = task.hidden
         if "scenario" in h:
-            return Talk(Case("", scenario=h["scenario"], solution=h["solution"]))
-        product = products()[h["product"]]
+            return Talk(ServiceCase("", scenario=h["scenario"], solution=h["solution"]))
+        product = load_products()[h["product"]]
         values = tuple(f.values.index(h["findings"][f.id]) for f in product.findings)
-        return Talk(Case(product.id, product.cause(h["cause"]), values, h["opening"]))
+        return Talk(ServiceCase(product.id, product.cause_index(h["cause"]), values, h["opening"]))
 
     def hypothesis(self, state: Talk) -> str:
         """`product/cause`: ids of causes are words that a customer may say."""
         case = case_of(state)
-        return hypotheses(case.product)[case.cause] if case.product else case.solution
+        return product_hypotheses(case.product)[case.cause] if case.product else case.solution
 
     def in_words(self, hypothesis: Hashable) -> str:
         """The catchwords of the fix; for a foreign scenario the solution as given."""
         product, _, _ = str(hypothesis).partition("/")
-        named = dict(zip(hypotheses(product), legal(product).fix, strict=True)) if product in products() else {}
+        named = (
+            dict(zip(product_hypotheses(product), legal_answers(product).fix, strict=True))
+            if product in load_products()
+            else {}
+        )
         return named.get(str(hypothesis), str(hypothesis))
 
     def intro(self, state: Talk, seat: str) -> str:
@@ -121,7 +125,7 @@ class Service(Dialogue):
         if not case.product:
             piece = say["foreign" if seat == AGENT else "user-foreign"]
             return piece.format(scenario=case.scenario, solution=case.solution, turns=self.turns)
-        product, cause = products()[case.product], products()[case.product].causes[case.cause]
+        product, cause = load_products()[case.product], load_products()[case.product].causes[case.cause]
         opening = product.openings[case.opening]
         if seat == AGENT:
             return say["intro"].format(product=product.product, opening=opening, turns=self.turns)
@@ -143,110 +147,112 @@ class Service(Dialogue):
 
     def actions(self, state: Talk) -> Sequence[str] | None:
         name = case_of(state).product
-        return legal(name).every if name else None
+        return legal_answers(name).every if name else None
 
     def say(self, answer: str) -> str:
         """The catchwords of a fix as a suggestion in full; other answers as they are."""
-        return _sentences().get(answer, answer)
+        return _full_suggestions().get(answer, answer)
 
     def filter(self, public: Mapping[str, Json]) -> CaseFilter | None:
-        return None if public.get("foreign") else _prior(self, public["product"])
+        return None if public.get("foreign") else _prior_filter(self, public["product"])
 
     # --- what Dialogue asks for --------------------------------------------------------------------------------------
 
-    def query(self, state: Talk) -> Query:
+    def read_query(self, state: Talk) -> Query:
         name = case_of(state).product
-        return read(name, state.said) if name else UNKNOWN
+        return read_message(name, state.said) if name else UNKNOWN
 
-    def solves(self, state: Talk) -> bool:
-        query = self.query(state)
+    def is_solution(self, state: Talk) -> bool:
+        query = self.read_query(state)
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
-    def verdict(self, state: Talk) -> Verdict:
+    def judge_message(self, state: Talk) -> Verdict:
         """No rule decides about a foreign scenario: its judge does."""
         if not case_of(state).product:
             return "unclear"
-        if self.query(state).kind in ("fix", "cause"):
-            return "right" if self.solves(state) else "wrong"
-        return super().verdict(state)
+        if self.read_query(state).kind in ("fix", "cause"):
+            return "right" if self.is_solution(state) else "wrong"
+        return super().judge_message(state)
 
-    def understood(self, state: Talk) -> Verdict | None:
-        query = self.query(state)
+    def judge_unsolved(self, state: Talk) -> Verdict | None:
+        query = self.read_query(state)
         return None if query.kind in ("unknown", "unclear", "several") else "nothing"
 
-    def names(self, state: Talk) -> Names:
+    def candidate_names(self, state: Talk) -> Names:
         """The causes by their names."""
         case = case_of(state)
-        known = _named(case.product)
-        return Names(lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
+        known = _causes_by_name(case.product)
+        return Names(name_lookup(known), max(len(n.split()) for n in known), 1 << case.cause)
 
-    def secrets(self, state: Talk) -> Sequence[str]:
+    def secret_names(self, state: Talk) -> Sequence[str]:
         case = case_of(state)
-        return _secrets(case.product, case.cause) if case.product else (case.solution,)
+        return _cause_secrets(case.product, case.cause) if case.product else (case.solution,)
 
-    def candidates(self, said: str) -> int:
-        return max(len(read(name, said).proposed) for name in products())
+    def count_candidates(self, said: str) -> int:
+        return max(len(read_message(name, said).proposed) for name in load_products())
 
-    def counter(self, state: Talk) -> Candidates:
+    def candidate_counter(self, state: Talk) -> Candidates:
         name = case_of(state).product
-        return lambda said: len(read(name, said).proposed) if name else 0
+        return lambda said: len(read_message(name, said).proposed) if name else 0
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        query = self.query(state)
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        query = self.read_query(state)
         name = case_of(state).product
-        finding = products()[name].findings[query.target].id if query.kind == "finding" else None
-        fix = products()[name].causes[query.target].fix if query.kind == "fix" else None
+        finding = load_products()[name].findings[query.target].id if query.kind == "finding" else None
+        fix = load_products()[name].causes[query.target].fix if query.kind == "fix" else None
         return Frozen[Any](finding=finding, fix_tried=fix)
 
-    def to_judge(self, state: Talk) -> str:
+    def judge_prompt(self, state: Talk) -> str:
         case, say = case_of(state), self.say_pieces["judge"]
         if not case.product:
-            return say.format(said=quote(state.said, case.solution), scenario=case.scenario, secret=case.solution)
-        product = products()[case.product]
+            return say.format(
+                said=quote_message(state.said, case.solution), scenario=case.scenario, secret=case.solution
+            )
+        product = load_products()[case.product]
         cause = product.causes[case.cause]
         secret = f"{cause.what}; {cause.fix_what}"
         scenario = f"{product.product}: {product.symptom}"
-        return say.format(said=quote(state.said, secret), scenario=scenario, secret=secret)
+        return say.format(said=quote_message(state.said, secret), scenario=scenario, secret=secret)
 
-    def _over(self, state: Talk, valid: bool) -> Step:
+    def _end_game(self, state: Talk, valid: bool) -> Step:
         """End the game: the customer tells the result."""
-        step = super()._over(state, valid)
+        step = super()._end_game(state, valid)
         case = case_of(state)
-        if not (valid and self.solves(state)):
+        if not (valid and self.is_solution(state)):
             return step
-        done = products()[case.product].causes[case.cause].done
-        tried = self.query(state).kind == "fix"
+        done = load_products()[case.product].causes[case.cause].done
+        tried = self.read_query(state).kind == "fix"
         return step._replace(told=Frozen({AGENT: self.say_pieces["solved"].format(done=done)})) if tried else step
 
 
-def case_of(state: Talk) -> Case:
-    return cast("Case", state.world)
+def case_of(state: Talk) -> ServiceCase:
+    return cast("ServiceCase", state.world)
 
 
 # --- setups ----------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)
-def _pairs(split: str) -> tuple[tuple[str, int], ...]:
+def _split_pairs(split: str) -> tuple[tuple[str, int], ...]:
     """The pairs of product and cause of a split."""
-    return tuple((p.id, i) for p in products().values() for i, c in enumerate(p.causes) if c.split == split)
+    return tuple((p.id, i) for p in load_products().values() for i, c in enumerate(p.causes) if c.split == split)
 
 
 @lru_cache(maxsize=16)
-def _shuffled(split: str, again: int) -> tuple[tuple[str, int], ...]:
-    rows = list(_pairs(split))
+def _shuffle_pairs(split: str, again: int) -> tuple[tuple[str, int], ...]:
+    rows = list(_split_pairs(split))
     random.Random(derive(0, "task", "customer_service", "pairs", split, again)).shuffle(rows)
     return tuple(rows)
 
 
-def _values(product: Product, cause: int, given: Mapping[int, int], rng: random.Random) -> tuple[int, ...]:
+def _draw_values(product: Product, cause: int, given: Mapping[int, int], rng: random.Random) -> tuple[int, ...]:
     """A value for every finding: the given one, or one drawn from the likelihood of the cause."""
     rows = product.causes[cause].likelihood
     drawn = [rng.choices(range(len(row)), row)[0] for row in rows]
     return tuple(given.get(f, v) for f, v in enumerate(drawn))
 
 
-def _given(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
+def _parse_findings(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
     """Parse findings and values; raises an error that names what is wrong."""
     names = [f.id for f in product.findings]
     rows: Mapping[Any, Any] = cast("Mapping[Any, Any]", findings) if isinstance(findings, Mapping) else {"": findings}
@@ -263,7 +269,7 @@ def _given(env: str, product: Product, cause: int, findings: object) -> Mapping[
     return given
 
 
-def _text(setup: Mapping[str, Any], field: str) -> str:
+def _text_field(setup: Mapping[str, Any], field: str) -> str:
     value = setup.get(field)
     return value if isinstance(value, str) else ""
 
@@ -281,57 +287,66 @@ class Legal(NamedTuple):
 
 
 @lru_cache(maxsize=128)
-def legal(name: str) -> Legal:
-    product = products()[name]
+def legal_answers(name: str) -> Legal:
+    product = load_products()[name]
     ask, fix = tuple(f.questions[-1] for f in product.findings), tuple(c.answer for c in product.causes)
     questions = (question for f in product.findings for question in f.questions[:-3])
     return Legal(ask, fix, (*ask, *dict.fromkeys(questions), *fix))
 
 
 @cache
-def _sentences() -> Mapping[str, str]:
+def _full_suggestions() -> Mapping[str, str]:
     """The catchwords of a fix -> the suggestion in full."""
-    return {c.answer: c.suggestion for p in products().values() for c in p.causes}
+    return {c.answer: c.suggestion for p in load_products().values() for c in p.causes}
 
 
 @lru_cache(maxsize=128)
-def hypotheses(name: str) -> tuple[str, ...]:
-    return tuple(f"{name}/{c.id}" for c in products()[name].causes)
+def product_hypotheses(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}/{c.id}" for c in load_products()[name].causes)
 
 
 @lru_cache(maxsize=512)
-def _secrets(name: str, cause: int) -> tuple[str, ...]:
+def _cause_secrets(name: str, cause: int) -> tuple[str, ...]:
     """Return the words that give the cause away and that the customer never says about another cause."""
-    product = products()[name]
+    product = load_products()[name]
     own = product.causes[cause]
     harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]
-    names = (own.what, own.fix_what, *(cue for cue in _cues(own) if " " in cue))
-    return tuple(n for n in dict.fromkeys(names) if not any(mentions(text, [n]) for text in harmless))
+    names = (own.what, own.fix_what, *(cue for cue in _cause_cues(own) if " " in cue))
+    return tuple(n for n in dict.fromkeys(names) if not any(mentions_name(text, [n]) for text in harmless))
 
 
 @lru_cache(maxsize=128)
-def _named(name: str) -> Mapping[str, int]:
+def _causes_by_name(name: str) -> Mapping[str, int]:
     """Map names of causes to their causes, as a mask. Instructions are no names: they are read as advice."""
     found: dict[str, int] = {}
-    for i, cause in enumerate(products()[name].causes):
+    for i, cause in enumerate(load_products()[name].causes):
         key = name_key(cause.what)
         found[key] = found.get(key, 0) | 1 << i
     return found
 
 
-def _cues(cause: Cause) -> Sequence[str]:
+def _cause_cues(cause: Cause) -> Sequence[str]:
     return (*cause.cues, *cause.fix_cues)
 
 
 @lru_cache(maxsize=256)
-def _prior(env: Service, name: str) -> CaseFilter:
+def _prior_filter(env: Service, name: str) -> CaseFilter:
     """The prior of a product. A message that breaks a check tells nothing."""
-    actions = legal(name)
+    actions = legal_answers(name)
 
-    def understood(text: str) -> Query:
-        said = spoken(text, 4 * env.longest)
-        return UNKNOWN if env.failed(said, lambda words: len(read(name, words).proposed)) else read(name, said)
+    def read_checked(text: str) -> Query:
+        said = spoken_line(text, 4 * env.longest)
+        return (
+            UNKNOWN
+            if env.failed_check(said, lambda words: len(read_message(name, words).proposed))
+            else read_message(name, said)
+        )
 
     return CaseFilter(
-        products()[name], understood, hypotheses(name), actions.ask, actions.fix, error_rate=env.error_rate
+        load_products()[name],
+        read_checked,
+        product_hypotheses(name),
+        actions.ask,
+        actions.fix,
+        error_rate=env.error_rate,
     )

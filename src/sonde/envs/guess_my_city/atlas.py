@@ -15,7 +15,7 @@ from typing import Any
 
 from sonde._util.folders import data_file
 
-from .._shared.english.claims import union
+from .._shared.english.claims import union_masks
 from .._shared.english.letters import plain_words
 from .._shared.english.words import name_key
 
@@ -93,18 +93,18 @@ class City:
         return f"{self.name}, {self.land.name}"
 
     @cached_property
-    def secrets(self) -> tuple[str, ...]:
+    def secret_names(self) -> tuple[str, ...]:
         """The names of the city and of its country, but those that are also words for something else."""
         return tuple(name for name in (*self.names, *self.land.names) if name not in _VAGUE)
 
     @cached_property
-    def leaks(self) -> tuple[str, ...]:
+    def leaking_names(self) -> tuple[str, ...]:
         """Words that a resident must not say: the names, and the people of the city and the country; a word that is
         also a language ("French") only in the form that means people."""
         own = [f"{self.name}{end}" for end in ("er", "ian", "ite", "ese") if len(self.name) > 3]
         spoken = {plain_words(x) for x in self.land.languages}
         people = [f"{x}s" if plain_words(x) in spoken else x for x in self.land.people if x not in _VAGUE]
-        return (*self.secrets, *own, *people)
+        return (*self.secret_names, *own, *people)
 
     @cached_property
     def spellings(self) -> Sequence[str]:
@@ -115,21 +115,21 @@ class City:
         saint = f"saint {name[3:]}" if name.startswith("st ") else name
         return list(dict.fromkeys((name, name.removeprefix("the "), name.removesuffix(" city"), saint)))
 
-    def agreed(self, size: Callable[[str], Any]) -> Any:
+    def agreed_value(self, size: Callable[[str], Any]) -> Any:
         """Return the value that all spellings of the name share; None where they differ."""
         found = {size(name) for name in self.spellings}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
-    def _stems(self) -> tuple[str, ...]:
+    def _revealing_stems(self) -> tuple[str, ...]:
         """Beginnings of words that would give the city or its country away, people and derivatives included."""
         bare = [plain_words(name) for name in (*self.names, *self.land.names, *self.land.people)]
         return tuple(f" {name[:-1] if len(name) > 5 else name if len(name) > 3 else name + ' '}" for name in bare)
 
-    def reveals(self, phrase: str) -> bool:
+    def is_revealed_by(self, phrase: str) -> bool:
         """Whether a phrase names the city, its country or its people, or has a word that begins like them."""
         words = f" {plain_words(phrase)} "
-        return any(stem in words for stem in self._stems)
+        return any(stem in words for stem in self._revealing_stems)
 
 
 class Atlas:
@@ -142,13 +142,13 @@ class Atlas:
         self.countries: dict[str, Country] = {k: Country(code=k, **row) for k, row in raw["countries"].items()}
         names = raw["fields"]
         rows = [dict(zip(names, row, strict=True)) for row in raw["cities"]]
-        self.cities: tuple[City, ...] = tuple(self._city(i, row) for i, row in enumerate(rows))
+        self.cities: tuple[City, ...] = tuple(self._make_city(i, row) for i, row in enumerate(rows))
         self.all = (1 << len(self.cities)) - 1
 
-    def _city(self, i: int, row: dict[str, Any]) -> City:
+    def _make_city(self, i: int, row: dict[str, Any]) -> City:
         code, name = row.pop("country"), row["name"]
         known = {plain_words(n) for n in (name, *row["aliases"])}
-        more = listed(self.more["names"].get(name, ""))
+        more = split_list(self.more["names"].get(name, ""))
         people, sea_km = row.pop("people"), row.pop("sea_km")
         return City(
             id=i,
@@ -163,37 +163,41 @@ class Atlas:
     @cached_property
     def by_name(self) -> Mapping[str, int]:
         """Plain name of a city -> the cities that have it, as a mask."""
-        return masks((name, c) for c in self.cities for name in _spelt(c.names))
+        return group_masks((name, c) for c in self.cities for name in _lookup_forms(c.names))
 
     @cached_property
     def by_code(self) -> Mapping[str, int]:
         """Code of a country -> its cities, as a mask."""
-        return masks((c.land.code, c) for c in self.cities)
+        return group_masks((c.land.code, c) for c in self.cities)
 
     @cached_property
-    def _entries(self) -> Mapping[str, int]:
-        return masks((key, c) for c in self.cities for key in (c.name, f"{c.name}/{c.land.code}"))
+    def _cities_by_entry(self) -> Mapping[str, int]:
+        return group_masks((key, c) for c in self.cities for key in (c.name, f"{c.name}/{c.land.code}"))
 
     @cached_property
-    def lands(self) -> Mapping[str, frozenset[str]]:
+    def countries_by_name(self) -> Mapping[str, frozenset[str]]:
         """Plain name of a country -> codes."""
-        return _codes(((x, _spelt(x.names)) for x in self.countries.values()), self.more["words"]["lands"])
+        return _codes_by_word(
+            ((x, _lookup_forms(x.names)) for x in self.countries.values()), self.more["words"]["lands"]
+        )
 
     @cached_property
-    def peoples(self) -> Mapping[str, frozenset[str]]:
+    def countries_by_people(self) -> Mapping[str, frozenset[str]]:
         """Adjective of a country ("french") -> codes."""
-        return _codes(((x, map(plain_words, x.people)) for x in self.countries.values()), self.more["words"]["peoples"])
+        return _codes_by_word(
+            ((x, map(plain_words, x.people)) for x in self.countries.values()), self.more["words"]["peoples"]
+        )
 
-    def within(self, codes: Iterable[str]) -> int:
+    def cities_of_countries(self, codes: Iterable[str]) -> int:
         """The cities of some countries, as a mask."""
-        return union(self.by_code.get(code, 0) for code in codes)
+        return union_masks(self.by_code.get(code, 0) for code in codes)
 
-    def named(self, text: str) -> int:
+    def city_of_entry(self, text: str) -> int:
         """Return the city of a list entry such as "Vienna" or "London/GB" as a mask; 0 if there is none."""
-        return self._entries.get(text, 0)
+        return self._cities_by_entry.get(text, 0)
 
 
-def masks(rows: Iterable[tuple[str, City]]) -> Mapping[str, int]:
+def group_masks(rows: Iterable[tuple[str, City]]) -> Mapping[str, int]:
     """The cities of each key, as a mask."""
     found: dict[str, int] = {}
     for key, city in rows:
@@ -201,19 +205,19 @@ def masks(rows: Iterable[tuple[str, City]]) -> Mapping[str, int]:
     return found
 
 
-def _codes(rows: Iterable[tuple[Country, Iterable[str]]], more: str) -> Mapping[str, frozenset[str]]:
+def _codes_by_word(rows: Iterable[tuple[Country, Iterable[str]]], more: str) -> Mapping[str, frozenset[str]]:
     """Word -> the codes of the countries that have it; `more` are words with a code."""
     found: dict[str, frozenset[str]] = {}
     pairs = [(word, land.code) for land, words in rows for word in words]
-    for word, code in [*pairs, *((word, code) for item in listed(more) for word, code in [item.split(":")])]:
+    for word, code in [*pairs, *((word, code) for item in split_list(more) for word, code in [item.split(":")])]:
         found[word] = found.get(word, frozenset()) | {code}
     return found
 
 
-def forms(name: str) -> set[str]:
+def name_forms(name: str) -> set[str]:
     """The plain forms of a name: with and without articles, "saint" and "st".
 
-    >>> sorted(forms("The Hague")), sorted(forms("St. Louis"))
+    >>> sorted(name_forms("The Hague")), sorted(name_forms("St. Louis"))
     (['hague', 'the hague'], ['saint louis', 'st louis'])
     """
     text = plain_words(name)
@@ -223,16 +227,16 @@ def forms(name: str) -> set[str]:
     return {text, bare, *([" ".join([other, *words[1:]])] if other else [])}
 
 
-def _spelt(names: Iterable[str]) -> set[str]:
+def _lookup_forms(names: Iterable[str]) -> set[str]:
     """All ways in which names may be looked up."""
-    return {form for name in names for form in (*forms(name), name_key(name))}
+    return {form for name in names for form in (*name_forms(name), name_key(name))}
 
 
-def listed(text: str, mark: str = ";") -> list[str]:
+def split_list(text: str, mark: str = ";") -> list[str]:
     return [part.strip() for part in text.split(mark) if part.strip()]
 
 
-def kilometres(a: City, b: City) -> float:
+def distance_km(a: City, b: City) -> float:
     """The great-circle distance; the places are rounded to about 10 km."""
     p, q = math.radians(a.lat), math.radians(b.lat)
     cosine = math.sin(p) * math.sin(q) + math.cos(p) * math.cos(q) * math.cos(math.radians(a.lon - b.lon))
@@ -240,6 +244,6 @@ def kilometres(a: City, b: City) -> float:
 
 
 @cache
-def atlas() -> Atlas:
+def load_atlas() -> Atlas:
     """The only one; loaded when first asked for."""
     return Atlas()

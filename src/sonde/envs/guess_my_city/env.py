@@ -18,8 +18,8 @@ prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔB
 training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or"
 in a message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
 
-A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can play its
-resident, there is no filter, and the rule user says that it does not know.
+A city that is in no list may be set (`env.task({"hidden_city": ..., "country": ...})`): only a language model can
+play its resident, there is no filter, and the rule user says that it does not know.
 
 `turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that
 it may propose.
@@ -36,13 +36,13 @@ from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive,
 from sonde.core.types import Json
 
 from .._shared.dialogue import USER, Dialogue, Talk
-from .._shared.english.naming import Names, Verdict, lookup, verdict_on
+from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.words import name_key, split_sentences
 from .._shared.partition import PartitionFilter
 
 if TYPE_CHECKING:
     from .atlas import City
-    from .resident import Knowledge
+    from .resident import CityAnswers
 
 _NAME = "guess_my_city"
 _SIZES = {"paprika": (500, 185), "lmrl": (73, 27), "delta_belief": (500, 185)}
@@ -86,7 +86,7 @@ class GuessMyCity(Dialogue):
             support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
             source=_SOURCES[self.preset],
             seats=self.seats("users:resident"),
-            assumes=self.assumed("users:resident"),
+            assumes=self.assumed_users("users:resident"),
             reference="guess_my_city",
             max_new_tokens=100 if self.preset == "delta_belief" else 512,
             departures=(
@@ -102,67 +102,67 @@ class GuessMyCity(Dialogue):
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def known(self) -> Knowledge:
+    def city_knowledge(self) -> CityAnswers:
         """The cities of the preset and their replies."""
-        from .resident import knowledge  # the facts and phrasings are read when they are first used
+        from .resident import city_answers  # the facts and phrasings are read when they are first used
 
-        return knowledge("lmrl" if self.preset == "lmrl" else "paprika")
+        return city_answers("lmrl" if self.preset == "lmrl" else "paprika")
 
     def split(self, split: str) -> Sequence[Task]:
         count = _SIZES[self.preset][split == "test"]
-        return TaskList(count, lambda i: self._task(self._sides[split][i], split, i))
+        return TaskList(count, lambda i: self._make_task(self._split_of_cities[split][i], split, i))
 
     @cached_property
-    def _sides(self) -> Mapping[str, Sequence[str]]:
+    def _split_of_cities(self) -> Mapping[str, Sequence[str]]:
         """The cities of either side in a fixed shuffled order."""
         sides: dict[str, list[str]] = {"train": [], "test": []}
-        for city in self.known.cities:
+        for city in self.city_knowledge.cities:
             sides[city.split].append(city.title)
         return {side: sorted(rows, key=lambda t: derive(0, "task", _NAME, side, t)) for side, rows in sides.items()}
 
     def task(self, hidden: Json) -> Task:
-        """`{"city": "Lisbon", "country": "Portugal"}`."""
+        """`{"hidden_city": "Lisbon", "country": "Portugal"}`."""
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if set(setup) != {"city", "country"}:
             raise invalid(f"{_NAME}: hidden", cast("object", hidden), '{"city": ..., "country": ...}')
         for name, value in setup.items():
             if not isinstance(value, str) or not 0 < len(value.strip()) <= 60:
                 raise invalid(f"{_NAME}: hidden: {name}", value, "a name of 1 to 60 characters")
-        return self._task(self._title(setup["city"].strip(), setup["country"].strip()), "custom", 0)
+        return self._make_task(self._find_title(setup["city"].strip(), setup["country"].strip()), "custom", 0)
 
-    def _title(self, city: str, country: str) -> str:
+    def _find_title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
         from .guesses import cities_named
 
         found = cities_named(f"{name_key(city)} {name_key(country)}")
-        rows = [c for c in self.known.cities if found >> c.id & 1]
+        rows = [c for c in self.city_knowledge.cities if found >> c.id & 1]
         return rows[0].title if len(rows) == 1 else f"{city}, {country}"
 
-    def _task(self, title: str, split: str, index: int) -> Task:
+    def _make_task(self, title: str, split: str, index: int) -> Task:
         city, _, country = title.rpartition(", ")
-        public = Frozen[Json]() if title in self.known.by_title else _FOREIGN
+        public = Frozen[Json]() if title in self.city_knowledge.by_title else _FOREIGN
         hidden = Frozen[Any](city=city, country=country)
-        return self.listed(split, index, public, hidden)
+        return self.make_listed_task(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         return Talk(f"{task.hidden['city']}, {task.hidden['country']}")
 
-    def city(self, state: Talk) -> City | None:
+    def hidden_city(self, state: Talk) -> City | None:
         """The hidden city; None if it is in no list."""
-        return self.known.by_title.get(str(state.world))
+        return self.city_knowledge.by_title.get(str(state.world))
 
     def hypothesis(self, state: Talk) -> str:
         return str(state.world)
 
     def in_words(self, hypothesis: Hashable) -> str:
         """The city's name, with its country where another one has the same, or where it is in no list."""
-        return self._names.get(str(hypothesis), str(hypothesis))
+        return self._find_names.get(str(hypothesis), str(hypothesis))
 
     @cached_property
-    def _names(self) -> Mapping[str, str]:
-        return {title: name for name, title in self.known.proposals.items()}
+    def _find_names(self) -> Mapping[str, str]:
+        return {title: name for name, title in self.city_knowledge.proposals.items()}
 
     def intro(self, state: Talk, seat: str) -> str:
         if seat == AGENT:
@@ -170,85 +170,86 @@ class GuessMyCity(Dialogue):
         return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the user: `city` (its title, "" if it is in no list), the `question`, and the messages `heard` before."""
+        """For the user: `hidden_city` (its title, "" if it is in no list), the `question`, and the messages `heard`
+        before."""
         if seat != USER:
             return Frozen()
-        title = state.world if self.city(state) is not None else ""
+        title = state.world if self.hidden_city(state) is not None else ""
         return Frozen[Any](city=title, question=state.said, heard=state.heard)
 
     def actions(self, state: Talk) -> Sequence[str] | None:
         """Questions, and cities as "City, Country"."""
-        return self.known.actions
+        return self.city_knowledge.actions
 
     def say(self, answer: str) -> str:
-        title = self.known.proposals.get(answer)
+        title = self.city_knowledge.proposals.get(answer)
         return f"Is it {title}?" if title else answer
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        return None if public.get("foreign") else PartitionFilter(self.known, self.say, self.error_rate)
+        return None if public.get("foreign") else PartitionFilter(self.city_knowledge, self.say, self.error_rate)
 
     # --- what a message is -------------------------------------------------------------------------------------------
 
-    def solves(self, state: Talk) -> bool:
-        from .guesses import proposed
+    def is_solution(self, state: Talk) -> bool:
+        from .guesses import read_guess
 
-        city, found = self.city(state), proposed(state.said)
+        city, found = self.hidden_city(state), read_guess(state.said)
         if city is None:
-            return verdict_on(state.said, self.names(state)) == "right"
+            return judge_naming(state.said, self.candidate_names(state)) == "right"
         return found is not None and found.named == 1 and bool(found.cities >> city.id & 1)
 
-    def candidates(self, said: str) -> int:
-        from .guesses import proposed
+    def count_candidates(self, said: str) -> int:
+        from .guesses import read_guess
 
-        found = proposed(said)
+        found = read_guess(said)
         return 0 if found is None else found.named
 
-    def understood(self, state: Talk) -> Verdict | None:
-        from .resident import UNKNOWN, heard_as
+    def judge_unsolved(self, state: Talk) -> Verdict | None:
+        from .resident import UNKNOWN, read_message
 
-        city, found = self.city(state), heard_as(state.said)
+        city, found = self.hidden_city(state), read_message(state.said)
         if found.guess is not None:
-            return "unclear" if city is not None and found.reply(city) == UNKNOWN else "wrong"
+            return "unclear" if city is not None and found.reply_to(city) == UNKNOWN else "wrong"
         return None if found.topic == "unknown" else "nothing"
 
-    def untrue(self, state: Talk, reply: str) -> bool:
+    def is_untrue(self, state: Talk, reply: str) -> bool:
         """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
-        from .resident import NEITHER, NO, WRONG, heard_as
+        from .resident import NEITHER, NO, WRONG, read_message
 
-        city = self.city(state)
+        city = self.hidden_city(state)
         return city is not None and any(
-            heard_as(said).reply(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply, clauses=False)
+            read_message(said).reply_to(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply, clauses=False)
         )
 
-    def names(self, state: Talk) -> Names:
-        from .guesses import cities_named, names
+    def candidate_names(self, state: Talk) -> Names:
+        from .guesses import cities_named, city_names
 
-        city = self.city(state)
+        city = self.hidden_city(state)
         if city is None:
             name, _, country = str(state.world).rpartition(", ")
             ways = (name, f"{name} {country}", f"{name} in {country}")
-            return Names(lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
+            return Names(name_lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
         beside = cities_named(name_key(land))
         for word in name_key(land).split():
             beside |= cities_named(word)
-        return names()._replace(secret=1 << city.id, beside=beside)
+        return city_names()._replace(secret=1 << city.id, beside=beside)
 
-    def secrets(self, state: Talk) -> Sequence[str]:
-        city = self.city(state)
-        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaks
+    def secret_names(self, state: Talk) -> Sequence[str]:
+        city = self.hidden_city(state)
+        return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaking_names
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from .resident import heard_as
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        from .resident import read_message
 
-        found = heard_as(state.said)
-        named = {} if found.guess is None else {"guess": self._titles(found.guess.cities)}
+        found = read_message(state.said)
+        named = {} if found.guess is None else {"guess": self._task_titles(found.guess.cities)}
         return Frozen[Any]({"topic": found.topic, **named})
 
-    def _titles(self, cities: int) -> tuple[str, ...]:
-        return tuple(c.title for c in self.known.cities if cities >> c.id & 1)
+    def _task_titles(self, cities: int) -> tuple[str, ...]:
+        return tuple(c.title for c in self.city_knowledge.cities if cities >> c.id & 1)
 
-    def earned(self, state: Talk, won: bool) -> float:
+    def turn_reward(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":
             return 0.0 if won else -1.0
-        return super().earned(state, won)
+        return super().turn_reward(state, won)

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import heard, reported
-from .._shared.english.claims import union
+from .._shared.english.acts import is_reported, read_act
+from .._shared.english.claims import union_masks
 from .._shared.english.letters import plain_words
 from .._shared.english.lists import word_set
-from .._shared.english.naming import Names, proposals
-from .._shared.english.words import base, is_verb
-from .atlas import atlas, masks
-from .hearing import asked, turned
-from .readers import area, areas
+from .._shared.english.naming import Names, find_proposals
+from .._shared.english.words import base_form, is_verb
+from .atlas import group_masks, load_atlas
+from .hearing import normalise_question, read_question
+from .readers import area_names, read_area
 
 
 class Guess(NamedTuple):
@@ -33,22 +33,22 @@ class Guess(NamedTuple):
 
 
 @cache
-def longest() -> int:
+def longest_name() -> int:
     """Words of the longest name with a country behind it."""
-    return max(len(name.split()) for name in atlas().by_name) + 6
+    return max(len(name.split()) for name in load_atlas().by_name) + 6
 
 
 @cache
 def _first_words() -> frozenset[str]:
     """The first words of all names; a message without any of them proposes no city of the list."""
-    return frozenset(name.split()[0] for name in atlas().by_name) - {"an", "the"}
+    return frozenset(name.split()[0] for name in load_atlas().by_name) - {"an", "the"}
 
 
 @lru_cache(maxsize=1 << 13)
 def cities_named(name: str) -> int:
     """The cities that words name, with their country or without; beyond them one bit for a city that lies elsewhere."""
     name = name.removeprefix("the ").removeprefix("city of ")
-    words, known = name.split(), atlas().by_name
+    words, known = name.split(), load_atlas().by_name
     if not words or words[0] not in _first_words():
         return 0
     if name in known:
@@ -56,37 +56,37 @@ def cities_named(name: str) -> int:
     for at in range(len(words) - 1, 0, -1):
         mask = known.get(" ".join(words[:at]), 0)
         rest = words[at + (words[at] == "in") :]
-        if mask and rest and (within := area(rest)) is not None:
-            return mask & ~within.no or 1 << len(atlas().cities)
+        if mask and rest and (within := read_area(rest)) is not None:
+            return mask & ~within.no or 1 << len(load_atlas().cities)
     return 0
 
 
 @lru_cache(maxsize=1 << 13)
-def proposed(said: str) -> Guess | None:
+def read_guess(said: str) -> Guess | None:
     """Return the cities that a message proposes; None if it proposes none.
 
-    >>> [proposed(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
+    >>> [read_guess(m).named for m in ("I think the city you are thinking of is Lima, Peru.", "Is it Rome or Oslo?")]
     [1, 2]
-    >>> [proposed(m) for m in ("Is it near Rome?", "Is it not Rome?", "Is it in Singapore?")]
+    >>> [read_guess(m) for m in ("Is it near Rome?", "Is it not Rome?", "Is it in Singapore?")]
     [None, None, None]
     """
-    if len(said) > 2000 or reported(said):
+    if len(said) > 2000 or is_reported(said):
         return None
     some = not _first_words().isdisjoint(plain_words(said).split())
-    found = proposals(said, names()) if some else ()
-    return Guess(found[0] & atlas().all, len(set(found))) if found else _strange(said)
+    found = find_proposals(said, city_names()) if some else ()
+    return Guess(found[0] & load_atlas().all, len(set(found))) if found else _unlisted_guess(said)
 
 
 @cache
-def names() -> Names:
+def city_names() -> Names:
     """The names of all cities, as messages are searched for them."""
     begins, epithets = _first_words().__contains__, word_set("loose")
-    return Names(cities_named, longest(), begins=begins, aside=_is_place, epithets=epithets)
+    return Names(cities_named, longest_name(), begins=begins, aside=_is_place_name, epithets=epithets)
 
 
-def _is_place(before: str, name: str) -> bool:
+def _is_place_name(before: str, name: str) -> bool:
     """Whether "in X" is said of a country or a part of one that has the name of a city."""
-    return before in ("in", "from", "within") and name.removeprefix("the ") in areas()
+    return before in ("in", "from", "within") and name.removeprefix("the ") in area_names()
 
 
 # --- cities that are in no list --------------------------------------------------------------------------------------
@@ -100,13 +100,15 @@ _IS = re.compile(
 _DESCRIPTION = re.compile(r" , (?:known|which|often).*")
 
 
-def _strange(said: str) -> Guess | None:
+def _unlisted_guess(said: str) -> Guess | None:
     """A guess of a city that is not in the list: a name with capitals that means nothing else."""
-    act = heard(said) if _CAPITAL.search(said) else None
+    act = read_act(said) if _CAPITAL.search(said) else None
     if act is None or act.kind != "asks" or act.denied:
         return None
-    found = _IS.fullmatch(_DESCRIPTION.sub("", turned(" ".join(act.words).replace("the city of", "city of"))))
-    if found is None or not _is_name(said, found["x"]) or asked(said) is not None:
+    found = _IS.fullmatch(
+        _DESCRIPTION.sub("", normalise_question(" ".join(act.words).replace("the city of", "city of")))
+    )
+    if found is None or not _is_name(said, found["x"]) or read_question(said) is not None:
         return None
     return Guess(0, 1, plain_words(found["x"]))
 
@@ -115,18 +117,20 @@ def _is_name(said: str, name: str) -> bool:
     """Whether a name is written with capitals, and none of its words is an ordinary one."""
     words = name.replace("-", " ").split()
     ordinary = word_set("empty") | word_set("adverbs") | word_set("loose") | word_set("generic")
-    if len(words) > 3 or any(base(w) in ordinary or is_verb(base(w)) for w in words):
+    if len(words) > 3 or any(base_form(w) in ordinary or is_verb(base_form(w)) for w in words):
         return False
-    return all(re.search(rf"(?<![.!?] )\b{re.escape(w.title())}", said[1:]) for w in words) and area(words) is None
+    return all(re.search(rf"(?<![.!?] )\b{re.escape(w.title())}", said[1:]) for w in words) and read_area(words) is None
 
 
 @cache
-def _letters() -> Mapping[str, int]:
+def _names_without_blanks() -> Mapping[str, int]:
     """The names without blanks -> the cities, as a mask."""
-    return masks((plain_words(name).replace(" ", ""), c) for c in atlas().cities for name in c.names)
+    return group_masks((plain_words(name).replace(" ", ""), c) for c in load_atlas().cities for name in c.names)
 
 
-def resembling(name: str) -> int:
+def similar_cities(name: str) -> int:
     """Return the cities that a misspelt name may mean; to them the reply is that it is unknown."""
     name = name.replace(" ", "")
-    return union(mask for own, mask in _letters().items() if own[:3] == name[:3] or own in name or name in own)
+    return union_masks(
+        mask for own, mask in _names_without_blanks().items() if own[:3] == name[:3] or own in name or name in own
+    )

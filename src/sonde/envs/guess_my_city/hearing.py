@@ -14,15 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal
 
-from .._shared.english.acts import heard
-from .._shared.english.claims import Claim, all_of, negated, not_read, weak
+from .._shared.english.acts import read_act
+from .._shared.english.claims import Claim, join_all, negate_claim, unread_claim, weaken_claim
 from .._shared.english.clauses import Subject
 from .._shared.english.grammar import Grammar
-from .._shared.english.lexicon import Lexicon, Line, lines
+from .._shared.english.lexicon import Lexicon, Line, parse_lines
 from .._shared.english.lists import word_set
-from .._shared.english.words import Words, base, is_verb, key
-from .atlas import atlas
-from .known import attribute, certain, declared, fame, word_list
+from .._shared.english.words import Words, base_form, is_verb, phrase_key
+from .atlas import load_atlas
+from .known import declared_sections, fame_phrases, known_mask, lookup_attribute, section_words
 from .readers import COLUMNS, SLOTS
 
 # --- what is declared ------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ class Cities:
     """The knowledge of the cities, as the room asks for it."""
 
     def attribute(self, name: str) -> Claim | None:
-        found = attribute(name)
+        found = lookup_attribute(name)
         return None if found is None else Claim(name, *found)
 
     def column(self, name: str, value: Any) -> Claim | None:
@@ -40,10 +40,10 @@ class Cities:
 
     def home(self, yes: int) -> int:
         """Cities are all of one sort."""
-        return atlas().all
+        return load_atlas().all
 
 
-def _things(text: str) -> Iterator[Line]:
+def _thing_lines(text: str) -> Iterator[Line]:
     """Parse the lines of things. To be known for a thing, or to have a famous one, is its attribute; merely to have one
     is weaker, and never answered by No."""
     for row in text.splitlines():
@@ -57,60 +57,66 @@ def _things(text: str) -> Iterator[Line]:
 class CityLexicon(Lexicon):
     """The declared phrasings; what is not declared is looked up in the fame of the cities."""
 
-    def asked(self, k: str, words: Words = ()) -> Claim | None:
-        found = super().asked(k, words)
+    def lookup_phrase(self, k: str, words: Words = ()) -> Claim | None:
+        found = super().lookup_phrase(k, words)
         frame, _, rest = k.partition(":")
         if found is not None or frame not in ("known", "do") or (frame == "do" and not rest.startswith("have ")):
             return found
-        return known_for(rest.removeprefix("have ").removeprefix("famous "), frame == "known")
+        return claim_known_for(rest.removeprefix("have ").removeprefix("famous "), frame == "known")
 
 
 @cache
-def _fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
+def _cities_by_fame() -> Mapping[str, Sequence[tuple[int, frozenset[str]]]]:
     """Map a word to the cities (one bit each) that are known for something with this word, with all words of that
     thing."""
     found: dict[str, list[tuple[int, frozenset[str]]]] = {}
-    for c in atlas().cities:
-        for phrase in fame(c):
-            held = frozenset(base(w) for w in phrase.split())
+    for c in load_atlas().cities:
+        for phrase in fame_phrases(c):
+            held = frozenset(base_form(w) for w in phrase.split())
             for word in held:
                 found.setdefault(word, []).append((1 << c.id, held))
     return found
 
 
 @cache
-def _loose() -> frozenset[str]:
-    return word_list("loose") | word_set("dropped") | word_set("empty")
+def _loose_words() -> frozenset[str]:
+    return section_words("loose") | word_set("dropped") | word_set("empty")
 
 
-def known_for(phrase: str, only: bool) -> Claim | None:
+def claim_known_for(phrase: str, only: bool) -> Claim | None:
     """Claim that a city is known for a phrase: true if one thing has all of its words, unknown if some things share
     some of them; false of all other cities if the phrase has two words or more, or if the question is `only` about
     fame."""
-    core = frozenset(base(w) for w in phrase.split()) - _loose()
-    rows = [row for word in core for row in _fame().get(word, ())]
+    core = frozenset(base_form(w) for w in phrase.split()) - _loose_words()
+    rows = [row for word in core for row in _cities_by_fame().get(word, ())]
     yes = sum({bit for bit, held in rows if core <= held})
     if not yes:
         return None
     beside = sum({bit for bit, _ in rows})
-    return Claim(f"known for {phrase}", *(certain(yes, beside) if len(core) > 1 or only else (yes, 0)))
+    return Claim(f"known for {phrase}", *(known_mask(yes, beside) if len(core) > 1 or only else (yes, 0)))
 
 
 @cache
-def said_of(who: Literal["city", "land"]) -> Grammar:
+def city_grammar(who: Literal["city", "land"]) -> Grammar:
     """Reads what is said of a city or of its country; what is said of the country holds of the city, too."""
-    text = declared()
-    lexicon = CityLexicon([*lines(text[who]), *_things(text["things"]), *lines(text["country"])], Cities(), SLOTS)
+    text = declared_sections()
+    lexicon = CityLexicon(
+        [*parse_lines(text[who]), *_thing_lines(text["things"]), *parse_lines(text["country"])], Cities(), SLOTS
+    )
 
     def by(words: Words) -> Claim | None:
         """A sentence about something of the city: its name, its flag; "is the Eiffel Tower there" asks if it has it."""
         bare = [w for w in words if w not in ("located", "situated", "found")]
-        found = lexicon.asked(f"by:{key(words)}", words)
-        if found is None and (found := grammar.do(["have", *bare])) is not None and any(is_verb(base(w)) for w in bare):
-            return weak(found, "of it")
+        found = lexicon.lookup_phrase(f"by:{phrase_key(words)}", words)
+        if (
+            found is None
+            and (found := grammar.do(["have", *bare])) is not None
+            and any(is_verb(base_form(w)) for w in bare)
+        ):
+            return weaken_claim(found, "of it")
         return found
 
-    grammar = Grammar(lexicon, Subject(word_list("heads"), you=True), by=by)
+    grammar = Grammar(lexicon, Subject(section_words("heads"), you=True), by=by)
     return grammar
 
 
@@ -126,84 +132,86 @@ _PAST = re.compile(r"(?:\W*\w+,? )?(?:was|were|did|had|(?:has|have) (?:it|your \
 
 
 @cache
-def _turns() -> Sequence[tuple[re.Pattern[str], str]]:
-    rows = (line.partition(" =>") for line in declared()["turns"].splitlines())
+def _declared_turns() -> Sequence[tuple[re.Pattern[str], str]]:
+    rows = (line.partition(" =>") for line in declared_sections()["turns"].splitlines())
     return [(re.compile(expression), words.strip()) for expression, _, words in rows]
 
 
 @lru_cache(maxsize=1 << 14)
-def turned(text: str) -> str:
+def normalise_question(text: str) -> str:
     """A sentence in the form of the phrasings.
 
-    >>> turned("is your home city located near the coast")
+    >>> normalise_question("is your home city located near the coast")
     'is it near coast'
     """
-    for pattern, words in _turns():
+    for pattern, words in _declared_turns():
         if pattern.search(text) is not None:
             text = " ".join(pattern.sub(f" {words} ", text).split())
     return text
 
 
 @lru_cache(maxsize=1 << 14)
-def asked(said: str) -> Claim | None:
+def read_question(said: str) -> Claim | None:
     """Return the claim of a yes/no question; None for other messages, and for questions that are not understood."""
-    act = heard(said)
+    act = read_act(said)
     if act.kind != "asks" or act.words[:2] in _OF_ASKER:
         return None
     words = act.words
     if words[1:2] == ("not",) and words[0] in word_set("aux"):  # "hasn't it ...?" asks whether it has
         words = (words[0], *words[2:])
-    claim = meant(" ".join(words))
+    claim = read_sentence(" ".join(words))
     if claim is None or not claim.known:
         return None
-    claim = _in_the_past(claim) if _PAST.match(said.lower()) else claim
-    return negated(claim) if act.denied else claim
+    claim = _weaken_past(claim) if _PAST.match(said.lower()) else claim
+    return negate_claim(claim) if act.denied else claim
 
 
-def _in_the_past(claim: Claim) -> Claim:
+def _weaken_past(claim: Claim) -> Claim:
     """Weaken a claim about the past: what is false today may have been true."""
     names = {name.strip("?(),") for name in claim.text.split()}
-    return weak(claim, "once") if names.isdisjoint(word_list("past")) else claim
+    return weaken_claim(claim, "once") if names.isdisjoint(section_words("past")) else claim
 
 
 @lru_cache(maxsize=1 << 14)
-def meant(text: str) -> Claim | None:
+def read_sentence(text: str) -> Claim | None:
     """Claim what a sentence says, with or without its tail."""
-    text = turned(text)
-    found = _whole(text)
+    text = normalise_question(text)
+    found = _read_whole(text)
     if found is not None and (not found.unread or found.text.startswith("or(")):
         return found
     bare = _EXAMPLES.sub("", text)
-    if bare != text and (found := _whole(bare)) is not None:
+    if bare != text and (found := _read_whole(bare)) is not None:
         return found
     for cut in list(_TAIL.finditer(text))[::-1]:
-        head = _whole(text[: cut.start()])
+        head = _read_whole(text[: cut.start()])
         if head is not None:
-            return _with_tail(head, text[cut.end() :])
+            return _add_tail(head, text[cut.end() :])
     return None
 
 
-def _with_tail(head: Claim, tail: str) -> Claim:
+def _add_tail(head: Claim, tail: str) -> Claim:
     """Add a tail to a claim: a description of what was named adds nothing, any other tail is a condition."""
     first, _, behind = tail.partition(" ")
-    if head.text.startswith("in ") and first in word_list("describing"):
+    if head.text.startswith("in ") and first in section_words("describing"):
         return head
     verb, _, rest = (behind if first in ("which", "that") else tail).partition(" ")
-    more = _whole(turned(f"is it {verb} {rest}")) or _whole(turned(f"does it {base(verb)} {rest}"))
-    return all_of([head, more or not_read(tail)])
+    more = _read_whole(normalise_question(f"is it {verb} {rest}")) or _read_whole(
+        normalise_question(f"does it {base_form(verb)} {rest}")
+    )
+    return join_all([head, more or unread_claim(tail)])
 
 
-def _whole(text: str) -> Claim | None:
+def _read_whole(text: str) -> Claim | None:
     """Claim what a whole sentence says of the city or of its country."""
     words = text.split()
     if "country" in words and "it" not in words:
-        found = said_of("land").sentence(_as_it(text).split())
+        found = city_grammar("land").read_sentence(_country_as_subject(text).split())
         if found is not None:
             return found
-    return said_of("city").sentence(words)
+    return city_grammar("city").read_sentence(words)
 
 
-def _as_it(text: str) -> str:
+def _country_as_subject(text: str) -> str:
     """Make the country the subject of a sentence."""
     text = re.sub(r" (?:in|within|across|throughout|of) (?:the )?country$", "", text)
     return re.sub(r"\b(?:the )?country\b", "it", text, count=1)

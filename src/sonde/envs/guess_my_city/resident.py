@@ -1,8 +1,8 @@
 """The resident's reply to a message, for all cities at once.
 
-Ours. A message is a guess, a yes/no question, an open question, or not understood; `heard_as` returns its replies and
-the cities of which each is true. The rule user, the posterior over the cities and the judge share this reading, and a
-message has exactly one reply per city.
+Ours. A message is a guess, a yes/no question, an open question, or not understood; `read_message` returns its replies
+and the cities of which each is true. The rule user, the posterior over the cities and the judge share this reading,
+and a message has exactly one reply per city.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import heard
+from .._shared.english.acts import read_act
 from .._shared.english.claims import Claim
-from .._shared.english.lexicon import lines
+from .._shared.english.lexicon import parse_lines
 from .._shared.english.lists import word_set
-from .._shared.english.words import base
-from .atlas import City, atlas
-from .facts import told
-from .guesses import Guess, proposed, resembling
-from .hearing import asked, turned
-from .known import declared, word_list
+from .._shared.english.words import base_form
+from .atlas import City, load_atlas
+from .facts import fact_replies
+from .guesses import Guess, read_guess, similar_cities
+from .hearing import normalise_question, read_question
+from .known import declared_sections, section_words
 
 UNKNOWN = "I do not know."
 REFUSED = "I cannot tell you that: naming it is your part of the game."
@@ -35,7 +35,7 @@ HEARD = 2_000
 """Characters of a message that are heard at all."""
 
 
-class Heard(NamedTuple):
+class ReadQuestion(NamedTuple):
     """A message as it was read: its topic, the guess that it makes, and its replies with the cities of which each is
     true. To all other cities the reply is that it is not known."""
 
@@ -43,47 +43,51 @@ class Heard(NamedTuple):
     replies: Mapping[str, int]
     guess: Guess | None = None
 
-    def reply(self, city: City) -> str:
+    def reply_to(self, city: City) -> str:
         return next((text for text, mask in self.replies.items() if mask >> city.id & 1), UNKNOWN)
 
 
 @lru_cache(maxsize=1 << 13)
-def heard_as(said: str) -> Heard:
+def read_message(said: str) -> ReadQuestion:
     """Read a message.
 
-    >>> lisbon = next(c for c in atlas().cities if c.name == "Lisbon")
-    >>> [heard_as(m).reply(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
+    >>> lisbon = next(c for c in load_atlas().cities if c.name == "Lisbon")
+    >>> [read_message(m).reply_to(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
     ['Yes, that is true of my city.', 'I do not know.', 'Goal reached']
     """
     said = said[:HEARD]
-    guess = proposed(said)
+    guess = read_guess(said)
     if guess is not None:
-        return Heard("guess", _to_guess(guess), guess)
-    claim = asked(said)
+        return ReadQuestion("guess", _replies_to_guess(guess), guess)
+    claim = read_question(said)
     if claim is not None and claim.known:
-        return Heard(claim.text.split()[0].strip("?(,"), _to_claim(claim, said))
-    found = opened(said)
+        return ReadQuestion(claim.text.split()[0].strip("?(,"), _replies_to_claim(claim, said))
+    found = read_open_question(said)
     if found is None:
-        return Heard("unknown", {})
-    return Heard("refuse", {REFUSED: atlas().all}) if found == "refuse" else Heard(found, told(found))
+        return ReadQuestion("unknown", {})
+    return (
+        ReadQuestion("refuse", {REFUSED: load_atlas().all})
+        if found == "refuse"
+        else ReadQuestion(found, fact_replies(found))
+    )
 
 
-def _to_claim(claim: Claim, said: str) -> Mapping[str, int]:
+def _replies_to_claim(claim: Claim, said: str) -> Mapping[str, int]:
     """Yes and no; of one or the other, which."""
-    every = atlas().all
-    if claim.choice is None or " or " not in said.lower():
-        return {YES: claim.true & every, NO: claim.no & every}
-    a, b = claim.choice
+    every = load_atlas().all
+    if claim.two_sides is None or " or " not in said.lower():
+        return {YES: claim.yes_or_goal & every, NO: claim.no & every}
+    a, b = claim.two_sides
     found = {FIRST: a.yes & ~b.yes, SECOND: b.yes & ~a.yes, BOTH: a.yes & b.yes, NEITHER: a.no & b.no}
     return {reply: mask & every for reply, mask in found.items()}
 
 
-def _to_guess(guess: Guess) -> Mapping[str, int]:
+def _replies_to_guess(guess: Guess) -> Mapping[str, int]:
     if guess.named > 1:
-        return {SEVERAL: atlas().all}
+        return {SEVERAL: load_atlas().all}
     if not guess.strange:
-        return {RIGHT: guess.cities, WRONG: atlas().all & ~guess.cities}
-    return {WRONG: atlas().all & ~resembling(guess.strange)}
+        return {RIGHT: guess.cities, WRONG: load_atlas().all & ~guess.cities}
+    return {WRONG: load_atlas().all & ~similar_cities(guess.strange)}
 
 
 # --- open questions --------------------------------------------------------------------------------------------------
@@ -98,27 +102,31 @@ class _Way(NamedTuple):
 
 
 @cache
-def _ways() -> Sequence[_Way]:
+def _declared_ways() -> Sequence[_Way]:
     found: list[_Way] = []
-    for line in lines(declared()["open"]):
+    for line in parse_lines(declared_sections()["open"]):
         for way in line.phrases:
             words, _, beside = way.partition("[")
-            demanded = [frozenset(map(base, word.split("/"))) for word in words.split()]
-            found.append(_Way(line.meaning, demanded, frozenset(map(base, beside.rstrip("]").split()))))
+            demanded = [frozenset(map(base_form, word.split("/"))) for word in words.split()]
+            found.append(_Way(line.meaning, demanded, frozenset(map(base_form, beside.rstrip("]").split()))))
     return found
 
 
-def opened(said: str) -> str | None:
+def read_open_question(said: str) -> str | None:
     """The fact that an open question asks for."""
-    act = heard(said)
-    words = turned(" ".join(act.words)).split()
-    if act.kind != "open" and word_list("asking").isdisjoint(words[:6]) and word_list("orders").isdisjoint(words[:1]):
+    act = read_act(said)
+    words = normalise_question(" ".join(act.words)).split()
+    if (
+        act.kind != "open"
+        and section_words("asking").isdisjoint(words[:6])
+        and section_words("orders").isdisjoint(words[:1])
+    ):
         return None
-    held = {base(w) for w in words if w != ","}
-    content = held - word_set("dropped") - word_list("empty")
+    held = {base_form(w) for w in words if w != ","}
+    content = held - word_set("dropped") - section_words("empty")
     fits = [
         way
-        for way in _ways()
+        for way in _declared_ways()
         if all(held & word for word in way.words) and not content - way.beside - frozenset[str]().union(*way.words)
     ]
     return max(fits, key=lambda way: len(way.words)).fact if fits else None
@@ -128,24 +136,24 @@ def opened(said: str) -> str | None:
 
 
 @cache
-def canonical() -> Sequence[str]:
+def canonical_questions() -> Sequence[str]:
     """The questions that are worth asking, open ones first; a line "frame | a; b" is one for each of its parts."""
-    rows = (line.partition(" | ") for line in declared()["questions"].splitlines())
+    rows = (line.partition(" | ") for line in declared_sections()["questions"].splitlines())
     return tuple(frame.replace("<>", word) for frame, _, words in rows for word in words.split("; "))
 
 
-class Knowledge:
+class CityAnswers:
     """The cities of a preset and their replies: `Answers` of `envs/_shared/partition.py`."""
 
     def __init__(self, preset: str) -> None:
-        self.cities: tuple[City, ...] = tuple(c for c in atlas().cities if preset == "paprika" or c.lmrl)
-        self._whole = len(self.cities) == len(atlas().cities)
+        self.cities: tuple[City, ...] = tuple(c for c in load_atlas().cities if preset == "paprika" or c.lmrl)
+        self._whole = len(self.cities) == len(load_atlas().cities)
         self.by_title: Mapping[str, City] = {c.title: c for c in self.cities}
         self.names: Sequence[str] = tuple(self.by_title)
         count = Counter(c.name for c in self.cities)
         self.proposals: Mapping[str, str] = {c.name if count[c.name] == 1 else c.title: c.title for c in self.cities}
         """The name of every city, with its country where that is needed to tell it from another -> the city in full."""
-        self.questions: Sequence[str] = canonical()
+        self.questions: Sequence[str] = canonical_questions()
         self.actions: Sequence[str] = (*self.questions, *self.proposals)
 
     def guess(self, index: int) -> str:
@@ -155,7 +163,7 @@ class Knowledge:
     def split(self, said: str) -> Mapping[str, int]:
         """Reply -> the cities of which it is true, as a mask over those of the preset."""
         left, found = (1 << len(self.cities)) - 1, dict[str, int]()
-        for text, mask in heard_as(said).replies.items():
+        for text, mask in read_message(said).replies.items():
             own = mask if self._whole else sum((mask >> c.id & 1) << i for i, c in enumerate(self.cities))
             if own:
                 found[text] = own
@@ -164,10 +172,10 @@ class Knowledge:
 
 
 @cache
-def knowledge(preset: str) -> Knowledge:
-    return Knowledge(preset)
+def city_answers(preset: str) -> CityAnswers:
+    return CityAnswers(preset)
 
 
-def reply(city: City, said: str) -> str:
+def answer_message(city: City, said: str) -> str:
     """Return the resident's reply to a message."""
-    return heard_as(said).reply(city)
+    return read_message(said).reply_to(city)

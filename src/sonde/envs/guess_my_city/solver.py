@@ -31,14 +31,14 @@ class GuessMyCitySolver(ProgramPolicy):
         known, rng = view.filter, Rng(view.seed)
         if not isinstance(known, PartitionFilter):
             raise UserError(f"agents:guess_my_city: {view.spec.name} has no filter over cities")
-        question, gain = self._best(known)
+        question, gain = self._best_question(known)
         lead = next(mask for mask in known.levels if mask)
         city = view.say(known.known.guess((lead & -lead).bit_length() - 1))
         if view.turn == view.spec.max_turns - 1 or known.expected_gain(city) >= gain:
             return Action(city)
-        return Action(worded(question, rng, first=view.turn == 0))
+        return Action(word_question(question, rng, first=view.turn == 0))
 
-    def _best(self, known: PartitionFilter) -> tuple[str, float]:
+    def _best_question(self, known: PartitionFilter) -> tuple[str, float]:
         best, most = "", -1.0
         for question in known.known.questions:
             if len(known.known.split(question)) <= self.most_replies:
@@ -51,18 +51,18 @@ class GuessMyCitySolver(ProgramPolicy):
 _LEADS = ("", "", "", "Okay. ", "Thanks! ", "I see. ")
 
 
-def worded(question: str, rng: Rng, *, first: bool = False) -> str:
+def word_question(question: str, rng: Rng, *, first: bool = False) -> str:
     """One of the ways to ask a canonical question; the words mean the same to the resident.
 
-    >>> worded("Is it an ancient city?", Rng(0)).endswith("?")
+    >>> word_question("Is it an ancient city?", Rng(0)).endswith("?")
     True
     """
     lead = rng.choice(_LEADS)
-    return ("" if first else lead) + rng.choice(wordings(question))
+    return ("" if first else lead) + rng.choice(question_wordings(question))
 
 
-def wordings(question: str) -> Sequence[str]:
-    """All ways to ask a canonical question, itself included (`sonde/data/data/wordings.txt`)."""
+def question_wordings(question: str) -> Sequence[str]:
+    """All ways to ask a canonical question, itself included (`sonde/data/data/question_wordings.txt`)."""
     for forms in read_rows("guess_my_city", "wordings.txt"):
         start, slot, end = forms[0].partition("{}")
         if question == start:

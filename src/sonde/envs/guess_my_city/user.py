@@ -21,17 +21,17 @@ class Resident(Ruled):
     needs: ClassVar[tuple[str, ...]] = ("city", "question")
     hidden: ClassVar[str] = "city"
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
-        return replied(facts["city"], facts["question"])
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
+        return reply_about_city(facts["city"], facts["question"])
 
 
-def replied(title: str, said: str) -> str:
+def reply_about_city(title: str, said: str) -> str:
     """Return the resident's reply; of a city that is in no list nothing is known.
 
-    >>> replied("Lisbon, Portugal", "Is it on the sea?"), replied("", "Is it on the sea?")
+    >>> reply_about_city("Lisbon, Portugal", "Is it on the sea?"), reply_about_city("", "Is it on the sea?")
     ('Yes, that is true of my city.', 'I do not know.')
     """
-    from .resident import UNKNOWN, knowledge, reply  # read when first used: the facts take a moment
+    from .resident import UNKNOWN, answer_message, city_answers  # read when first used: the facts take a moment
 
-    city = knowledge("paprika").by_title.get(title)
-    return UNKNOWN if city is None else reply(city, said)
+    city = city_answers("paprika").by_title.get(title)
+    return UNKNOWN if city is None else answer_message(city, said)

@@ -40,11 +40,11 @@ class LetterWordle(Spelling):
         super().__post_init__()
 
     @cached_property
-    def symbols(self) -> tuple[str, ...]:
+    def allowed_symbols(self) -> tuple[str, ...]:
         return tuple(ascii_lowercase)
 
-    def codes(self) -> tuple[str, ...]:
-        return _all(self.length)
+    def all_codes(self) -> tuple[str, ...]:
+        return _all_answers(self.length)
 
     @cached_property
     def spec(self) -> Spec:
@@ -55,32 +55,32 @@ class LetterWordle(Spelling):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"{len(self.codes()):,} words of {self.length} distinct letters, alike",
+            support=f"{len(self.all_codes()):,} words of {self.length} distinct letters, alike",
             source="Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.5",
             reference="psrl",
             departures=("words from SCOWL", "the episode ends when the word is found"),
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        rows = _distinct(self.length, cast(Split, split))
+        rows = _isogram_answers(self.length, cast(Split, split))
         return TaskList(len(rows), lambda i: self._task(rows[i], split, i))
 
     def task(self, hidden: Json) -> Task:
         """`"trace"`: one of the words, in lower case."""
-        if not isinstance(hidden, str) or len(hidden) != self.length or hidden not in self.codes():
+        if not isinstance(hidden, str) or len(hidden) != self.length or hidden not in self.all_codes():
             raise invalid("letter_wordle: hidden", hidden, f"an answer word of {self.length} distinct letters")
         return self._task(hidden, "custom", 0)
 
     def _task(self, word: str, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen(length=self.length), word)
+        return self.make_listed_task(split, index, Frozen(length=self.length), word)
 
 
 @cache
-def _distinct(length: int, split: Split) -> tuple[str, ...]:
+def _isogram_answers(length: int, split: Split) -> tuple[str, ...]:
     """The answers of one split without repeated letters."""
     return tuple(word for word in words.task_words(length, split) if len(set(word)) == length)
 
 
 @cache
-def _all(length: int) -> tuple[str, ...]:
-    return tuple(sorted(_distinct(length, "train") + _distinct(length, "test")))
+def _all_answers(length: int) -> tuple[str, ...]:
+    return tuple(sorted(_isogram_answers(length, "train") + _isogram_answers(length, "test")))

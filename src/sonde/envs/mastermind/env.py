@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
-    from .._shared.words.guessing import Codes, GuessFilter, Guessing, Parts, Rows, Verdicts
+    from .._shared.words.guessing import Codes, GuessFilter, Guessing, Rows, VerdictParts, Verdicts
 
 _SIZES = {"train": 1000, "test": 500}
 _WIN = Frozen({AGENT: 1.0})
@@ -83,7 +83,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        codes = _shuffled(self.length, self.digits)
+        codes = _shuffled_codes(self.length, self.digits)
         n_train = min(_SIZES["train"], len(codes) * 2 // 3)
         first, last = (0, n_train) if split == "train" else (n_train, min(n_train + _SIZES["test"], len(codes)))
         return TaskList(last - first, lambda i: self._task(codes[first + i], split, i))
@@ -91,14 +91,14 @@ class Mastermind(CertainEnv[State], AnswerTags):
     def task(self, hidden: Json) -> Task:
         """`"0427"`: a code, as text."""
         if not isinstance(hidden, str) or self.parse_code(hidden) != hidden:
-            raise invalid("mastermind: hidden", hidden, f"{self.length} digits of {self._symbols}, as text")
+            raise invalid("mastermind: hidden", hidden, f"{self.length} digits of {self._digit_symbols}, as text")
         return self._task(hidden, "custom", 0)
 
     def _task(self, code: str, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen(length=self.length, digits=self.digits), code)
+        return self.make_listed_task(split, index, Frozen(length=self.length, digits=self.digits), code)
 
     @cached_property
-    def _symbols(self) -> str:
+    def _digit_symbols(self) -> str:
         return "0123456789"[: self.digits]
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
         return State(hidden)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        codes = _all(self.length, self.digits)
+        codes = _all_codes(self.length, self.digits)
         return [(1.0 / len(codes), c) for c in codes]
 
     def to_act(self, state: State) -> str | None:
@@ -119,82 +119,82 @@ class Mastermind(CertainEnv[State], AnswerTags):
         return state.code
 
     def intro(self, state: State, seat: str) -> str:
-        example = "".join(self._symbols[-1 - i % self.digits] for i in range(self.length))
-        return pieces("mastermind")["intro"].format(
+        example = "".join(self._digit_symbols[-1 - i % self.digits] for i in range(self.length))
+        return load_pieces("mastermind")["intro"].format(
             length=self.length, digits=f"0 to {self.digits - 1}", turns=self.max_turns, example=example
         )
 
     def parse_code(self, answer: str) -> str | None:
         """The code in an answer, in one piece, in pieces, or digit by digit (`1, 2, 3, 4`); None if there is none."""
         code = "".join(join_symbols(answer).split())
-        return code if len(code) == self.length and not code.strip(self._symbols) else None
+        return code if len(code) == self.length and not code.strip(self._digit_symbols) else None
 
-    def after(self, state: State, text: str) -> Step:
-        say = pieces("mastermind")
-        guess = self._parse(text)
+    def next_step(self, state: State, text: str) -> Step:
+        say = load_pieces("mastermind")
+        guess = self._parse_guess(text)
         if guess is None:
             if read_answer(text) is None:
                 told = Frozen({AGENT: say["format"]})
                 over = State(state.code, self.max_turns)
                 return Step(over, told, info=Frozen(result="format"), outcome=Outcome("format"))
             told = say["invalid"].format(length=self.length, digits=f"0 to {self.digits - 1}")
-            return self._next(state, told, Frozen(result="invalid"))
+            return self._end_turn(state, told, Frozen(result="invalid"))
         exact, partial = score(state.code, guess)
         result = "win" if exact == self.length else "counts"
         info = Frozen(result=result, guess=guess, exact=exact, partial=partial)
         if result == "win":
             told = Frozen({AGENT: say["win"].format(guess=guess)})
             return Step(State(state.code, self.max_turns), told, _WIN, info, Outcome("win", 1.0))
-        before, behind = _counted(exact, partial)
-        return self._next(state, f"{before}{guess}{behind}", info)
+        before, behind = _counts_parts(exact, partial)
+        return self._end_turn(state, f"{before}{guess}{behind}", info)
 
-    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+    def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.code, state.turn + 1)
         left = self.max_turns - after.turn
         if left == 0:
-            told = f"{told}\n{pieces('mastermind')['timeout']}"
+            told = f"{told}\n{load_pieces('mastermind')['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
-        before, behind = self._asked
+        before, behind = self._request_parts
         return Step(after, Frozen({AGENT: f"{told}\n{before}{left}{behind}"}), EMPTY, info)
 
     @cached_property
-    def _asked(self) -> tuple[str, str]:
+    def _request_parts(self) -> tuple[str, str]:
         """The text before and after the number of guesses left."""
-        before, _, behind = pieces("mastermind")["next"].partition("{left}")
+        before, _, behind = load_pieces("mastermind")["next"].partition("{left}")
         return before, behind.format(length=self.length)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        return _all(self.length, self.digits)
+        return _all_codes(self.length, self.digits)
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
-        return self._guessing.start()
+        return self._guessing_game.start()
 
     @cached_property
-    def _guessing(self) -> Guessing:
-        return _guessing(self)
+    def _guessing_game(self) -> Guessing:
+        return _shared_game(self)
 
-    def _read(self, turn: Turn) -> tuple[str, int] | None:
+    def _read_turn(self, turn: Turn) -> tuple[str, int] | None:
         info = turn.info
         return (info["guess"], info["exact"] * (self.length + 1) + info["partial"]) if "guess" in info else None
 
-    def _parse(self, text: str) -> str | None:
+    def _parse_guess(self, text: str) -> str | None:
         return parse_answer(text, self.parse_code, which=self.which_answer)
 
 
 @cache
-def _counted(exact: int, partial: int) -> tuple[str, str]:
+def _counts_parts(exact: int, partial: int) -> tuple[str, str]:
     """The text before and after a guess in its feedback."""
-    before, _, behind = pieces("mastermind")["counts"].partition("{guess}")
+    before, _, behind = load_pieces("mastermind")["counts"].partition("{guess}")
     return before, behind.format(exact=exact, partial=partial)
 
 
 @cache
-def _all(length: int, digits: int) -> tuple[str, ...]:
+def _all_codes(length: int, digits: int) -> tuple[str, ...]:
     codes = [""]
     for _ in range(length):
         codes = [c + d for c in codes for d in "0123456789"[:digits]]
@@ -202,38 +202,38 @@ def _all(length: int, digits: int) -> tuple[str, ...]:
 
 
 @cache
-def _shuffled(length: int, digits: int) -> tuple[str, ...]:
+def _shuffled_codes(length: int, digits: int) -> tuple[str, ...]:
     """All codes in one fixed order; the splits are slices of it."""
-    codes = list(_all(length, digits))
+    codes = list(_all_codes(length, digits))
     random.Random(derive(0, "task", "mastermind", length, digits)).shuffle(codes)
     return tuple(codes)
 
 
 @cache
-def _guessing(env: Mastermind) -> Guessing:
+def _shared_game(env: Mastermind) -> Guessing:
     from .._shared.words.guessing import Guessing
 
-    def distinct(guesses: frozenset[str]) -> Rows:
-        return _distinct(env.length, env.digits, frozenset("".join(guesses)))
+    def distinct_rows(guesses: frozenset[str]) -> Rows:
+        return _distinct_rows(env.length, env.digits, frozenset("".join(guesses)))
 
-    verdicts, n_verdicts = partial(_verdicts, env.digits), (env.length + 1) ** 2
-    read, parse = env._read, env._parse  # pyright: ignore[reportPrivateUsage]
-    parts = partial(_parts, env.digits)
-    return Guessing(_all(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct, parts)
+    verdicts, n_verdicts = partial(_verdict_numbers, env.digits), (env.length + 1) ** 2
+    read, parse = env._read_turn, env._parse_guess  # pyright: ignore[reportPrivateUsage]
+    parts = partial(_guess_parts, env.digits)
+    return Guessing(_all_codes(env.length, env.digits), verdicts, n_verdicts, read, parse, distinct_rows, parts)
 
 
 @lru_cache(maxsize=256)
-def _distinct(length: int, digits: int, named: frozenset[str]) -> Rows:
+def _distinct_rows(length: int, digits: int, named: frozenset[str]) -> Rows:
     """The codes that introduce digits which no guess has `named` yet in rising order, from the lowest on: any other
     code equals one of these after renaming such digits, to which the uniform prior is indifferent."""
     import numpy as np
 
-    from .._shared.words.guessing import encode
+    from .._shared.words.guessing import encode_words
 
     fresh = [d for d in range(digits) if str(d) not in named]
     rank = np.full(digits, -1)
     rank[fresh] = np.arange(len(fresh))
-    codes = encode(_all(length, digits)) - np.uint8(ord("0"))
+    codes = encode_words(_all_codes(length, digits)) - np.uint8(ord("0"))
     used, ok = np.zeros(len(codes), np.int64), np.ones(len(codes), bool)
     for i in range(length):
         ranks = rank[codes[:, i]]
@@ -242,12 +242,12 @@ def _distinct(length: int, digits: int, named: frozenset[str]) -> Rows:
     return np.flatnonzero(ok).astype(np.int32)
 
 
-def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
+def _verdict_numbers(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     """`exact * (length + 1) + partial` for every pair; shape `(G, N)`."""
     import numpy as np
 
     length = guesses.shape[1]
-    which, shared = _shared(length, digits)
+    which, shared = _shared_digits(length, digits)
     powers = np.array([digits**i for i in reversed(range(length))])
     mine, theirs = (which[(codes - np.uint8(ord("0"))) @ powers] for codes in (guesses, secrets))
     verdicts = shared[mine].take(theirs, axis=1)
@@ -256,32 +256,32 @@ def _verdicts(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     return verdicts
 
 
-def _parts(digits: int, codes: Codes) -> Parts:
+def _guess_parts(digits: int, codes: Codes) -> VerdictParts:
     """A guess split into parts: its digits regardless of place, and each of its places."""
     import numpy as np
 
-    from .._shared.words.guessing import Parts
+    from .._shared.words.guessing import VerdictParts
 
     length = codes.shape[1]
-    which, shared = _shared(length, digits)
+    which, shared = _shared_digits(length, digits)
     values = codes - np.uint8(ord("0"))
     places = [len(shared) + digits * i + values[:, i].astype(np.int32) for i in range(length)]
 
-    def marks(alive: Rows) -> Verdicts:
+    def part_marks(alive: Rows) -> Verdicts:
         here = values[alive].T[:, None, :] == np.arange(digits, dtype=np.uint8)[:, None]  # place, digit, secret
         return np.concatenate([shared.take(which[alive], axis=1), here.reshape(-1, len(alive))])
 
-    return Parts(len(shared) + digits * length, np.stack([which, *places]), marks)
+    return VerdictParts(len(shared) + digits * length, np.stack([which, *places]), part_marks)
 
 
 @cache
-def _shared(length: int, digits: int) -> tuple[Rows, Codes]:
+def _shared_digits(length: int, digits: int) -> tuple[Rows, Codes]:
     """The digit multiset of each code, and the number of digits that every two multisets share."""
     import numpy as np
 
-    from .._shared.words.guessing import encode
+    from .._shared.words.guessing import encode_words
 
-    sorted_codes = np.sort(encode(_all(length, digits)), axis=1)
+    sorted_codes = np.sort(encode_words(_all_codes(length, digits)), axis=1)
     collections, which = np.unique(sorted_codes, axis=0, return_inverse=True)
     common = np.zeros((len(collections), len(collections)), np.uint8)
     for digit in np.unique(collections):

@@ -39,21 +39,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import Json, content_hash
 
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 from .grid import (
     MAPS,
     MOVES,
     Cell,
     Layout,
-    checked_cell,
-    checked_layout,
-    distances,
+    check_cell,
+    check_layout,
     free_cells,
     generate,
-    moved,
-    opened,
+    goal_distances,
+    move_cell,
+    open_directions,
     read_move,
-    walls,
+    wall_directions,
 )
 
 if TYPE_CHECKING:
@@ -146,11 +146,11 @@ class Maze(CertainEnv[State]):
         return self.max_turns or _PRESETS[self.preset].moves + self.as_published
 
     @cached_property
-    def _full(self) -> bool:
+    def _is_full(self) -> bool:
         return (self.observed or _PRESETS[self.preset].observed) == "full"
 
     @cached_property
-    def _grid(self) -> str:
+    def _grid_name(self) -> str:
         return self.grid or _PRESETS[self.preset].grid
 
     @cached_property
@@ -162,7 +162,9 @@ class Maze(CertainEnv[State]):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(-4.0 if self.as_published else -1.0, 0.0),
-            support="the setup itself: nothing is hidden" if self._full else "starts with the ways open that are told",
+            support="the setup itself: nothing is hidden"
+            if self._is_full
+            else "starts with the ways open that are told",
             source=_PRESETS[self.preset].source,
             reference="maze",
             max_new_tokens=512,
@@ -178,18 +180,18 @@ class Maze(CertainEnv[State]):
 
     def split(self, split: str) -> Sequence[Task]:
         if self.preset == "generated":
-            return TaskList(_GENERATED[split], lambda i: self._generated(split, i))
-        found = _pairs(self._grid, split) if self.preset == "pairs" else _trips(self._grid, split)
+            return TaskList(_GENERATED[split], lambda i: self._generate_task(split, i))
+        found = _split_pairs(self._grid_name, split) if self.preset == "pairs" else _map_trips(self._grid_name, split)
         return TaskList(len(found), lambda i: self._task(*found[i], split, i))
 
-    def _generated(self, split: str, index: int) -> Task:
+    def _generate_task(self, split: str, index: int) -> Task:
         """Generate a task; the maze's hash decides its split, so no maze is in both."""
         rng = Random(derive(0, "task", "maze", self.preset, split, index))
         while True:
             rows, cols = (self.size or rng.choice(_SIDES) for _ in range(2))
             layout = generate(rows, cols, rng)
-            if _share(list(layout), 2) == (split == "test"):
-                return self._task("", layout, *_far_apart(layout, rng), split, index)
+            if _in_share(list(layout), 2) == (split == "test"):
+                return self._task("", layout, *_distant_pair(layout, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
         """`{"start": [1, 1]}`, with `goal` where the map has none of its own, and with `map` (a name) or `grid` (rows
@@ -198,38 +200,44 @@ class Maze(CertainEnv[State]):
         if "start" not in setup or set(setup) - {"start", "goal", "map", "grid"} or {"map", "grid"} <= set(setup):
             allowed = 'a mapping with start, and goal, map or grid if needed: {"start": [1, 1], "goal": [8, 6]}'
             raise invalid("maze: hidden", cast("object", hidden), allowed)
-        name, layout = self._map(setup)
-        start = checked_cell("maze: hidden: start", setup["start"], layout)
-        goal = checked_cell("maze: hidden: goal", setup.get("goal", _GOALS.get(name)), layout)
-        if start == goal or start not in distances(layout, goal):
+        name, layout = self._read_map(setup)
+        start = check_cell("maze: hidden: start", setup["start"], layout)
+        goal = check_cell("maze: hidden: goal", setup.get("goal", _GOALS.get(name)), layout)
+        if start == goal or start not in goal_distances(layout, goal):
             raise invalid("maze: hidden: goal", goal, f"a cell other than the start {start} that a path joins to it")
         return self._task(name, layout, start, goal, "custom", 0)
 
-    def _map(self, setup: Mapping[str, Any]) -> tuple[str, Layout]:
+    def _read_map(self, setup: Mapping[str, Any]) -> tuple[str, Layout]:
         if "grid" in setup:
-            return "", checked_layout("maze: hidden: grid", setup["grid"])
-        name = setup.get("map", self._grid)
+            return "", check_layout("maze: hidden: grid", setup["grid"])
+        name = setup.get("map", self._grid_name)
         if not isinstance(name, str) or name not in MAPS:
             raise invalid("maze: hidden: map", name, f"{', '.join(MAPS)}, or a grid instead")
         return name, MAPS[name]
 
     def _task(self, name: str, layout: Layout, start: Cell, goal: Cell, split: str, index: int) -> Task:
         shape = Frozen[Any](map=name) if name else Frozen[Any](grid=layout)
-        seen = {"start": start} if self._full else {"open": opened(layout, start)}
+        seen = {"start": start} if self._is_full else {"open": open_directions(layout, start)}
         hidden = Frozen[Any]({**shape, "start": start, "goal": goal})
         tags = {"group": name} if name else {"group": "generated", "size": f"{len(layout)}x{len(layout[0])}"}
         public = Frozen[Any]({**shape, "goal": goal, **seen})
-        return self.listed(split, index, public, hidden, distance=str(distances(layout, goal)[start]), **tags)
+        return self.make_listed_task(
+            split, index, public, hidden, distance=str(goal_distances(layout, goal)[start]), **tags
+        )
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         name, start = hidden.get("map", ""), tuple(hidden["start"])
-        return State(name, layout_of(hidden), tuple(hidden["goal"]), start, start)
+        return State(name, read_layout(hidden), tuple(hidden["goal"]), start, start)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         shape = {key: public[key] for key in ("map", "grid") if key in public}
-        starts = (public["start"],) if "start" in public else _starts(layout_of(public), public["goal"], public["open"])
+        starts = (
+            (public["start"],)
+            if "start" in public
+            else _matching_starts(read_layout(public), public["goal"], public["open"])
+        )
         return [(1.0 / len(starts), Frozen[Any]({**shape, "start": s, "goal": public["goal"]})) for s in starts]
 
     def to_act(self, state: State) -> str | None:
@@ -240,51 +248,51 @@ class Maze(CertainEnv[State]):
         return state.begun
 
     def intro(self, state: State, seat: str) -> str:
-        say = pieces("maze")
-        parts = [say["intro" if self._full else "partial_intro"].format(turns=self.turns - self.as_published)]
+        say = load_pieces("maze")
+        parts = [say["intro" if self._is_full else "partial_intro"].format(turns=self.turns - self.as_published)]
         if self.as_published:
             parts[0] = f"{parts[0]} {say['exact']}"
-        if not (state.name and self._full):
+        if not (state.name and self._is_full):
             parts.append(say["picture"].format(rows="\n".join(state.layout)))
-        return "\n\n".join([*parts, self._now(state)])
+        return "\n\n".join([*parts, self._observation_text(state)])
 
     def render(self, state: State, seat: str) -> str | None:
         """With full observation, the first message for the present place: it is the complete information."""
-        return self.intro(state, seat) if self._full else None
+        return self.intro(state, seat) if self._is_full else None
 
-    def _now(self, state: State) -> str:
+    def _observation_text(self, state: State) -> str:
         """The observation told every turn, always in the same form."""
-        return _observation(state.name, state.layout, state.goal, state.place, self._full)
+        return _format_observation(state.name, state.layout, state.goal, state.place, self._is_full)
 
-    def after(self, state: State, text: str) -> Step:
+    def next_step(self, state: State, text: str) -> Step:
         if self.as_published and state.turn == self.turns - 1:
-            return self._next(state, "over", None, _MOVED)
+            return self._end_turn(state, "over", None, _MOVED)
         direction = _EXACT.get(text) if self.as_published else read_move(text)
         if direction is None:
-            return self._next(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
-        place = moved(state.layout, state.place, direction)
+            return self._end_turn(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
+        place = move_cell(state.layout, state.place, direction)
         if place == state.goal:
-            return self._won(state, direction)
+            return self._win_step(state, direction)
         result = "blocked" if place == state.place else "moved"
-        return self._next(state._replace(place=place), result, direction, _MOVED)
+        return self._end_turn(state._replace(place=place), result, direction, _MOVED)
 
-    def _next(self, state: State, result: str, direction: str | None, rewards: Frozen[float]) -> Step:
+    def _end_turn(self, state: State, result: str, direction: str | None, rewards: Frozen[float]) -> Step:
         after = state._replace(turn=state.turn + 1)
-        told, info = self._answer(state, result, direction)
+        told, info = self._answer_reply(state, result, direction)
         if after.turn < self.turns:
             return Step(after, told, rewards, info)
-        told = Frozen({AGENT: f"{told[AGENT]} {pieces('maze')['timeout']}"})
+        told = Frozen({AGENT: f"{told[AGENT]} {load_pieces('maze')['timeout']}"})
         return Step(after, told, rewards, info, Outcome("timeout", truncated="turns"))
 
-    def _won(self, state: State, direction: str) -> Step:
+    def _win_step(self, state: State, direction: str) -> Step:
         after = state._replace(place=state.goal, turn=state.turn + 1)
-        told, info = self._answer(after, "win", direction)
+        told, info = self._answer_reply(after, "win", direction)
         return Step(after, told, _AT_GOAL, info, Outcome("win", 1.0))
 
-    def _answer(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
+    def _answer_reply(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
         name, layout, goal, _, place, _ = state
         blame = result == "invalid" and not self.as_published
-        return _answer(name, layout, goal, place, self._full, result, direction, blame)
+        return _reply_text(name, layout, goal, place, self._is_full, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; moving into a wall is legal."""
@@ -300,31 +308,31 @@ class Maze(CertainEnv[State]):
         return None if "start" in public else super().filter(public)
 
 
-def layout_of(setup: Mapping[str, Json]) -> Layout:
+def read_layout(setup: Mapping[str, Json]) -> Layout:
     """The map of a public part or a hidden setup."""
     return tuple(setup["grid"]) if "grid" in setup else MAPS[setup["map"]]
 
 
-def _starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[Cell, ...]:
+def _matching_starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[Cell, ...]:
     """The cells from which the goal is reachable and exactly these directions are open."""
-    paths = distances(layout, goal)
-    return tuple(c for c in free_cells(layout) if c in paths and c != goal and opened(layout, c) == ways)
+    paths = goal_distances(layout, goal)
+    return tuple(c for c in free_cells(layout) if c in paths and c != goal and open_directions(layout, c) == ways)
 
 
 @lru_cache(maxsize=1 << 14)
-def _answer(
+def _reply_text(
     name: str, layout: Layout, goal: Cell, place: Cell, full: bool, result: str, direction: str | None, blame: bool
 ) -> tuple[Frozen[str], Frozen[Any]]:
     """The text and `info` facts that answer a reply; `blame` also lists the available moves."""
-    say = pieces("maze")
-    told = say["win"] if result == "win" else _observation(name, layout, goal, place, full)
+    say = load_pieces("maze")
+    told = say["win"] if result == "win" else _format_observation(name, layout, goal, place, full)
     seen = {"position": place} if full else {}
-    info = Frozen[Any]({"result": result, "move": direction, **seen, "walls": walls(layout, place)})
+    info = Frozen[Any]({"result": result, "move": direction, **seen, "walls": wall_directions(layout, place)})
     return Frozen({AGENT: f"{say['invalid']} {told}" if blame else told}), info
 
 
-def _observation(name: str, layout: Layout, goal: Cell, place: Cell, full: bool) -> str:
-    say, ways = pieces("maze"), ", ".join(opened(layout, place))
+def _format_observation(name: str, layout: Layout, goal: Cell, place: Cell, full: bool) -> str:
+    say, ways = load_pieces("maze"), ", ".join(open_directions(layout, place))
     row_col = {"goal": f"{goal[0]} {goal[1]}", "place": f"{place[0]} {place[1]}"}
     now = say["full" if full else "partial"].format(open=ways, **row_col)
     return say["named"].format(name=name, now=now) if name else now
@@ -335,13 +343,13 @@ def _observation(name: str, layout: Layout, goal: Cell, place: Cell, full: bool)
 _Trip = tuple[str, Layout, Cell, Cell]
 
 
-def _share(key: Json, parts: int) -> bool:
+def _in_share(key: Json, parts: int) -> bool:
     """Whether the hash of a setup puts it into the first of this many equal parts."""
     return int(content_hash(key), 16) % parts == 0
 
 
 @lru_cache(maxsize=32)
-def _trips(name: str, split: str) -> tuple[_Trip, ...]:
+def _map_trips(name: str, split: str) -> tuple[_Trip, ...]:
     """Every start, in reading order: to the paper's goal for the test (other maps use their last free cell), to every
     other goal for training."""
     layout = MAPS[name]
@@ -352,37 +360,37 @@ def _trips(name: str, split: str) -> tuple[_Trip, ...]:
 
 
 @lru_cache(maxsize=32)
-def _pairs(which: str, split: str) -> tuple[_Trip, ...]:
+def _split_pairs(which: str, split: str) -> tuple[_Trip, ...]:
     """The pairs of a split on one map or on all."""
     names = MAPS if which == "all" else (which,)
-    every = [(name, MAPS[name], start, goal) for name in names for start, goal in _near(MAPS[name])]
+    every = [(name, MAPS[name], start, goal) for name in names for start, goal in _near_pairs(MAPS[name])]
     keys = {trip: [trip[0], trip[2], trip[3]] for trip in every}
-    chosen = [trip for trip in every if (trip[2] in _severed(trip[0], trip[3])) == (split == "test")]
+    chosen = [trip for trip in every if (trip[2] in _severed_cells(trip[0], trip[3])) == (split == "test")]
     return tuple(sorted(chosen, key=lambda trip: content_hash(["order", *keys[trip]])))
 
 
 @lru_cache(maxsize=1 << 10)
-def _severed(name: str, goal: Cell) -> frozenset[Cell]:
+def _severed_cells(name: str, goal: Cell) -> frozenset[Cell]:
     """The cells of a map whose shortest paths to the goal pass through a cut cell, and the cut cells themselves."""
     layout = MAPS[name]
-    left = distances(layout, goal)
+    left = goal_distances(layout, goal)
     severed = set[Cell]()
     for cell in sorted(left, key=left.__getitem__):
-        ways = (moved(layout, cell, way) for way in opened(layout, cell))
-        cut = left[cell] > _NEAREST and _share(["cut", name, cell, goal], _CUT)
+        ways = (move_cell(layout, cell, way) for way in open_directions(layout, cell))
+        cut = left[cell] > _NEAREST and _in_share(["cut", name, cell, goal], _CUT)
         if cut or any(left[way] < left[cell] and way in severed for way in ways):
             severed.add(cell)
     return frozenset(severed)
 
 
-def _near(layout: Layout) -> list[tuple[Cell, Cell]]:
+def _near_pairs(layout: Layout) -> list[tuple[Cell, Cell]]:
     """Starts and goals that are neither too close nor too far apart."""
     cells = free_cells(layout)
-    return [(s, g) for g in cells for s in cells if _NEAREST <= distances(layout, g)[s] <= _FARTHEST]
+    return [(s, g) for g in cells for s in cells if _NEAREST <= goal_distances(layout, g)[s] <= _FARTHEST]
 
 
-def _far_apart(layout: Layout, rng: Random) -> tuple[Cell, Cell]:
+def _distant_pair(layout: Layout, rng: Random) -> tuple[Cell, Cell]:
     """A start and a goal at least half as far apart as the goal is from the cell farthest from it."""
     goal = rng.choice(free_cells(layout))
-    paths = distances(layout, goal)
+    paths = goal_distances(layout, goal)
     return rng.choice([cell for cell, steps in paths.items() if 2 * steps >= max(paths.values())]), goal

@@ -106,12 +106,12 @@ zigzag
 """
 
 
-def _drawn() -> dict[str, Layout]:
+def _load_maps() -> dict[str, Layout]:
     blocks = [block.split("\n") for block in _ART.strip().split("\n\n")]
     return {name: tuple(rows) for name, *rows in blocks}
 
 
-MAPS: Mapping[str, Layout] = _drawn()
+MAPS: Mapping[str, Layout] = _load_maps()
 """The eight named maps."""
 
 
@@ -124,17 +124,17 @@ def free_cells(layout: Layout) -> tuple[Cell, ...]:
     return tuple((r, c) for r, row in enumerate(layout) for c, mark in enumerate(row) if mark == ".")
 
 
-def walls(layout: Layout, cell: Cell) -> tuple[str, ...]:
+def wall_directions(layout: Layout, cell: Cell) -> tuple[str, ...]:
     """The directions with a wall next to the cell: `('up', 'down')` in a horizontal corridor."""
     return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == "#")
 
 
-def opened(layout: Layout, cell: Cell) -> tuple[str, ...]:
+def open_directions(layout: Layout, cell: Cell) -> tuple[str, ...]:
     """The directions without a wall next to the cell."""
     return tuple(d for d, (dr, dc) in STEPS.items() if layout[cell[0] + dr][cell[1] + dc] == ".")
 
 
-def moved(layout: Layout, cell: Cell, direction: str) -> Cell:
+def move_cell(layout: Layout, cell: Cell, direction: str) -> Cell:
     """The cell after a move; a move into a wall stays."""
     dr, dc = STEPS[direction]
     row, col = cell[0] + dr, cell[1] + dc
@@ -142,13 +142,13 @@ def moved(layout: Layout, cell: Cell, direction: str) -> Cell:
 
 
 @lru_cache(maxsize=4096)
-def distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
+def goal_distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
     """The length of the shortest path to the goal, from every connected cell."""
     found, waiting = {goal: 0}, deque([goal])
     while waiting:
         cell = waiting.popleft()
-        for direction in opened(layout, cell):
-            after = moved(layout, cell, direction)
+        for direction in open_directions(layout, cell):
+            after = move_cell(layout, cell, direction)
             if after not in found:
                 found[after] = found[cell] + 1
                 waiting.append(after)
@@ -159,20 +159,20 @@ def generate(rows: int, cols: int, rng: Random, loops: float = 0.1) -> Layout:
     """Generate a maze with odd sides: rooms at odd places joined to a tree by a random walk that backtracks from dead
     ends; then each wall between two rooms is opened with probability `loops`, so that path lengths differ."""
     grid = [["#"] * cols for _ in range(rows)]
-    _carve(grid, rng)
-    for row, col in _between(rows, cols):
+    _carve_maze(grid, rng)
+    for row, col in _between_rooms(rows, cols):
         if grid[row][col] == "#" and rng.random() < loops:
             grid[row][col] = "."
     return tuple("".join(row) for row in grid)
 
 
-def _carve(grid: list[list[str]], rng: Random) -> None:
+def _carve_maze(grid: list[list[str]], rng: Random) -> None:
     row, col = (2 * rng.randrange(len(side) // 2) + 1 for side in (grid, grid[0]))
     grid[row][col] = "."
     path = [(row, col)]
     while path:
         row, col = path[-1]
-        ways = [(dr, dc) for dr, dc in STEPS.values() if _closed(grid, row + 2 * dr, col + 2 * dc)]
+        ways = [(dr, dc) for dr, dc in STEPS.values() if _is_closed(grid, row + 2 * dr, col + 2 * dc)]
         if not ways:
             path.pop()
             continue
@@ -181,11 +181,11 @@ def _carve(grid: list[list[str]], rng: Random) -> None:
         path.append((row + 2 * dr, col + 2 * dc))
 
 
-def _closed(grid: list[list[str]], row: int, col: int) -> bool:
+def _is_closed(grid: list[list[str]], row: int, col: int) -> bool:
     return 0 < row < len(grid) and 0 < col < len(grid[0]) and grid[row][col] == "#"
 
 
-def _between(rows: int, cols: int) -> list[Cell]:
+def _between_rooms(rows: int, cols: int) -> list[Cell]:
     """The places between two neighbouring rooms."""
     return [(r, c) for r in range(1, rows - 1) for c in range(1, cols - 1) if (r + c) % 2]
 
@@ -193,9 +193,9 @@ def _between(rows: int, cols: int) -> list[Cell]:
 # --- checking and reading --------------------------------------------------------------------------------------------
 
 
-def checked_layout(field: str, value: object, most: int = 25) -> Layout:
+def check_layout(field: str, value: object, most: int = 25) -> Layout:
     """A layout from outside, or an error that names the field."""
-    rows = _listed(value)
+    rows = _to_tuple(value)
     allowed = f"3 to {most} rows, each a text of one and the same length of 3 to {most}, of # and ., with # all around"
     if not 3 <= len(rows) <= most or not all(isinstance(row, str) for row in rows):
         raise invalid(field, value, allowed)
@@ -206,15 +206,15 @@ def checked_layout(field: str, value: object, most: int = 25) -> Layout:
     return rows
 
 
-def checked_cell(field: str, value: object, layout: Layout) -> Cell:
+def check_cell(field: str, value: object, layout: Layout) -> Cell:
     """A free cell from outside, or an error that names the field."""
-    pair = _listed(value)
+    pair = _to_tuple(value)
     if len(pair) != 2 or not all(type(n) is int for n in pair) or pair not in free_cells(layout):
         raise invalid(field, value, "[row, column] of a free cell, counted from 0 at the top left")
     return pair
 
 
-def _listed(value: object) -> tuple[Any, ...]:
+def _to_tuple(value: object) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else ()
 
 
@@ -228,9 +228,9 @@ def read_move(text: str) -> str | None:
     >>> read_move("<think>move up?</think> Move left."), read_move("move up, then move left")
     ('left', None)
     """
-    return parse_answer(text, _direction, bare=True)
+    return parse_answer(text, _parse_direction, bare=True)
 
 
-def _direction(answer: str) -> str | None:
+def _parse_direction(answer: str) -> str | None:
     said = " ".join(answer.lower().split()) if len(answer) <= _LONGEST else ""
     return said.removeprefix("move ") if said in MOVES else None

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, UserError, View
 
-from .grid import MAPS, Cell, Layout, distances, moved, opened, read_move
+from .grid import MAPS, Cell, Layout, goal_distances, move_cell, open_directions, read_move
 
 Places = frozenset[Cell]
 """The cells that a walker may be in; all of them look alike."""
@@ -33,27 +33,29 @@ class MazeSolver(ProgramPolicy):
         if view.spec.name != "maze" or "goal" not in public:
             raise UserError(f"agents:maze: env: got {view.spec.name}, allowed: maze")
         layout: Layout = public["grid"] if "grid" in public else MAPS[public["map"]]
-        return Action(view.say(f"move {best_move(layout, public['goal'], possible(view, layout))}"))
+        return Action(view.say(f"move {best_move(layout, public['goal'], possible_places(view, layout))}"))
 
 
-def possible(view: View, layout: Layout) -> Places:
+def possible_places(view: View, layout: Layout) -> Places:
     """The walker's possible places: each possible start, moved along with every move so far."""
     known = view.filter
     cells = {view.public["start"]} if known is None else set(known.belief().hypotheses)
     for row in view.transitions:
         direction = read_move(row.action)
         if direction is not None:
-            cells = {moved(layout, cell, direction) for cell in cells}
+            cells = {move_cell(layout, cell, direction) for cell in cells}
     return frozenset(cells)
 
 
 def best_move(layout: Layout, goal: Cell, places: Places) -> str:
     """The direction to move in; ties go to the first of up, down, left, right."""
     if len(places) == 1:
-        paths, (cell,) = distances(layout, goal), places
-        return min(opened(layout, cell), key=lambda d: paths[moved(layout, cell, d)])
+        paths, (cell,) = goal_distances(layout, goal), places
+        return min(open_directions(layout, cell), key=lambda d: paths[move_cell(layout, cell, d)])
     plan = total_moves(layout, goal)
-    return min(_ways(layout, places), key=lambda d: sum(plan[after] for after in _after(layout, goal, places, d)))
+    return min(
+        _open_ways(layout, places), key=lambda d: sum(plan[after] for after in _sets_after(layout, goal, places, d))
+    )
 
 
 @lru_cache(maxsize=32)
@@ -63,8 +65,8 @@ def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
     A move costs each place one and splits the rest by what is seen, so V(B) = min over moves of |B| + the sum of V over
     the parts. Iterated from below (the sum of the distances, as if the place were known), in whole numbers.
     """
-    parts = _reachable(layout, goal)
-    paths = distances(layout, goal)
+    parts = _reachable_sets(layout, goal)
+    paths = goal_distances(layout, goal)
     values = {places: sum(paths[cell] for cell in places) for places in parts}
     changed = True
     while changed:
@@ -76,34 +78,34 @@ def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
     return values
 
 
-def _reachable(layout: Layout, goal: Cell) -> Mapping[Places, list[tuple[Places, ...]]]:
+def _reachable_sets(layout: Layout, goal: Cell) -> Mapping[Places, list[tuple[Places, ...]]]:
     """Every reachable set of places, with the sets that each open direction may lead to; small sets first."""
-    waiting = list(first_sets(layout, goal))
+    waiting = list(initial_sets(layout, goal))
     parts: dict[Places, list[tuple[Places, ...]]] = {}
     while waiting:
         places = waiting.pop()
         if places not in parts:
-            parts[places] = [_after(layout, goal, places, d) for d in _ways(layout, places)]
+            parts[places] = [_sets_after(layout, goal, places, d) for d in _open_ways(layout, places)]
             waiting += [after for rest in parts[places] for after in rest]
     return dict(sorted(parts.items(), key=lambda row: (len(row[0]), sorted(row[0]))))
 
 
-def first_sets(layout: Layout, goal: Cell) -> tuple[Places, ...]:
+def initial_sets(layout: Layout, goal: Cell) -> tuple[Places, ...]:
     """The cells with a path to the goal, grouped by what they look like."""
-    return _alike(layout, (cell for cell, steps in distances(layout, goal).items() if steps))
+    return _group_alike(layout, (cell for cell, steps in goal_distances(layout, goal).items() if steps))
 
 
-def _ways(layout: Layout, places: Places) -> tuple[str, ...]:
-    return opened(layout, min(places))
+def _open_ways(layout: Layout, places: Places) -> tuple[str, ...]:
+    return open_directions(layout, min(places))
 
 
-def _after(layout: Layout, goal: Cell, places: Places, direction: str) -> tuple[Places, ...]:
+def _sets_after(layout: Layout, goal: Cell, places: Places, direction: str) -> tuple[Places, ...]:
     """The sets of places after a move; places that reach the goal are dropped."""
-    return _alike(layout, (c for cell in places if (c := moved(layout, cell, direction)) != goal))
+    return _group_alike(layout, (c for cell in places if (c := move_cell(layout, cell, direction)) != goal))
 
 
-def _alike(layout: Layout, cells: Iterable[Cell]) -> tuple[Places, ...]:
+def _group_alike(layout: Layout, cells: Iterable[Cell]) -> tuple[Places, ...]:
     groups: dict[tuple[str, ...], set[Cell]] = {}
     for cell in cells:
-        groups.setdefault(opened(layout, cell), set()).add(cell)
+        groups.setdefault(open_directions(layout, cell), set()).add(cell)
     return tuple(frozenset(group) for group in groups.values())

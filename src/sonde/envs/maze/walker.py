@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from sonde.core import Action, Episode, EpisodePolicy, Policy, Rng, UserError, invalid
 
-from .grid import MAPS, STEPS, Cell, distances, free_cells, moved, opened
+from .grid import MAPS, STEPS, Cell, free_cells, goal_distances, move_cell, open_directions
 
 _MAP = MAPS["double_t"]
 LEFT = frozenset((row, col) for row, col in free_cells(_MAP) if row <= 4 and col <= 5) | {(5, 3)}
@@ -40,7 +40,7 @@ class MazeWalker(EpisodePolicy):
         if not 0.0 <= self.solver <= 1.0:
             raise invalid("agents:maze_walker: solver", self.solver, "0 to 1")
 
-    async def choose(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
+    async def choose_action(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
         setup, state = ep.task.hidden, cast("Any", ep.state)
         if ep.env.name != "maze" or setup.get("map") != "double_t":
             raise UserError(f"agents:maze_walker: env: got {ep.env.name}, allowed: maze on the map double_t")
@@ -49,13 +49,13 @@ class MazeWalker(EpisodePolicy):
         solves = rng.random() < self.solver
         if part is None:
             part = rng.choice([i for i, cells in enumerate(PARTS) if state.place in cells])
-        ways = [way for way in STEPS if moved(_MAP, state.place, way) in PARTS[part]]
-        best = _onward(state.place, tuple(setup["goal"]))
+        ways = [way for way in STEPS if move_cell(_MAP, state.place, way) in PARTS[part]]
+        best = _next_move(state.place, tuple(setup["goal"]))
         way = best if solves and best in ways else rng.choice(ways)
         return Action(view.say(f"move {way}"), memory=part)
 
 
-def _onward(place: Cell, goal: Cell) -> str:
+def _next_move(place: Cell, goal: Cell) -> str:
     """The first move of a shortest path."""
-    paths = distances(_MAP, goal)
-    return min(opened(_MAP, place), key=lambda way: paths[moved(_MAP, place, way)])
+    paths = goal_distances(_MAP, goal)
+    return min(open_directions(_MAP, place), key=lambda way: paths[move_cell(_MAP, place, way)])

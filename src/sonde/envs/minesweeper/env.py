@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
-from .._shared.bitgrid import Grid, grid
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
+from .._shared.bitgrid import BitGrid, shared_grid
 from .._shared.frames import split_cell
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import MineFilter, Reveal
@@ -59,22 +59,22 @@ class State(NamedTuple):
     turn: int = 0
 
 
-def flood(size: Grid, mines: int, cell: int) -> int:
+def flood_cells(size: BitGrid, mines: int, cell: int) -> int:
     """The cells opened by revealing the safe `cell`: itself, and all neighbours of every empty cell among them."""
     opened = 1 << cell
-    empty = size.full & ~size.spread(mines)
-    while (grown := opened | size.spread(opened & empty)) != opened:
+    empty = size.full_board & ~size.spread_cells(mines)
+    while (grown := opened | size.spread_cells(opened & empty)) != opened:
         opened = grown
     return opened
 
 
-def show(state: State) -> tuple[str, ...]:
+def format_board(state: State) -> tuple[str, ...]:
     """The board as rows of `#` (closed), `*` (nothing around) and digits.
 
-    >>> show(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
+    >>> format_board(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
     ('#1**', '11**', '****', '****')
     """
-    return grid(state.rows, state.cols).shown(state.mines, state.opened)
+    return shared_grid(state.rows, state.cols).format_rows(state.mines, state.opened)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +107,9 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_SIZES[split], lambda i: self._generated(split, i))
+        return TaskList(_SIZES[split], lambda i: self._generate_task(split, i))
 
-    def _generated(self, split: str, index: int) -> Task:
+    def _generate_task(self, split: str, index: int) -> Task:
         rng = random.Random(derive(0, "task", "minesweeper", self.preset, split, index))
         rows, cols = rng.choice(_SIDES), rng.choice(_SIDES)
         return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
@@ -121,31 +121,31 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if set(setup) != {"rows", "cols", "mines"}:
             raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines")
-        rows, cols = (_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
-        mines = _mines(f"{field}['mines']", setup["mines"], rows, cols)
+        rows, cols = (_check_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
+        mines = _read_mines(f"{field}['mines']", setup["mines"], rows, cols)
         return self._task(rows, cols, len(mines), Frozen(rows=rows, cols=cols, mines=mines), "custom", 0)
 
     def _task(self, rows: int, cols: int, mines: int, hidden: Json, split: str, index: int) -> Task:
         public = Frozen(rows=rows, cols=cols, mines=mines)
-        return self.listed(split, index, public, hidden, difficulty=f"{rows}x{cols}")
+        return self.make_listed_task(split, index, public, hidden, difficulty=f"{rows}x{cols}")
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         rows, cols = hidden["rows"], hidden["cols"]
-        layout = grid(rows, cols).board(hidden["mines"])
+        layout = shared_grid(rows, cols).board_of(hidden["mines"])
         return State(rows, cols, layout, layout)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         """Every layout, up to 10,000 of them; `filter` handles the others."""
-        (rows, cols, mines), n = _sizes(public), _n_layouts(public)
+        (rows, cols, mines), n = _read_sizes(public), _count_layouts(public)
         if n > _MOST_LISTED:
             raise invalid("minesweeper: layouts", n, f"at most {_MOST_LISTED:,} to be listed; use filter(public)")
-        cells = grid(rows, cols).cells(grid(rows, cols).full)[:-1]
+        cells = shared_grid(rows, cols).cells_of(shared_grid(rows, cols).full_board)[:-1]
         return [(1.0 / n, Frozen(rows=rows, cols=cols, mines=chosen)) for chosen in combinations(cells, mines)]
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
-        rows, cols, mines = _sizes(public)
+        rows, cols, mines = _read_sizes(public)
         cells = sorted(rng.sample(range(rows * cols - 1), mines))
         return Frozen(rows=rows, cols=cols, mines=tuple(divmod(i, cols) for i in cells))
 
@@ -154,71 +154,71 @@ class Minesweeper(CertainEnv[State], AnswerTags):
 
     def hypothesis(self, state: State) -> tuple[tuple[int, int], ...]:
         """The mines as drawn, as (row, column) in reading order."""
-        return grid(state.rows, state.cols).cells(state.layout)
+        return shared_grid(state.rows, state.cols).cells_of(state.layout)
 
     def intro(self, state: State, seat: str) -> str:
         mines = state.mines.bit_count()
         row, col = state.rows // 2, state.cols - 1
-        return pieces("minesweeper")["intro"].format(
+        return load_pieces("minesweeper")["intro"].format(
             rows=state.rows, cols=state.cols, mines=f"{mines} mine{'s' * (mines > 1)}", turns=self.max_turns,
-            example=f"{row} {col}", row=row, col=col, board=_text(show(state)), left=self.max_turns - state.turn,
+            example=f"{row} {col}", row=row, col=col, board=_board_text(format_board(state)), left=self.max_turns - state.turn,
         )  # fmt: skip
 
     def render(self, state: State, seat: str) -> str | None:
         return self.intro(state, seat)
 
-    def after(self, state: State, text: str) -> Step:
+    def next_step(self, state: State, text: str) -> Step:
         cell = _read_reveal(self.which_answer, text)
         if cell is None:
             if read_answer(text) is not None:
-                return self._wasted(state, "invalid")
-            told, info = pieces("minesweeper")["format"], Frozen(result="format")
-            return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+                return self._waste_turn(state, "invalid")
+            told, info = load_pieces("minesweeper")["format"], Frozen(result="format")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
         row, col = cell
         if not (0 <= row < state.rows and 0 <= col < state.cols):
-            return self._wasted(state, "outside", cell)
+            return self._waste_turn(state, "outside", cell)
         index = row * state.cols + col
         if state.opened >> index & 1:
-            return self._wasted(state, "repeat", cell)
-        return self._reveal(state, cell, index)
+            return self._waste_turn(state, "repeat", cell)
+        return self._reveal_cell(state, cell, index)
 
-    def _wasted(self, state: State, result: str, cell: tuple[int, int] | None = None) -> Step:
-        board = show(state)
+    def _waste_turn(self, state: State, result: str, cell: tuple[int, int] | None = None) -> Step:
+        board = format_board(state)
         row, col = cell or (None, None)
-        told = pieces("minesweeper")[result].format(
-            row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_text(board)
+        told = load_pieces("minesweeper")[result].format(
+            row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_board_text(board)
         )
-        return self._next(state, told, Frozen(result=result, cell=cell, board=board))
+        return self._end_turn(state, told, Frozen(result=result, cell=cell, board=board))
 
-    def _reveal(self, state: State, cell: tuple[int, int], index: int) -> Step:
-        size, mines = grid(state.rows, state.cols), state.mines
+    def _reveal_cell(self, state: State, cell: tuple[int, int], index: int) -> Step:
+        size, mines = shared_grid(state.rows, state.cols), state.mines
         if mines >> index & 1:
             if state.opened:
-                return self._boom(state, cell)
-            mines = mines ^ 1 << index | 1 << size.size - 1
-        opened = state.opened | flood(size, mines, index)
+                return self._hit_mine(state, cell)
+            mines = mines ^ 1 << index | 1 << size.cell_count - 1
+        opened = state.opened | flood_cells(size, mines, index)
         after = State(state.rows, state.cols, state.layout, mines, opened, state.turn)
-        board = show(after)
-        if opened | mines != size.full:
+        board = format_board(after)
+        if opened | mines != size.full_board:
             info = Frozen(result="safe", cell=cell, board=board)
-            return self._next(after, pieces("minesweeper")["safe"].format(board=_text(board)), info)
-        told = pieces("minesweeper")["win"].format(board=_text(board))
+            return self._end_turn(after, load_pieces("minesweeper")["safe"].format(board=_board_text(board)), info)
+        told = load_pieces("minesweeper")["win"].format(board=_board_text(board))
         info = Frozen(result="win", cell=cell, board=board)
-        return Step(self._over(after), Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))
+        return Step(self._end_game(after), Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))
 
-    def _boom(self, state: State, cell: tuple[int, int]) -> Step:
-        (row, col), board = cell, show(state)
+    def _hit_mine(self, state: State, cell: tuple[int, int]) -> Step:
+        (row, col), board = cell, format_board(state)
         rows = list(board)
         rows[row] = rows[row][:col] + "X" + rows[row][col + 1 :]
-        told = pieces("minesweeper")["mine"].format(row=row, col=col, board=_text(rows))
+        told = load_pieces("minesweeper")["mine"].format(row=row, col=col, board=_board_text(rows))
         info = Frozen(result="mine", cell=cell, board=board)
-        return Step(self._over(state), Frozen({AGENT: told}), info=info, outcome=Outcome("loss"))
+        return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("loss"))
 
-    def _over(self, state: State) -> State:
+    def _end_game(self, state: State) -> State:
         return state._replace(turn=self.max_turns)
 
-    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        turn, say = state.turn + 1, pieces("minesweeper")
+    def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        turn, say = state.turn + 1, load_pieces("minesweeper")
         after = State(state.rows, state.cols, state.layout, state.mines, state.opened, turn)
         left = self.max_turns - turn
         if left == 0:
@@ -228,28 +228,28 @@ class Minesweeper(CertainEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The cells still closed, in reading order."""
-        closed = grid(state.rows, state.cols).full & ~state.opened
-        return [f"reveal {row} {col}" for row, col in grid(state.rows, state.cols).cells(closed)]
+        closed = shared_grid(state.rows, state.cols).full_board & ~state.opened
+        return [f"reveal {row} {col}" for row, col in shared_grid(state.rows, state.cols).cells_of(closed)]
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> MineFilter | None:
-        if _n_layouts(public) > _MOST_FILTERED:
+        if _count_layouts(public) > _MOST_FILTERED:
             return None
-        from .filter import layouts
+        from .filter import shared_layouts
 
-        return layouts(*_sizes(public), _reader(self.which_answer)).start
+        return shared_layouts(*_read_sizes(public), _shared_reader(self.which_answer)).start
 
 
-def _sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
+def _read_sizes(public: Mapping[str, Json]) -> tuple[int, int, int]:
     return public["rows"], public["cols"], public["mines"]
 
 
-def _n_layouts(public: Mapping[str, Json]) -> int:
-    rows, cols, mines = _sizes(public)
+def _count_layouts(public: Mapping[str, Json]) -> int:
+    rows, cols, mines = _read_sizes(public)
     return comb(rows * cols - 1, mines)
 
 
@@ -266,7 +266,7 @@ def parse_reveal(answer: str) -> tuple[int, int] | None:
 
 
 @cache
-def _reader(which: Which) -> Reveal:
+def _shared_reader(which: Which) -> Reveal:
     """The same object for each rule, because layouts are cached by it."""
     return partial(_read_reveal, which)
 
@@ -275,17 +275,17 @@ def _read_reveal(which: Which, text: str) -> tuple[int, int] | None:
     return parse_answer(text, parse_reveal, which=which)
 
 
-def _text(board: Sequence[str]) -> str:
+def _board_text(board: Sequence[str]) -> str:
     return "\n".join([" ".join(row) for row in board])
 
 
-def _side(field: str, value: Json) -> int:
+def _check_side(field: str, value: Json) -> int:
     if type(value) is not int or value not in _SIDES:
         raise invalid(field, value, "4 to 7")
     return value
 
 
-def _mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
+def _read_mines(field: str, value: Json, rows: int, cols: int) -> tuple[tuple[int, int], ...]:
     given = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
     last = (rows - 1, cols - 1)
     cells = {(cell[0], cell[1]) for cell in given if _is_cell(cell, rows, cols)} - {last}

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sonde.core import Belief, Filter, Turn
 
-from .._shared.bitgrid import Grid, grid
+from .._shared.bitgrid import BitGrid, shared_grid
 
 Boards = npt.NDArray[np.uint64]
 """One bitboard per layout that is still possible, shape `(N,)`."""
@@ -39,7 +39,7 @@ _OVERHEAD = 200
 class Layouts:
     """All layouts of `mines` mines on a grid, and the filters over them that episodes have requested."""
 
-    def __init__(self, size: Grid, mines: int, reveal: Reveal) -> None:
+    def __init__(self, size: BitGrid, mines: int, reveal: Reveal) -> None:
         self.grid, self.mines, self.reveal = size, mines, reveal
         self._kept: OrderedDict[tuple[Any, ...], MineFilter] = OrderedDict()
         self._weight = 0
@@ -47,12 +47,14 @@ class Layouts:
     @cached_property
     def start(self) -> MineFilter:
         """The prior: uniform over the layouts."""
-        cells: Any = np.fromiter(combinations(range(self.grid.size - 1), self.mines), np.dtype((np.uint64, self.mines)))
+        cells: Any = np.fromiter(
+            combinations(range(self.grid.cell_count - 1), self.mines), np.dtype((np.uint64, self.mines))
+        )
         boards: Boards = np.bitwise_or.reduce(np.uint64(1) << cells, axis=1)
         boards.sort()
-        return MineFilter(self, boards, boards, -1, "#" * self.grid.size)
+        return MineFilter(self, boards, boards, -1, "#" * self.grid.cell_count)
 
-    def node(self, key: tuple[Any, ...], build: Callable[[], MineFilter]) -> MineFilter:
+    def filter_at(self, key: tuple[Any, ...], build: Callable[[], MineFilter]) -> MineFilter:
         """The filter for a history; cached, because episodes share histories (least recently used is evicted)."""
         found = self._kept.pop(key, None)
         if found is None:
@@ -65,16 +67,16 @@ class Layouts:
 
 
 @cache
-def layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
+def shared_layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
     """The shared `Layouts` of this size."""
-    return Layouts(grid(rows, cols), mines, reveal)
+    return Layouts(shared_grid(rows, cols), mines, reveal)
 
 
 class MineFilter(Filter):
     """The exact posterior after some reveals. Make it with `Layouts.start`.
 
-    `layouts` (sorted) and `mines` are parallel: a layout still possible, and its mines as they lie now. `first` is the
-    index of the first cell revealed, -1 before; `board` all cells as told, in reading order.
+    `shared_layouts` (sorted) and `mines` are parallel: a layout still possible, and its mines as they lie now.
+    `first` is the index of the first cell revealed, -1 before; `board` all cells as told, in reading order.
     """
 
     def __init__(self, game: Layouts, layouts: Boards, mines: Boards, first: int, board: str) -> None:
@@ -90,20 +92,22 @@ class MineFilter(Filter):
         cell, board = row * self.game.grid.cols + col, "".join(turn.info["board"])
         first = cell if self.first < 0 else self.first
         if result == "mine":
-            return self.game.node((first, board, cell), lambda: self._keep(first, board, self._has(cell)))
-        return self.game.node((first, board), lambda: self._opened(cell, first, board))
+            return self.game.filter_at(
+                (first, board, cell), lambda: self._keep_layouts(first, board, self._has_mine(cell))
+            )
+        return self.game.filter_at((first, board), lambda: self._after_reveal(cell, first, board))
 
-    def _has(self, cell: int) -> npt.NDArray[np.bool_]:
+    def _has_mine(self, cell: int) -> npt.NDArray[np.bool_]:
         return self.mines & (1 << cell) != 0
 
-    def _keep(self, first: int, board: str, which: npt.NDArray[np.bool_]) -> MineFilter:
+    def _keep_layouts(self, first: int, board: str, which: npt.NDArray[np.bool_]) -> MineFilter:
         layouts = self.layouts[which]
         if not len(layouts):
             raise ValueError("the turn is impossible under every layout")
         return MineFilter(self.game, layouts, self.mines[which], first, board)
 
-    def _opened(self, cell: int, first: int, board: str) -> MineFilter:
-        mines, around = self._after_moving(cell), self.game.grid.around
+    def _after_reveal(self, cell: int, first: int, board: str) -> MineFilter:
+        mines, around = self._after_moving(cell), self.game.grid.neighbour_boards
         new = [i for i, mark in enumerate(board) if mark != self.board[i]]
         free = 0
         for i in new:
@@ -120,7 +124,7 @@ class MineFilter(Filter):
 
     def _after_moving(self, cell: int) -> Boards:
         """The mines after a first reveal of `cell`, which moves a mine there to the last cell."""
-        return self.mines if self.first >= 0 else moved(self.layouts, cell, self.game.grid.size - 1)
+        return self.mines if self.first >= 0 else move_first_mine(self.layouts, cell, self.game.grid.cell_count - 1)
 
     def belief(self) -> Belief:
         n = len(self.layouts)
@@ -138,9 +142,9 @@ class MineFilter(Filter):
         if cell is None or not (0 <= cell[0] < shape.rows and 0 <= cell[1] < shape.cols):
             return 0.0
         i = cell[0] * shape.cols + cell[1]
-        return self._gain(i) if self.board[i] == "#" else 0.0
+        return self._reveal_gain(i) if self.board[i] == "#" else 0.0
 
-    def _gain(self, cell: int) -> float:
+    def _reveal_gain(self, cell: int) -> float:
         return outcome_bits(self.game.grid, self._after_moving(cell), cell)
 
     @cached_property
@@ -150,26 +154,26 @@ class MineFilter(Filter):
         Before the first reveal of 7 by 7 cells this takes some 0.8 s, once per process; after it at most some 70 ms,
         and in half the games under 1 ms.
         """
-        return {answer: self._gain(cell) for cell, answer in self._closed}
+        return {answer: self._reveal_gain(cell) for cell, answer in self._closed_cells}
 
     def mine_probabilities(self) -> Mapping[str, float]:
         """Probability that revealing each closed cell loses the game, by answer: 0 before the first reveal."""
-        return self._risks
+        return self._mine_risks
 
     @cached_property
-    def _risks(self) -> Mapping[str, float]:
+    def _mine_risks(self) -> Mapping[str, float]:
         if self.first < 0:
-            return {answer: 0.0 for _, answer in self._closed}
-        return {answer: np.count_nonzero(self._has(cell)) / len(self.mines) for cell, answer in self._closed}
+            return {answer: 0.0 for _, answer in self._closed_cells}
+        return {answer: np.count_nonzero(self._has_mine(cell)) / len(self.mines) for cell, answer in self._closed_cells}
 
     @property
-    def _closed(self) -> list[tuple[int, str]]:
+    def _closed_cells(self) -> list[tuple[int, str]]:
         cols = self.game.grid.cols
         return [(i, f"reveal {i // cols} {i % cols}") for i, mark in enumerate(self.board) if mark == "#"]
 
     def best_question(self) -> tuple[str, float]:
         """The reveal of highest expected gain; among equals the one least likely to hit a mine, then reading order."""
-        gains, risks = self.expected_gains, self._risks
+        gains, risks = self.expected_gains, self._mine_risks
         best = max(gains.values())
         # A tolerance, so that equal gains tie on every machine.
         answer = min((a for a in gains if gains[a] >= best - 1e-9), key=lambda a: risks[a])
@@ -179,7 +183,7 @@ class MineFilter(Filter):
 class _Cells(Sequence[Any]):
     """Sorted boards as tuples of (row, column), made when asked for."""
 
-    def __init__(self, size: Grid, boards: Boards) -> None:
+    def __init__(self, size: BitGrid, boards: Boards) -> None:
         self._grid, self._boards = size, boards
 
     def __len__(self) -> int:
@@ -187,50 +191,52 @@ class _Cells(Sequence[Any]):
 
     def __getitem__(self, i: Any) -> Any:
         boards: Any = self._boards[i]
-        return [self._grid.cells(int(b)) for b in boards] if isinstance(i, slice) else self._grid.cells(int(boards))
+        return (
+            [self._grid.cells_of(int(b)) for b in boards] if isinstance(i, slice) else self._grid.cells_of(int(boards))
+        )
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._grid.cells, self._boards.tolist())
+        return map(self._grid.cells_of, self._boards.tolist())
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
         """By bisection, because the truth is looked up in the belief after every turn."""
         if all(0 <= row < self._grid.rows and 0 <= col < self._grid.cols for row, col in value):
-            board = np.uint64(self._grid.board(value))
+            board = np.uint64(self._grid.board_of(value))
             at = int(np.searchsorted(self._boards, board))
             if at < len(self) and self._boards[at] == board and start <= at < stop:
                 return at
         raise ValueError(f"{value!r} is not among the layouts")
 
 
-def moved(layouts: Boards, cell: int, last: int) -> Boards:
+def move_first_mine(layouts: Boards, cell: int, last: int) -> Boards:
     """The mines after a first reveal of `cell`: a mine there moves to the `last` cell."""
     here = np.uint64(1 << cell)
     return np.where(layouts & here != 0, layouts ^ here | np.uint64(1 << last), layouts)
 
 
-def outcome_bits(shape: Grid, mines: Boards, cell: int) -> float:
+def outcome_bits(shape: BitGrid, mines: Boards, cell: int) -> float:
     """Entropy in bits of what revealing `cell` shows, when each board of `mines` is equally likely."""
-    near = np.bitwise_count(mines & shape.around[cell])
+    near = np.bitwise_count(mines & shape.neighbour_boards[cell])
     near[mines & (1 << cell) != 0] = 9
     counts = np.bincount(near, minlength=10)
-    groups = np.unique(floods(shape, mines[near == 0], cell), return_counts=True)[1]
+    groups = np.unique(flood_numbers(shape, mines[near == 0], cell), return_counts=True)[1]
     sizes, times = np.unique(np.concatenate((counts[1:], groups)), return_counts=True)
     rows = zip(sizes.tolist(), times.tolist(), strict=True)
     # Exactly rounded, so that gains are equal on every machine.
     return max(0.0, math.log2(len(mines)) - math.fsum(t * n * math.log2(n) for n, t in rows if n) / len(mines))
 
 
-def floods(shape: Grid, mines: Boards, cell: int) -> Boards:
+def flood_numbers(shape: BitGrid, mines: Boards, cell: int) -> Boards:
     """A number for the result of revealing `cell` on each board, none of which has a mine on or beside it.
 
     What is shown follows from the numbered cells at the rim of the flood, since all within them is empty. Their
     numbers, as bitboards of binary digits, are mixed into 64 bits: two of 250,000 boards shown differently get the
     same number with probability below 2e-9.
     """
-    digits = shape.counts(mines)
-    empty = shape.full ^ (mines | digits[0] | digits[1] | digits[2] | digits[3])
-    opened = np.full_like(mines, shape.spread(1 << cell))
-    while not np.array_equal(opened, grown := shape.spread(opened & empty)):
+    digits = shape.neighbour_counts(mines)
+    empty = shape.full_board ^ (mines | digits[0] | digits[1] | digits[2] | digits[3])
+    opened = np.full_like(mines, shape.spread_cells(1 << cell))
+    while not np.array_equal(opened, grown := shape.spread_cells(opened & empty)):
         opened = grown
     mixed: Any = np.zeros_like(mines)
     for digit in digits:

@@ -23,10 +23,10 @@ from typing import Protocol
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 
 
-class Mines(Protocol):
+class RevealFilter(Protocol):
     """What this agent requires of a filter: two numbers for every answer that reveals a closed cell."""
 
     def mine_probabilities(self) -> Mapping[str, float]: ...
@@ -39,10 +39,14 @@ class MinesweeperSolver(ProgramPolicy):
     """See the module docstring."""
 
     def act_now(self, view: View) -> Action:
-        return Action(view.say(best_reveal(needs(view, Mines, "minesweeper", "with mine probabilities for this task"))))
+        return Action(
+            view.say(
+                best_reveal(require_filter(view, RevealFilter, "minesweeper", "with mine probabilities for this task"))
+            )
+        )
 
 
-def best_reveal(known: Mines) -> str:
+def best_reveal(known: RevealFilter) -> str:
     """The answer to give; ties go to the first in reading order."""
     risks, gains = known.mine_probabilities(), known.expected_gains
     # Rounded, so that equal gains tie on every machine.

@@ -34,13 +34,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, read_answer, tagged
-from .._shared.prompts import pieces
+from .._shared.answer import AnswerTags, read_answer, tag_answer
+from .._shared.prompts import load_pieces
 from . import movies as rules
-from .movies import Answers, MovieSet
+from .movies import MovieAnswers, MovieSet
 
 if TYPE_CHECKING:
-    from .filter import Game, Grid, PreferenceFilter
+    from .filter import PreferenceFilter, PreferenceGame, WeightGrid
 
 ATTRIBUTES = ("action", "comedy", "romance", "suspense", "music", "history", "effects", "horror")
 USER = "user"
@@ -92,7 +92,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         if not 0.0 <= self.sparsity < 1.0:
             raise invalid("movie_recommendation: sparsity", self.sparsity, "0 to 1, without 1")
         self._check_pairs()
-        if self._levels**self.attributes <= 2 * _USERS:
+        if self._weight_levels**self.attributes <= 2 * _USERS:
             raise invalid("movie_recommendation: weights", self.weights, f"more than {2 * _USERS} vectors of weights")
 
     def check_turns(self) -> None:
@@ -114,16 +114,16 @@ class MovieRecommendation(Env[State], AnswerTags):
             raise invalid("movie_recommendation: weights", self.weights, "two different numbers of one decimal")
 
     @cached_property
-    def _low(self) -> int:
+    def _lowest_weight(self) -> int:
         return round(10 * self.weights[0])
 
     @cached_property
-    def _levels(self) -> int:
-        return round(10 * self.weights[1]) - self._low + 1
+    def _weight_levels(self) -> int:
+        return round(10 * self.weights[1]) - self._lowest_weight + 1
 
     @cached_property
-    def _listed(self) -> bool:
-        return self._levels**self.attributes <= LIMIT
+    def _has_filter(self) -> bool:
+        return self._weight_levels**self.attributes <= LIMIT
 
     @cached_property
     def spec(self) -> Spec:
@@ -138,8 +138,8 @@ class MovieRecommendation(Env[State], AnswerTags):
             support=f"all vectors of {self.attributes} weights from {low} to {high} by 0.1 but the zero vector",
             source="Multi-Turn Puzzles, section 2.1 and appendix A.1",
             seats=Frozen({AGENT: None, USER: "users:movie_fan"}),
-            assumes=Frozen({USER: "users:movie_fan"}) if self._listed else Frozen(),
-            reference="movie_recommendation" if self._listed else "",
+            assumes=Frozen({USER: "users:movie_fan"}) if self._has_filter else Frozen(),
+            reference="movie_recommendation" if self._has_filter else "",
             departures=(
                 "constants that the text has lost are ours",
                 "ratings are stars between the seen movies liked least and best",
@@ -153,81 +153,88 @@ class MovieRecommendation(Env[State], AnswerTags):
     def split(self, split: str) -> Sequence[Task]:
         first = 0 if split == "train" else _USERS
 
-        def build(i: int) -> Task:
+        def build_task(i: int) -> Task:
             """Every user meets every movie set; neighbouring tasks differ in both."""
             again, number = divmod(i, _SETS)
-            return self._task(f"{split}-{number}", self._users[first + (number + again) % _USERS], split, i)
+            return self._task(f"{split}-{number}", self._user_vectors[first + (number + again) % _USERS], split, i)
 
-        return TaskList(_USERS * _SETS, build)
+        return TaskList(_USERS * _SETS, build_task)
 
     def task(self, hidden: Json) -> Task:
-        """`{"movies": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every attribute."""
+        """`{"movie_set": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every
+        attribute."""
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"movies", "weights"}:
             raise invalid("movie_recommendation: hidden", cast("object", hidden), '{"movies": ..., "weights": {...}}')
         name, weights = setup["movies"], setup["weights"]
-        if not isinstance(name, str) or name not in _names():
+        if not isinstance(name, str) or name not in _set_names():
             raise invalid("movie_recommendation: movies", name, f"train-0 to train-{_SETS - 1}, test-0 to ...")
-        return self._task(name, self._tenths(weights), "custom", 0)
+        return self._task(name, self._weight_tenths(weights), "custom", 0)
 
-    def _tenths(self, weights: Any) -> tuple[int, ...]:
+    def _weight_tenths(self, weights: Any) -> tuple[int, ...]:
         low, high = self.weights
         rows = cast("Mapping[Any, Any]", weights) if isinstance(weights, Mapping) else Frozen[Any]()
-        if set(rows) != set(self._names):
-            allowed = f"one weight each for {', '.join(self._names)}"
+        if set(rows) != set(self._attribute_names):
+            allowed = f"one weight each for {', '.join(self._attribute_names)}"
             raise invalid("movie_recommendation: weights", cast("object", weights), allowed)
         for name, w in rows.items():
             number = isinstance(w, int | float) and not isinstance(w, bool)
             if not number or not low <= w <= high or round(w, 1) != w:
                 raise invalid(f"movie_recommendation: weights[{name!r}]", w, f"{low} to {high} with one decimal")
-        tenths = tuple(round(10 * rows[name]) for name in self._names)
+        tenths = tuple(round(10 * rows[name]) for name in self._attribute_names)
         if not any(tenths):
             raise invalid("movie_recommendation: weights", dict(rows), "at least one that is not 0")
         return tenths
 
     def _task(self, movies: str, tenths: tuple[int, ...], split: str, index: int) -> Task:
-        weights = Frozen({name: w / 10 for name, w in zip(self._names, tenths, strict=True)})
-        return self.listed(split, index, Frozen(movies=movies), Frozen[Any](movies=movies, weights=weights))
+        weights = Frozen({name: w / 10 for name, w in zip(self._attribute_names, tenths, strict=True)})
+        return self.make_listed_task(split, index, Frozen(movies=movies), Frozen[Any](movies=movies, weights=weights))
 
     @cached_property
-    def _users(self) -> tuple[tuple[int, ...], ...]:
+    def _user_vectors(self) -> tuple[tuple[int, ...], ...]:
         """The training users and then the test users: distinct vectors sampled from the prior."""
-        zero = sum(-self._low * self._levels**i for i in range(self.attributes)) if self._low <= 0 else -1
+        zero = (
+            sum(-self._lowest_weight * self._weight_levels**i for i in range(self.attributes))
+            if self._lowest_weight <= 0
+            else -1
+        )
         rng = Rng(0, "task", "movie_recommendation", self.preset, "users", 0)
-        rows = [r for r in rng.sample(range(self._levels**self.attributes), 2 * _USERS + 1) if r != zero]
-        return tuple(self._vector(r) for r in rows[: 2 * _USERS])
+        rows = [r for r in rng.sample(range(self._weight_levels**self.attributes), 2 * _USERS + 1) if r != zero]
+        return tuple(self._user_vector(r) for r in rows[: 2 * _USERS])
 
-    def _vector(self, row: int) -> tuple[int, ...]:
-        digits = [row // self._levels**i % self._levels for i in range(self.attributes)]
-        return tuple(d + self._low for d in reversed(digits))
+    def _user_vector(self, row: int) -> tuple[int, ...]:
+        digits = [row // self._weight_levels**i % self._weight_levels for i in range(self.attributes)]
+        return tuple(d + self._lowest_weight for d in reversed(digits))
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
+    def _attribute_names(self) -> tuple[str, ...]:
         return ATTRIBUTES[: self.attributes]
 
     @cached_property
-    def _sets(self) -> dict[str, MovieSet]:
+    def _set_cache(self) -> dict[str, MovieSet]:
         return {}
 
-    def movies(self, name: str) -> MovieSet:
+    def movie_set(self, name: str) -> MovieSet:
         """The movie set of this name, built on first use."""
-        found = self._sets.get(name)
+        found = self._set_cache.get(name)
         if found is None:
-            found = self._sets[name] = self._make(name)
+            found = self._set_cache[name] = self._make_set(name)
         return found
 
-    def _make(self, name: str) -> MovieSet:
+    def _make_set(self, name: str) -> MovieSet:
         split, _, number = name.partition("-")
         rng = Rng(0, "task", "movie_recommendation", self.preset, split, int(number))
         gaps = (round(self.sparsity * self.attributes), 0)
         tables = [
-            rules.table(rng, labels, self._names, 10**decimals, budget=self.budget, credit=self.min_credit, sparse=gap)
-            for labels, decimals, gap in zip(self._labels, self.decimals, gaps, strict=True)
+            rules.draw_movies(
+                rng, labels, self._attribute_names, 10**decimals, budget=self.budget, credit=self.min_credit, sparse=gap
+            )
+            for labels, decimals, gap in zip(self._movie_labels, self.decimals, gaps, strict=True)
         ]
         return MovieSet(*tables)
 
     @cached_property
-    def _labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _movie_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (
             tuple(f"M{i}" for i in range(1, self.seen + 1)),
             tuple(f"U{i}" for i in range(1, self.unseen + 1)),
@@ -237,7 +244,7 @@ class MovieRecommendation(Env[State], AnswerTags):
 
     def reset(self, task: Task, rng: Rng) -> State:
         weights = task.hidden["weights"]
-        return State(task.public["movies"], tuple(round(10 * weights[name]) for name in self._names))
+        return State(task.public["movies"], tuple(round(10 * weights[name]) for name in self._attribute_names))
 
     def to_act(self, state: State) -> str | None:
         if state.turn >= self.max_turns:
@@ -248,14 +255,16 @@ class MovieRecommendation(Env[State], AnswerTags):
         return tuple(w / 10 for w in state.weights)
 
     def intro(self, state: State, seat: str) -> str:
-        table, say = self.movies(state.movies).seen.text, pieces("movie_recommendation")
+        table, say = self.movie_set(state.movies).seen.text, load_pieces("movie_recommendation")
         if seat == USER:
-            weights = "\n".join(f"{name} {w / 10:.1f}" for name, w in zip(self._names, state.weights, strict=True))
+            weights = "\n".join(
+                f"{name} {w / 10:.1f}" for name, w in zip(self._attribute_names, state.weights, strict=True)
+            )
             return say["user"].format(weights=weights, table=table, stars=self.stars)
         low, high = self.weights
         n = self.max_turns - 1
         return say["intro"].format(
-            credit=self.min_credit, top=rules.TOP, attributes=", ".join(self._names), low=low, high=high, table=table,
+            credit=self.min_credit, top=rules.TOP, attributes=", ".join(self._attribute_names), low=low, high=high, table=table,
             seen=self.seen, unseen=self.unseen, stars=self.stars, a="M1", b="M2",
             questions="one question" if n == 1 else f"{n} questions",
         )  # fmt: skip
@@ -264,105 +273,109 @@ class MovieRecommendation(Env[State], AnswerTags):
         """The user's weights and, once asked, the question and its true answer: stars, `more`, `less` or `equal`."""
         if seat != USER:
             return Frozen()
-        weights = Frozen(zip(self._names, self.hypothesis(state), strict=True))
+        weights = Frozen(zip(self._attribute_names, self.hypothesis(state), strict=True))
         if not state.question:
             return Frozen(weights=weights)
-        return Frozen[Any](weights=weights, question=state.question, truth=self._truth(state), stars=self.stars)
+        return Frozen[Any](weights=weights, question=state.question, truth=self._true_answer(state), stars=self.stars)
 
-    def _truth(self, state: State) -> str | int:
-        asked, seen = self._answers.questions[state.question], self.movies(state.movies).seen.profiles
+    def _true_answer(self, state: State) -> str | int:
+        asked, seen = self._answer_reader.questions[state.question], self.movie_set(state.movies).seen.profiles
         if len(asked) == 1:
-            return rules.stars(rules.likings(state.weights, seen), asked[0], self.stars)
-        first, second = rules.likings(state.weights, [seen[i] for i in asked])
-        return rules.verdict(first, second)
+            return rules.movie_stars(rules.user_likings(state.weights, seen), asked[0], self.stars)
+        first, second = rules.user_likings(state.weights, [seen[i] for i in asked])
+        return rules.compare_likings(first, second)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.question:
-            return self._answered(state, text)
-        picking, say = self._picking(state), pieces("movie_recommendation")
-        said = self._answers.parse_reply(text, picking, self.which_answer)
+            return self._answer_question(state, text)
+        picking, say = self._is_last_turn(state), load_pieces("movie_recommendation")
+        said = self._answer_reader.parse_reply(text, picking, self.which_answer)
         if said is None and read_answer(text) is None:
-            return self._over(state, say["format"], Frozen(result="format"), Outcome("format"))
+            return self._end_game(state, say["format"], Frozen(result="format"), Outcome("format"))
         if picking:
-            return self._picked(state, said)
+            return self._judge_pick(state, said)
         if said is None:
-            return self._next(state, say["invalid"], Frozen(result="invalid"))
+            return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
         kind, *names = said.split()
         told = Frozen({USER: say[kind].format(*names, stars=self.stars)})
         return Step(state._replace(question=said), told, info=Frozen[Any](result="asked", question=said))
 
-    def _answered(self, state: State, text: str) -> Step:
+    def _answer_question(self, state: State, text: str) -> Step:
         reply = text[:_LONGEST].strip()
         rate = state.question.startswith("rate")
         read = rules.read_stars(reply, self.stars) if rate else rules.read_verdict(reply)
-        told = pieces("movie_recommendation")["answer"].format(reply=reply)
-        return self._next(state, told, Frozen[Any](result="answer", question=state.question, reply=read))
+        told = load_pieces("movie_recommendation")["answer"].format(reply=reply)
+        return self._end_turn(state, told, Frozen[Any](result="answer", question=state.question, reply=read))
 
-    def _next(self, state: State, told: str, info: Frozen[Any]) -> Step:
-        after, say = state._replace(turn=state.turn + 1, question=""), pieces("movie_recommendation")
+    def _end_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
+        after, say = state._replace(turn=state.turn + 1, question=""), load_pieces("movie_recommendation")
         left = self.max_turns - 1 - after.turn
         if left:
             ask = say["next"].format(left=left, a="M1", b="M2")
         else:
-            ask = say["pick"].format(table=self.movies(state.movies).unseen.text, u="U1")
+            ask = say["pick"].format(table=self.movie_set(state.movies).unseen.text, u="U1")
         return Step(after, Frozen({AGENT: f"{told}\n\n{ask}"}), info=info)
 
-    def _picking(self, state: State) -> bool:
+    def _is_last_turn(self, state: State) -> bool:
         return state.turn == self.max_turns - 1
 
-    def _picked(self, state: State, pick: str | None) -> Step:
-        say = pieces("movie_recommendation")
+    def _judge_pick(self, state: State, pick: str | None) -> Step:
+        say = load_pieces("movie_recommendation")
         if pick is None:
-            return self._over(state, say["no-pick"], Frozen(result="invalid"), Outcome("loss"))
-        (movie,) = self._answers.picks[pick]
-        found = rules.standing(rules.likings(state.weights, self.movies(state.movies).unseen.profiles), movie)
-        name = self._labels[1][movie]
+            return self._end_game(state, say["no-pick"], Frozen(result="invalid"), Outcome("loss"))
+        (movie,) = self._answer_reader.picks[pick]
+        found = rules.movie_standing(
+            rules.user_likings(state.weights, self.movie_set(state.movies).unseen.profiles), movie
+        )
+        name = self._movie_labels[1][movie]
         place, ties = found.better + 1, found.ties
         outcome = Outcome("loss" if found.better else "win", found.score(self.unseen))
         told = say["shared" if ties else "picked"].format(movie=name, place=place, ties=ties, unseen=self.unseen)
-        return self._over(state, told, Frozen[Any](result=outcome.kind, movie=name, place=place, ties=ties), outcome)
+        return self._end_game(
+            state, told, Frozen[Any](result=outcome.kind, movie=name, place=place, ties=ties), outcome
+        )
 
-    def _over(self, state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+    def _end_game(self, state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
         after = state._replace(turn=self.max_turns)
         return Step(after, Frozen({AGENT: told}), Frozen({AGENT: outcome.score}), info, outcome)
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _answers(self) -> Answers:
-        return Answers(*self._labels)
+    def _answer_reader(self) -> MovieAnswers:
+        return MovieAnswers(*self._movie_labels)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        return self._answers.listing[state.turn >= self.max_turns - 1]
+        return self._answer_reader.listing[state.turn >= self.max_turns - 1]
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> PreferenceFilter | None:
-        return self._game(public["movies"]).start() if self._listed else None
+        return self._preference_game(public["movies"]).start() if self._has_filter else None
 
-    def _game(self, name: str) -> Game:
-        from .filter import Game
+    def _preference_game(self, name: str) -> PreferenceGame:
+        from .filter import PreferenceGame
 
-        found = self.movies(name)
+        found = self.movie_set(name)
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
-        return Game(
-            _grid(self), name, found.seen.profiles, found.unseen.profiles, labels=self._labels, units=units,
-            stars=self.stars, questions=self.max_turns - 1, parse=partial(self._answers.parse, self.which_answer),
+        return PreferenceGame(
+            _shared_grid(self), name, found.seen.profiles, found.unseen.profiles, labels=self._movie_labels, units=units,
+            stars=self.stars, questions=self.max_turns - 1, parse=partial(self._answer_reader.parse_movies, self.which_answer),
         )  # fmt: skip
 
 
 @lru_cache(maxsize=8)
-def _grid(env: MovieRecommendation) -> Grid:
+def _shared_grid(env: MovieRecommendation) -> WeightGrid:
     """All users and their cached posteriors, shared by equal environments."""
-    from .filter import Grid
+    from .filter import WeightGrid
 
     low, high = env.weights
-    return Grid(env.attributes, round(10 * low), round(10 * high))
+    return WeightGrid(env.attributes, round(10 * low), round(10 * high))
 
 
 @cache
-def _names() -> frozenset[str]:
+def _set_names() -> frozenset[str]:
     return frozenset(f"{split}-{i}" for split in ("train", "test") for i in range(_SETS))

@@ -50,7 +50,7 @@ class Fact(NamedTuple):
     reply: int
 
 
-class Grid:
+class WeightGrid:
     """All users: every vector of n weights from `low` to `high` tenths except the zero vector, the last weight varying
     fastest."""
 
@@ -63,18 +63,18 @@ class Grid:
         self._kept: OrderedDict[tuple[str, frozenset[Fact]], Node] = OrderedDict()
         self._size = 0
 
-    def row(self, weights: Any) -> int:
+    def row_of(self, weights: Any) -> int:
         """The index of a user given as a tuple of weights; -1 if there is none."""
         values = cast("tuple[Any, ...]", weights if isinstance(weights, tuple) else ())
         if len(values) != self.n or not all(w in self._digits for w in values):
             return -1
         return sum(self._digits[w] * self.levels**i for i, w in enumerate(reversed(values)))
 
-    def user(self, row: int) -> tuple[float, ...]:
+    def user_weights(self, row: int) -> tuple[float, ...]:
         """The weights of a user."""
         return tuple(round(w) / 10 for w in self.weights_NA[row].tolist())
 
-    def node(self, game: Game, seen: frozenset[Fact], alive: Callable[[], Rows]) -> Node:
+    def node_at(self, game: PreferenceGame, seen: frozenset[Fact], alive: Callable[[], Rows]) -> Node:
         """The state of knowledge after these facts; cached, because episodes share movies and histories (oldest is
         evicted)."""
         key = (game.name, seen)
@@ -89,17 +89,17 @@ class Grid:
         return found
 
 
-class Game:
+class PreferenceGame:
     """One set of movies for one grid of users.
 
-    `parse(text, picking)` gives the answer in an agent's text as `("rate", (i,))`, `("compare", (i, j))` or
+    `parse(text, is_picking)` gives the answer in an agent's text as `("rate", (i,))`, `("compare", (i, j))` or
     `("pick", (i,))`, if that is what is due, else None; `labels` are the names of seen and of unseen movies, `units`
     their units to the point.
     """
 
     def __init__(
         self,
-        grid: Grid,
+        grid: WeightGrid,
         name: str,
         seen: Sequence[Profile],
         unseen: Sequence[Profile],
@@ -117,49 +117,49 @@ class Game:
 
     def start(self) -> PreferenceFilter:
         """The prior."""
-        return PreferenceFilter(self.grid.node(self, frozenset(), lambda: self.grid.everybody), 0)
+        return PreferenceFilter(self.grid.node_at(self, frozenset(), lambda: self.grid.everybody), 0)
 
-    def likings(self, movies_MA: npt.NDArray[np.float32], rows: Rows) -> Likings:
+    def movie_likings(self, movies_MA: npt.NDArray[np.float32], rows: Rows) -> Likings:
         """Each of these users' liking of each movie."""
         return movies_MA @ self.grid.weights_NA[rows].T
 
-    def replies(self, kind: str, movies: tuple[int, ...], rows: Rows) -> Codes:
+    def user_replies(self, kind: str, movies: tuple[int, ...], rows: Rows) -> Codes:
         """Each of these users' reply, as in `Fact.reply`."""
         if kind == "compare":
-            first, second = self.likings(self.seen_MA[list(movies)], rows)
-            return _verdicts(first, second)
+            first, second = self.movie_likings(self.seen_MA[list(movies)], rows)
+            return _verdict_codes(first, second)
         if kind == "rate":
-            liked = self.likings(self.seen_MA, rows)
-            return _stars(liked[movies[0]], *_range(liked), self.stars)
-        return _standings(self.likings(self.unseen_MA, rows), movies[0])
+            liked = self.movie_likings(self.seen_MA, rows)
+            return _user_stars(liked[movies[0]], *_liking_range(liked), self.stars)
+        return _user_standings(self.movie_likings(self.unseen_MA, rows), movies[0])
 
 
 class Node:
     """The users compatible with some facts, and the values of the next question or pick."""
 
-    def __init__(self, game: Game, seen: frozenset[Fact], alive: Rows) -> None:
+    def __init__(self, game: PreferenceGame, seen: frozenset[Fact], alive: Rows) -> None:
         self.game, self.seen, self.alive = game, seen, alive
         alive.setflags(write=False)
 
-    def after(self, fact: Fact) -> Node:
+    def with_fact(self, fact: Fact) -> Node:
         """The knowledge after one more fact; unchanged if no user would have replied so."""
 
-        def survivors() -> Rows:
-            return self.alive[self.game.replies(fact.kind, fact.movies, self.alive) == fact.reply]
+        def find_survivors() -> Rows:
+            return self.alive[self.game.user_replies(fact.kind, fact.movies, self.alive) == fact.reply]
 
-        found = self.game.grid.node(self.game, self.seen | {fact}, survivors)
+        found = self.game.grid.node_at(self.game, self.seen | {fact}, find_survivors)
         return found if len(found.alive) else self
 
-    def gain(self, kind: str, movies: tuple[int, ...]) -> float:
+    def reply_entropy(self, kind: str, movies: tuple[int, ...]) -> float:
         """Entropy of the reply in bits."""
-        return _entropy(np.bincount(self.game.replies(kind, movies, self.alive)), len(self.alive))
+        return _entropy(np.bincount(self.game.user_replies(kind, movies, self.alive)), len(self.alive))
 
     @cached_property
     def best_question(self) -> tuple[str, float]:
         """Ratings before comparisons before list order; comparisons only if they can gain more."""
-        liked, n, names = self.game.likings(self.game.seen_MA, self.alive), len(self.alive), self.game.labels[0]
-        low, span = _range(liked)
-        bits = [_entropy(np.bincount(_stars(row, low, span, self.game.stars)), n) for row in liked]
+        liked, n, names = self.game.movie_likings(self.game.seen_MA, self.alive), len(self.alive), self.game.labels[0]
+        low, span = _liking_range(liked)
+        bits = [_entropy(np.bincount(_user_stars(row, low, span, self.game.stars)), n) for row in liked]
         best = max(range(len(bits)), key=lambda i: round(bits[i], 9))
         answer, most = f"rate {names[best]}", bits[best]
         for i in range(len(names) - 1 if most < math.log2(len(_VERDICTS)) else 0):
@@ -172,31 +172,31 @@ class Node:
         return answer, most
 
     @cached_property
-    def picks(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def pick_values(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """For every unseen movie its expected normalised rank, and the entropy of its standing in bits."""
-        liked, n = self.game.likings(self.game.unseen_MA, self.alive), len(self.alive)
-        counts = [np.bincount(_standings(liked, i), minlength=_TIES * len(liked)) for i in range(len(liked))]
+        liked, n = self.game.movie_likings(self.game.unseen_MA, self.alive), len(self.alive)
+        counts = [np.bincount(_user_standings(liked, i), minlength=_TIES * len(liked)) for i in range(len(liked))]
         better, ties = np.divmod(np.arange(_TIES * len(liked)), _TIES)
         scores = 1.0 - np.array(counts) @ (better + ties / 2) / (n * (len(liked) - 1))
         return scores, np.array([_entropy(c, n) for c in counts])
 
 
 class PreferenceFilter(Filter):
-    """The exact posterior over weights, as tuples of one-decimal numbers. Make it with `Game.start`."""
+    """The exact posterior over weights, as tuples of one-decimal numbers. Make it with `PreferenceGame.start`."""
 
     def __init__(self, node: Node, turn: int) -> None:
         self.node, self.turn = node, turn
 
     @property
-    def picking(self) -> bool:
+    def is_picking(self) -> bool:
         """Whether the question phase is over."""
         return self.turn >= self.node.game.questions
 
     def observe(self, turn: Turn) -> PreferenceFilter:
-        fact = self._fact(turn)
-        return PreferenceFilter(self.node if fact is None else self.node.after(fact), self.turn + 1)
+        fact = self._read_fact(turn)
+        return PreferenceFilter(self.node if fact is None else self.node.with_fact(fact), self.turn + 1)
 
-    def _fact(self, turn: Turn) -> Fact | None:
+    def _read_fact(self, turn: Turn) -> Fact | None:
         info, index = turn.info, self.node.game.index
         if "place" in info:
             return Fact("pick", (index[info["movie"]],), (info["place"] - 1) * _TIES + info["ties"])
@@ -215,35 +215,35 @@ class PreferenceFilter(Filter):
         return math.log2(len(self.node.alive))
 
     def prob(self, hypothesis: Any) -> float:
-        return 1.0 / len(self.node.alive) if _find(self.node.game.grid, self.node.alive, hypothesis) >= 0 else 0.0
+        return 1.0 / len(self.node.alive) if _find_user(self.node.game.grid, self.node.alive, hypothesis) >= 0 else 0.0
 
     def expected_gain(self, action: str) -> float:
-        asked = self.node.game.parse(action, self.picking)
-        return 0.0 if asked is None else self.node.gain(*asked)
+        asked = self.node.game.parse(action, self.is_picking)
+        return 0.0 if asked is None else self.node.reply_entropy(*asked)
 
     def best_question(self) -> tuple[str, float]:
         """Ties prefer a rating, then the first; when the pick is due, the movie whose standing is most informative."""
-        if not self.picking:
+        if not self.is_picking:
             return self.node.best_question
-        bits = self.node.picks[1]
+        bits = self.node.pick_values[1]
         best = int(bits.argmax())
         return f"pick {self.node.game.labels[1][best]}", float(bits[best])
 
     def expected_scores(self) -> npt.NDArray[np.float64]:
         """The expected normalised rank of every unseen movie, shape `(movies,)`, in the order of the list."""
-        return self.node.picks[0]
+        return self.node.pick_values[0]
 
-    def replies(self) -> tuple[tuple[str, tuple[str, ...], int], ...]:
+    def stated_replies(self) -> tuple[tuple[str, tuple[str, ...], int], ...]:
         """The user's answers so far: `("rate", ("M3",), stars)` and `("compare", ("M3", "M7"), -1, 0 or 1)`, sorted."""
         names = self.node.game.labels[0]
         facts = sorted(f for f in self.node.seen if f.kind != "pick")
         return tuple((f.kind, tuple(names[i] for i in f.movies), f.reply - (f.kind == "compare")) for f in facts)
 
-    def profiles(self) -> dict[str, tuple[float, ...]]:
+    def shown_profiles(self) -> dict[str, tuple[float, ...]]:
         """The attribute scores, in points, of the movies shown to the agent so far."""
         game = self.node.game
         shown = zip(game.labels, (game.seen_MA, game.unseen_MA), game.units, strict=True)
-        tables = [(names, movies.tolist(), unit) for names, movies, unit in shown][: 2 if self.picking else 1]
+        tables = [(names, movies.tolist(), unit) for names, movies, unit in shown][: 2 if self.is_picking else 1]
         return {
             n: tuple(s / unit for s in row) for names, rows, unit in tables for n, row in zip(names, rows, strict=True)
         }
@@ -252,47 +252,49 @@ class PreferenceFilter(Filter):
 class _Users(Sequence[tuple[float, ...]]):
     """The users at some rows, as a sequence that copies nothing."""
 
-    def __init__(self, grid: Grid, rows: Rows) -> None:
+    def __init__(self, grid: WeightGrid, rows: Rows) -> None:
         self._grid, self._rows = grid, rows
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, i: Any) -> Any:
-        return _Users(self._grid, self._rows[i]) if isinstance(i, slice) else self._grid.user(int(self._rows[i]))
+        return (
+            _Users(self._grid, self._rows[i]) if isinstance(i, slice) else self._grid.user_weights(int(self._rows[i]))
+        )
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        at = _find(self._grid, self._rows, value)
+        at = _find_user(self._grid, self._rows, value)
         if not start <= at < (len(self) if stop is None else stop):
             raise ValueError(f"{value!r} is not in the support")
         return at
 
 
-def _find(grid: Grid, rows: Rows, hypothesis: Any) -> int:
+def _find_user(grid: WeightGrid, rows: Rows, hypothesis: Any) -> int:
     """The position of a user among these rows; -1 if absent."""
-    row = grid.row(hypothesis)
+    row = grid.row_of(hypothesis)
     at = int(np.searchsorted(rows, row))
     return at if row >= 0 and at < len(rows) and rows[at] == row else -1
 
 
-def _verdicts(first: Floats, second: Floats) -> npt.NDArray[np.uint8]:
+def _verdict_codes(first: Floats, second: Floats) -> npt.NDArray[np.uint8]:
     return (first > second).astype(np.uint8) + (first >= second)
 
 
-def _range(liked: Likings) -> tuple[Floats, Floats]:
+def _liking_range(liked: Likings) -> tuple[Floats, Floats]:
     """Each user's liking of the least liked movie, and the distance to the best liked one."""
     low = liked.min(axis=0)
     return low, liked.max(axis=0) - low
 
 
-def _stars(liked: Floats, low: Floats, span: Floats, most: int) -> npt.NDArray[np.uint8]:
-    """`movies.stars` of one movie for every user."""
+def _user_stars(liked: Floats, low: Floats, span: Floats, most: int) -> npt.NDArray[np.uint8]:
+    """`movies.movie_stars` of one movie for every user."""
     steps = np.floor((2 * (most - 1) * (liked - low) + span) / np.maximum(2 * span, 1))
     return np.where(span > 0, 1 + steps, (most + 1) // 2).astype(np.uint8)
 
 
-def _standings(liked: Likings, i: int) -> npt.NDArray[np.uint16]:
-    """`movies.standing` of the i-th movie for every user, as `better * _TIES + ties`."""
+def _user_standings(liked: Likings, i: int) -> npt.NDArray[np.uint16]:
+    """`movies.movie_standing` of the i-th movie for every user, as `better * _TIES + ties`."""
     better = (liked > liked[i]).sum(axis=0, dtype=np.uint8)
     ties = (liked == liked[i]).sum(axis=0, dtype=np.uint8) - np.uint8(1)
     return better.astype(np.uint16) * np.uint16(_TIES) + ties

@@ -13,16 +13,16 @@ from typing import Protocol
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
-from .._shared.sub_episodes import legal_of
+from .._shared.needs import require_filter
+from .._shared.sub_episodes import require_legal_actions
 
 
 class _Preferences(Protocol):
     """What this agent requires of a filter: the record of the talk, nothing derived from it."""
 
-    def replies(self) -> Sequence[tuple[str, tuple[str, ...], int]]: ...
+    def stated_replies(self) -> Sequence[tuple[str, tuple[str, ...], int]]: ...
 
-    def profiles(self) -> Mapping[str, Sequence[float]]: ...
+    def shown_profiles(self) -> Mapping[str, Sequence[float]]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,19 +32,21 @@ class LookalikeRecommender(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         talk, legal = (
-            needs(view, _Preferences, "movie_recommendation_lookalike", "over preferences"),
-            legal_of(view, "movie_recommendation_lookalike"),
+            require_filter(view, _Preferences, "movie_recommendation_lookalike", "over preferences"),
+            require_legal_actions(view, "movie_recommendation_lookalike"),
         )
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(legal[view.turn % len(legal)]))
-        movies, liked = talk.profiles(), favourite(talk.replies())
-        return Action(view.say(min(legal, key=lambda pick: _distance(movies[pick.split()[1]], movies.get(liked, ())))))
+        movies, liked = talk.shown_profiles(), find_favourite(talk.stated_replies())
+        return Action(
+            view.say(min(legal, key=lambda pick: _squared_distance(movies[pick.split()[1]], movies.get(liked, ()))))
+        )
 
 
-def favourite(replies: Sequence[tuple[str, tuple[str, ...], int]]) -> str:
+def find_favourite(replies: Sequence[tuple[str, tuple[str, ...], int]]) -> str:
     """The movie with the most points, ties going to the first mentioned; empty if nothing was said.
 
-    >>> favourite([("compare", ("M1", "M2"), 1), ("rate", ("M3",), 4), ("rate", ("M4",), 2)])
+    >>> find_favourite([("compare", ("M1", "M2"), 1), ("rate", ("M3",), 4), ("rate", ("M4",), 2)])
     'M3'
     """
     points: dict[str, float] = {}
@@ -54,5 +56,5 @@ def favourite(replies: Sequence[tuple[str, tuple[str, ...], int]]) -> str:
     return max(points, key=lambda m: points[m], default="")
 
 
-def _distance(a: Sequence[float], b: Sequence[float]) -> float:
+def _squared_distance(a: Sequence[float], b: Sequence[float]) -> float:
     return sum((x - y) ** 2 for x, y in zip(a, b, strict=False))

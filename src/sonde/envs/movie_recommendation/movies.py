@@ -26,7 +26,7 @@ _COUNT = re.compile(r"(?<![\w.,-])([0-9]{1,2})(?![\w%]|[.,][0-9])")
 _MEANING = {"yes": "more", "no": "less"}
 
 
-def spread(rng: random.Random, amount: int, room: Sequence[int]) -> list[int]:
+def spread_units(rng: random.Random, amount: int, room: Sequence[int]) -> list[int]:
     """`amount` units distributed at random, at most `room[i]` to the i-th; in random order, each takes what is left.
 
     Needs `0 <= amount <= sum(room)`.
@@ -39,7 +39,7 @@ def spread(rng: random.Random, amount: int, room: Sequence[int]) -> list[int]:
     return shares
 
 
-def profile(
+def draw_profile(
     rng: random.Random, n: int, *, unit: int, budget: tuple[float, float], credit: int, sparse: int = 0
 ) -> Profile:
     """A random movie with n attributes, `unit` units per point.
@@ -48,24 +48,26 @@ def profile(
     at most `TOP` each. Then `sparse` attributes fall back to `credit`.
     """
     total = round(rng.uniform(*budget) * n * unit)
-    scores = [credit * unit + share for share in spread(rng, total - n * credit * unit, [(TOP - credit) * unit] * n)]
+    scores = [
+        credit * unit + share for share in spread_units(rng, total - n * credit * unit, [(TOP - credit) * unit] * n)
+    ]
     for i in rng.sample(range(n), sparse):
         scores[i] = credit * unit
     return tuple(scores)
 
 
-def likings(weights: Sequence[int], profiles: Iterable[Profile]) -> list[int]:
+def user_likings(weights: Sequence[int], profiles: Iterable[Profile]) -> list[int]:
     """The user's liking of each movie."""
     return [sum(map(mul, weights, p)) for p in profiles]
 
 
-def stars(liked: Sequence[int], i: int, most: int) -> int:
+def movie_stars(liked: Sequence[int], i: int, most: int) -> int:
     """The i-th movie in stars: 1 for the least liked of the list, `most` for the best liked, linear in between, halves
     up.
 
     A user who likes all of them equally gives the middle.
 
-    >>> [stars([-4, 0, 5, 6], i, 5) for i in range(4)]
+    >>> [movie_stars([-4, 0, 5, 6], i, 5) for i in range(4)]
     [1, 3, 5, 5]
     """
     low = min(liked)
@@ -75,7 +77,7 @@ def stars(liked: Sequence[int], i: int, most: int) -> int:
     return 1 + (2 * (most - 1) * (liked[i] - low) + span) // (2 * span)
 
 
-def verdict(first: int, second: int) -> str:
+def compare_likings(first: int, second: int) -> str:
     """Whether the first movie is liked `more`, `less` or as much as (`equal`) the second."""
     return "more" if first > second else "less" if first < second else "equal"
 
@@ -96,10 +98,10 @@ class Standing(NamedTuple):
         return 1.0 - (self.better + self.ties / 2) / (n - 1)
 
 
-def standing(liked: Sequence[int], i: int) -> Standing:
+def movie_standing(liked: Sequence[int], i: int) -> Standing:
     """The standing of the i-th movie.
 
-    >>> [tuple(standing([7, 9, 7, 1], i)) for i in range(4)]
+    >>> [tuple(movie_standing([7, 9, 7, 1], i)) for i in range(4)]
     [(1, 1), (0, 0), (1, 1), (3, 0)]
     """
     return Standing(sum(x > liked[i] for x in liked), liked.count(liked[i]) - 1)
@@ -125,7 +127,7 @@ def read_stars(reply: str, most: int) -> int | None:
     return int(found[1]) if found and 1 <= int(found[1]) <= most else None
 
 
-class Table(NamedTuple):
+class MovieTable(NamedTuple):
     """Movies, and the text that shows them."""
 
     profiles: tuple[Profile, ...]
@@ -135,11 +137,11 @@ class Table(NamedTuple):
 class MovieSet(NamedTuple):
     """The movies of one task."""
 
-    seen: Table
-    unseen: Table
+    seen: MovieTable
+    unseen: MovieTable
 
 
-def table(
+def draw_movies(
     rng: random.Random,
     labels: Sequence[str],
     attributes: Sequence[str],
@@ -148,21 +150,21 @@ def table(
     budget: tuple[float, float],
     credit: int,
     sparse: int,
-) -> Table:
+) -> MovieTable:
     """One random movie per label, and lines of text: the attribute names, then one movie each."""
     n, decimals = len(attributes), len(str(unit)) - 1
-    made = tuple(profile(rng, n, unit=unit, budget=budget, credit=credit, sparse=sparse) for _ in labels)
+    made = tuple(draw_profile(rng, n, unit=unit, budget=budget, credit=credit, sparse=sparse) for _ in labels)
     lines = [" ".join(["movie", *attributes])]
     for label, scores in zip(labels, made, strict=True):
         lines.append(" ".join([label, *(f"{s / unit:.{decimals}f}" for s in scores)]))
-    return Table(made, "\n".join(lines))
+    return MovieTable(made, "\n".join(lines))
 
 
-class Answers:
+class MovieAnswers:
     """The agent's possible answers: questions about seen movies and picks of unseen ones, each with their numbers.
 
-    >>> said = Answers(("M1", "M2"), ("U1",))
-    >>> said.read("Compare M2 and m1", picking=False), said.listing
+    >>> said = MovieAnswers(("M1", "M2"), ("U1",))
+    >>> said.read_request("Compare M2 and m1", picking=False), said.listing
     ('compare M2 M1', (('rate M1', 'rate M2', 'compare M1 M2'), ('pick U1',)))
     """
 
@@ -174,7 +176,7 @@ class Answers:
         self.listing = tuple(once), tuple(self.picks)
         """Questions (a comparison in one of its two directions) and picks."""
 
-    def read(self, answer: str, *, picking: bool) -> str | None:
+    def read_request(self, answer: str, *, picking: bool) -> str | None:
         """The question or pick in an answer, ignoring case and spaces; commas, brackets and `and` are allowed."""
         if len(answer) > 100:
             return None
@@ -187,9 +189,9 @@ class Answers:
     def parse_reply(self, text: str, picking: bool, which: Which) -> str | None:
         """The same for a whole reply; `which` of several answers counts."""
         listed = self.picks if picking else self.questions
-        return parse_answer(text, partial(self.read, picking=picking), begins_another(listed), which=which)
+        return parse_answer(text, partial(self.read_request, picking=picking), begins_another(listed), which=which)
 
-    def parse(self, which: Which, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
+    def parse_movies(self, which: Which, text: str, picking: bool) -> tuple[str, tuple[int, ...]] | None:
         """The kind of a reply, question or pick, and the numbers of its movies."""
         found = self.parse_reply(text, picking, which)
         return None if found is None else (found.partition(" ")[0], (self.picks if picking else self.questions)[found])

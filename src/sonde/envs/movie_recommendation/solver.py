@@ -13,8 +13,8 @@ from typing import Protocol
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
-from .._shared.sub_episodes import legal_of
+from .._shared.needs import require_filter
+from .._shared.sub_episodes import require_legal_actions
 
 
 class _Preferences(Protocol):
@@ -30,8 +30,8 @@ class MovieRecommendationSolver(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         known, legal = (
-            needs(view, _Preferences, "movie_recommendation", "over preferences"),
-            legal_of(view, "movie_recommendation"),
+            require_filter(view, _Preferences, "movie_recommendation", "over preferences"),
+            require_legal_actions(view, "movie_recommendation"),
         )
         if view.turn < view.spec.max_turns - 1:
             return Action(view.say(known.best_question()[0]))

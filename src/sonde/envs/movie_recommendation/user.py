@@ -23,13 +23,13 @@ class MovieFan(ProgramPolicy):
         facts = view.private
         if "truth" not in facts:
             raise UserError(f"users:movie_fan: seat {view.seat!r} of {view.spec.name} is told no true answer")
-        return Action(sentence(facts["question"], facts["truth"], facts["stars"]))
+        return Action(answer_sentence(facts["question"], facts["truth"], facts["stars"]))
 
 
-def sentence(question: str, truth: str | int, stars: int) -> str:
+def answer_sentence(question: str, truth: str | int, stars: int) -> str:
     """The true answer in a person's words.
 
-    >>> sentence("compare M3 M7", "less", 5), sentence("rate M3", 4, 5)
+    >>> answer_sentence("compare M3 M7", "less", 5), answer_sentence("rate M3", 4, 5)
     ('No, I like M7 more than M3.', 'I give M3 4 of 5 stars.')
     """
     _, first, *rest = question.split()

@@ -1,6 +1,6 @@
 """The exact posterior over the culprit of a murder mystery, given what the answers revealed.
 
-The revealed values are read back from the message and the answer (`replies.revealed`) and weighed by the model of
+The revealed values are read back from the message and the answer (`replies.revealed_slots`) and weighed by the model of
 `filter`. An answer that the rules would not give, or that no truth could produce, comes from another narrator and
 changes nothing.
 
@@ -17,12 +17,12 @@ from typing import Any
 from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import KEPT
 
-from .._shared.dialogue import spoken
-from .cases import Act, Frame
+from .._shared.dialogue import spoken_line
+from .cases import CaseAct, Frame
 from .filter import Slot
-from .reading import NOTHING, read
-from .replies import revealed, sentence
-from .telling import gains
+from .reading import NOTHING, read_message
+from .replies import act_message, revealed_slots
+from .telling import act_gains
 
 _TINY = 1e-12
 HEARD = 4000
@@ -37,26 +37,26 @@ class MysteryFilter(Filter):
         self.seen: Mapping[Slot, int] = {} if seen is None else seen
         self.posterior = frame.model.posterior(self.seen)
         self._after: dict[tuple[str, str], MysteryFilter] = {}
-        self._gains: dict[Act, float] | None = None
+        self._gains: dict[CaseAct, float] | None = None
 
     def observe(self, turn: Turn) -> MysteryFilter:
         reply, result = turn.info.get("reply"), turn.info.get("result")
         if self._told and turn.info.get("accused"):
-            return self._with({self._verdict(turn.info["accused"]): int(result == "goal")})
+            return self._with_facts({self._verdict_slot(turn.info["accused"]): int(result == "goal")})
         if result != "answer" or not isinstance(reply, str):
             return self
         fact = (turn.text, reply)
         if fact not in self._after:
             if len(self._after) == KEPT:
                 self._after.clear()
-            self._after[fact] = self._with(revealed(self.frame, spoken(turn.text, HEARD), reply))
+            self._after[fact] = self._with_facts(revealed_slots(self.frame, spoken_line(turn.text, HEARD), reply))
         return self._after[fact]
 
-    def _verdict(self, name: str) -> Slot:
+    def _verdict_slot(self, name: str) -> Slot:
         """Whether an accusation of this person was right."""
         return Slot(next(i for i, p in enumerate(self.frame.people) if p.name == name), "accused")
 
-    def _with(self, facts: Mapping[Slot, int]) -> MysteryFilter:
+    def _with_facts(self, facts: Mapping[Slot, int]) -> MysteryFilter:
         if all(self.seen.get(slot) == value for slot, value in facts.items()):
             return self
         try:
@@ -78,20 +78,20 @@ class MysteryFilter(Filter):
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
-    def gains(self) -> Mapping[Act, float]:
+    def act_gains(self) -> Mapping[CaseAct, float]:
         """The expected gain in bits of every act that can still reveal something."""
         if self._gains is None:
-            self._gains = gains(self.frame, self.seen)
+            self._gains = act_gains(self.frame, self.seen)
         return self._gains
 
     def expected_gain(self, action: str) -> float:
-        said = spoken(action, HEARD)
-        found = read(self.frame, said) if len(said) <= self._longest else NOTHING
+        said = spoken_line(action, HEARD)
+        found = read_message(self.frame, said) if len(said) <= self._longest else NOTHING
         if found.kind == "accuse":
-            return self._accusing(found.person)
-        return 0.0 if found.act is None else self.gains().get(found.act, 0.0)
+            return self._accusation_gain(found.person)
+        return 0.0 if found.act is None else self.act_gains().get(found.act, 0.0)
 
-    def _accusing(self, person: int) -> float:
+    def _accusation_gain(self, person: int) -> float:
         """Return the expected gain of accusing somebody."""
         p = self.posterior[person]
         return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
@@ -99,16 +99,16 @@ class MysteryFilter(Filter):
     def best_question(self) -> tuple[str, float]:
         """Return the act of highest gain, the first of equals, or the name of somebody if accusing them gains more; the
         name of the likeliest person if nothing gains."""
-        found = self.gains()
+        found = self.act_gains()
         best = max(found, key=lambda act: found[act], default=None)
-        person = max(range(len(self.posterior)), key=self._accusing)
-        accusing = self._accusing(person)
+        person = max(range(len(self.posterior)), key=self._accusation_gain)
+        accusing = self._accusation_gain(person)
         if best is not None and found[best] > max(_TINY, accusing):
-            return sentence(self.frame, best), found[best]
-        return (self.frame.people[person].name, accusing) if accusing > _TINY else (self.likeliest[0], 0.0)
+            return act_message(self.frame, best), found[best]
+        return (self.frame.people[person].name, accusing) if accusing > _TINY else (self.likeliest_culprit[0], 0.0)
 
     @property
-    def likeliest(self) -> tuple[str, float]:
+    def likeliest_culprit(self) -> tuple[str, float]:
         """The name of the most probable culprit, and the probability."""
         top = max(range(len(self.posterior)), key=lambda i: self.posterior[i])
         return self.frame.people[top].name, self.posterior[top]

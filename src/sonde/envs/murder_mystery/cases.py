@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple, cast
 from sonde._util.folders import data_file
 from sonde.core import Frozen, Rng, freeze, invalid, unknown
 
-from .filter import CHANNELS, MARK, Channel, Model, Slot, Truth
+from .filter import CHANNELS, MARK, CaseModel, Channel, Slot, Truth
 
 Verb = Literal["ask", "examine", "check"]
 Kind = Literal["sheet", "camera", "door", "phone", "bystander", "access"]
@@ -50,7 +50,7 @@ _CHANNELS: tuple[tuple[Channel, ...], ...] = (
 )
 
 
-class Act(NamedTuple):
+class CaseAct(NamedTuple):
     """Something the detective can do. Targets are ids: `p0` a person, `l0` a place, `i0` an item, `r0` a record. The
     topic of an "ask" is one of `TOPICS` or the id of the person asked about."""
 
@@ -73,7 +73,7 @@ class Person(NamedTuple):
     motive: int
 
     @property
-    def given(self) -> str:
+    def given_name(self) -> str:
         return self.name.split()[0]
 
 
@@ -135,10 +135,12 @@ class Frame:
         return hash((self.setting, self.victim, self.salt))
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> CaseModel:
         """The distribution of the truth."""
         suspects = sum(p.suspect for p in self.people)
-        return Model(self.channels, suspects, len(self.people) - suspects, len(data()["traces"][self.trace]["values"]))
+        return CaseModel(
+            self.channels, suspects, len(self.people) - suspects, len(case_data()["traces"][self.trace]["values"])
+        )
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -147,16 +149,16 @@ class Frame:
         return Frozen({entry.id: entry.name for group in groups for entry in group})
 
     @cached_property
-    def acts(self) -> Mapping[Act, tuple[Slot, ...]]:
+    def acts(self) -> Mapping[CaseAct, tuple[Slot, ...]]:
         """Map every act that has an answer to the slots that it reveals; most reveal none or one."""
-        rows = {Act("examine", p.id): () for p in self.places}
-        rows |= {Act("examine", i.id): self._item_slots(i) for i in self.items}
-        rows |= {Act("check", r.id): tuple(Slot(p, _channel(r)) for p in r.covers) for r in self.records}
+        rows = {CaseAct("examine", p.id): () for p in self.places}
+        rows |= {CaseAct("examine", i.id): self._item_slots(i) for i in self.items}
+        rows |= {CaseAct("check", r.id): tuple(Slot(p, _record_channel(r)) for p in r.covers) for r in self.records}
         for number, person in enumerate(self.people):
-            rows[Act("examine", person.id)] = (Slot(number, "trace"),)
-            rows |= {Act("ask", person.id, topic): self._own_slots(number, topic) for topic in TOPICS}
+            rows[CaseAct("examine", person.id)] = (Slot(number, "trace"),)
+            rows |= {CaseAct("ask", person.id, topic): self._own_slots(number, topic) for topic in TOPICS}
             others = (p for p in range(len(self.people)) if p != number)
-            rows |= {Act("ask", person.id, f"p{p}"): self._told_slots(number, p) for p in others}
+            rows |= {CaseAct("ask", person.id, f"p{p}"): self._told_slots(number, p) for p in others}
         return rows
 
     def _item_slots(self, item: Item) -> tuple[Slot, ...]:
@@ -183,7 +185,7 @@ class Case(NamedTuple):
     truth: Truth
 
 
-def _channel(record: Record) -> Channel:
+def _record_channel(record: Record) -> Channel:
     return "access" if record.kind == "access" else "alibi"
 
 
@@ -191,39 +193,39 @@ def _channel(record: Record) -> Channel:
 
 
 @cache
-def data() -> Mapping[str, Any]:
+def case_data() -> Mapping[str, Any]:
     """Settings by id, names, traces and sentences, read-only (`sources/compile.py`)."""
     raw = json.loads(data_file("murder_mystery", "cases.json").read_text("utf-8"))
     raw["settings"] = {row["id"]: row for row in raw["settings"]}
     return cast("Mapping[str, Any]", freeze(raw))
 
 
-def settings(split: str) -> tuple[str, ...]:
+def split_settings(split: str) -> tuple[str, ...]:
     """The settings of a split's cases. Training has its own; half of the test cases are in settings unseen there."""
-    return tuple(name for name, row in data()["settings"].items() if row["split"] == split)
+    return tuple(name for name, row in case_data()["settings"].items() if row["split"] == split)
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
 
 
-def generate(rng: random.Random, setting: str) -> Case:
+def generate_case(rng: random.Random, setting: str) -> Case:
     """A case from the distribution: the frame, then the truth, which does not depend on it but for its sizes."""
     frame = draw_frame(rng, setting)
-    return Case(frame, frame.model.draw(rng))
+    return Case(frame, frame.model.draw_truth(rng))
 
 
 @cache
-def case(split: str, index: int) -> Case:
+def numbered_case(split: str, index: int) -> Case:
     """The index-th case of a split."""
     if split not in TASKS:
         raise unknown("murder_mystery: split", split, TASKS)
     if not 0 <= index < TASKS[split]:
         raise invalid("murder_mystery: index", index, f"0 to {TASKS[split] - 1}")
-    return generate(Rng(0, "task", "murder_mystery", "paprika", split, index), _setting(split, index))
+    return generate_case(Rng(0, "task", "murder_mystery", "paprika", split, index), _case_setting(split, index))
 
 
-def _setting(split: str, index: int) -> str:
-    shared, new = settings("train"), settings("test")
+def _case_setting(split: str, index: int) -> str:
+    shared, new = split_settings("train"), split_settings("test")
     if split == "train":
         return shared[index % len(shared)]
     return (new, shared)[index % 2][index // 2 % len((new, shared)[index % 2])]
@@ -231,22 +233,22 @@ def _setting(split: str, index: int) -> str:
 
 def draw_frame(rng: random.Random, setting: str) -> Frame:
     """Everything that is not hidden, at random."""
-    if setting not in data()["settings"]:
-        raise unknown("murder_mystery: setting", setting, data()["settings"])
-    row = data()["settings"][setting]
+    if setting not in case_data()["settings"]:
+        raise unknown("murder_mystery: setting", setting, case_data()["settings"])
+    row = case_data()["settings"][setting]
     channels = rng.choice(_CHANNELS)
-    victim, *names = _names(rng, 7)
+    victim, *names = _draw_names(rng, 7)
     places = [Place("l0", row["scene"], row["at"])]
     places += [Place(f"l{i + 1}", name, f"{at} {name}") for i, (at, name, _, _) in enumerate(row["places"])]
-    people = _people(rng, row["roles"], names, channels)
+    people = _draw_people(rng, row["roles"], names, channels)
     (method, weapon), (means, thing, record) = rng.choice(row["weapons"]), rng.choice(row["means"])
     trace, where = rng.choice(row["traces"])
     begin = 60 * row["hour"] + rng.randrange(5, 45, 5)
     return Frame(
         setting=setting, victim=victim, method=method, weapon=weapon, means=means, thing=thing, trace=trace,
         where=where, near=rng.choice(row["near"]), minutes=(begin - 5, begin, begin + rng.randrange(10, 25, 5)),
-        channels=channels, people=people, places=tuple(places), records=_records(rng, row["places"], people, record),
-        items=_items(rng, row, people, (trace, weapon)), salt=rng.randrange(1 << 16),
+        channels=channels, people=people, places=tuple(places), records=_draw_records(rng, row["places"], people, record),
+        items=_draw_items(rng, row, people, (trace, weapon)), salt=rng.randrange(1 << 16),
     )  # fmt: skip
 
 
@@ -257,25 +259,25 @@ def is_name(text: str) -> bool:
     (True, False)
     """
     given, _, family = text.partition(" ")
-    known = data()["names"]
+    known = case_data()["names"]
     return given in known["given"] and (given == text or family in known["family"])
 
 
-def _names(rng: random.Random, n: int) -> list[str]:
+def _draw_names(rng: random.Random, n: int) -> list[str]:
     """Full names; no two share an initial of the given name, or a family name."""
     pool: dict[str, list[str]] = {}
-    for given in data()["names"]["given"]:
+    for given in case_data()["names"]["given"]:
         pool.setdefault(given[0], []).append(given)
     given = [rng.choice(pool[initial]) for initial in rng.sample(sorted(pool), n)]
-    return [f"{g} {f}" for g, f in zip(given, rng.sample(data()["names"]["family"], n), strict=True)]
+    return [f"{g} {f}" for g, f in zip(given, rng.sample(case_data()["names"]["family"], n), strict=True)]
 
 
-def _people(
+def _draw_people(
     rng: random.Random, roles: tuple[str, ...], names: list[str], channels: tuple[Channel, ...]
 ) -> tuple[Person, ...]:
     suspects, witnesses = rng.choice(_SIZES)
     n = suspects + witnesses
-    places, motives = rng.sample(range(1, 8), n), _motives(rng, n)
+    places, motives = rng.sample(range(1, 8), n), _draw_motives(rng, n)
     people: list[Person] = []
     for i, (name, role) in enumerate(zip(names[:n], rng.sample(roles, n), strict=True)):
         seen_by, told_by = rng.sample([p for p in range(n) if p != i], 2)
@@ -284,15 +286,15 @@ def _people(
     return tuple(people)
 
 
-def _motives(rng: random.Random, n: int) -> list[int]:
+def _draw_motives(rng: random.Random, n: int) -> list[int]:
     """Different numbers: the setting's own motives (0 to 2) for about half of the people, then the general ones."""
     own = rng.sample(range(3), min(3, (n + 1) // 2))
-    chosen = own + rng.sample(range(3, 3 + len(data()["text"]["motive"]["implicates"])), n - len(own))
+    chosen = own + rng.sample(range(3, 3 + len(case_data()["text"]["motive"]["implicates"])), n - len(own))
     rng.shuffle(chosen)
     return chosen
 
 
-def _records(
+def _draw_records(
     rng: random.Random, places: tuple[tuple[str, str, Kind, str], ...], people: tuple[Person, ...], access: str
 ) -> tuple[Record, ...]:
     """One proof per place, and the list of those who had access, which covers half of the people."""
@@ -305,16 +307,16 @@ def _records(
     return (*rows, Record(f"r{len(rows)}", access, rng.randint(1, len(places)), "access", tuple(covered)))
 
 
-def _items(
+def _draw_items(
     rng: random.Random, row: Mapping[str, Any], people: tuple[Person, ...], used: tuple[str, str]
 ) -> tuple[Item, ...]:
     """The trace, the weapon and two plain things at the scene; two plain things and all papers elsewhere."""
     trace, weapon = used
-    texts = data()["text"]["motive"]["papers"]
+    texts = case_data()["text"]["motive"]["papers"]
     plain = rng.sample(row["items"], len(row["items"]))
     holders = [(i, p) for i, p in enumerate(people) if p.told_by < 0]
     papers = zip(holders, rng.sample(texts, len(holders)), strict=True)
-    rows: list[tuple[Any, ...]] = [(data()["traces"][trace]["name"], 0, "trace"), (weapon, 0, "weapon")]
+    rows: list[tuple[Any, ...]] = [(case_data()["traces"][trace]["name"], 0, "trace"), (weapon, 0, "weapon")]
     rows += [(name, 0 if i < 2 else rng.randint(1, 7), "plain", -1, text) for i, (name, text) in enumerate(plain)]
     rows += [(text.format(p=p.name), rng.randint(1, 7), "paper", i) for (i, p), text in papers]
     return tuple(Item(f"i{number}", *fields) for number, fields in enumerate(rows))

@@ -19,7 +19,7 @@ The hypothesis is the culprit's name; the posterior is exact for `users:narrator
 elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
 has to be seated (`judge="seat"`), because no rule can tell what solves it.
 
-`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what
+`turn.info`: `describe_evidence` (what this turn revealed, in words), `find_accused` (a name, or ""), and what
 `envs/_shared/dialogue.py` adds.
 """
 
@@ -35,17 +35,17 @@ from sonde.core.types import Json
 
 from .._shared.checks import Candidates
 from .._shared.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
-from .._shared.english.naming import Names, Verdict, lookup, verdict_on
+from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.words import name_key
-from .._shared.prompts import pieces
-from .._shared.quoting import quote
+from .._shared.prompts import load_pieces
+from .._shared.quoting import quote_message
 from .belief import MysteryFilter
-from .cases import TASKS, Case, Frame, case, is_name
+from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
-from .reading import LONGEST, Reading, accused, is_accusation, may_accuse, read
-from .replies import evidence, revealed, sentence, sentences
-from .telling import briefing, clues, ending, lies
+from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_message
+from .replies import act_message, act_messages, describe_evidence, revealed_slots
+from .telling import all_clues, find_lies, write_briefing, write_ending
 
 _NAME = "murder_mystery"
 _SOURCES = {"paprika": "PAPRIKA, appendices B.4.4 and D", "delta_belief": "ΔBelief-RL, appendices B.2.3 and C.4"}
@@ -101,7 +101,7 @@ class MurderMystery(Dialogue):
             support="every suspect and every witness; together the witnesses have the probability 0.18",
             source=_SOURCES[self.preset],
             seats=self.seats("users:narrator"),
-            assumes=self.assumed("users:narrator"),
+            assumes=self.assumed_users("users:narrator"),
             reference="murder_mystery",
             max_new_tokens=200 if self.goes_on else 1024,
             departures=(
@@ -116,40 +116,42 @@ class MurderMystery(Dialogue):
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(TASKS[split], lambda i: self._task(f"{split}/{i}", case(split, i).truth, split, i))
+        return TaskList(
+            TASKS[split], lambda i: self._make_task(f"{split}/{i}", numbered_case(split, i).truth, split, i)
+        )
 
     def task(self, hidden: Json) -> Task:
-        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that case; or
-        `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
-        if foreign := self.foreign(hidden):
+        """`{"numbered_case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that
+        case; or `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
+        if foreign := self.foreign_task(hidden):
             return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         name = setup.get("case")
         if not isinstance(name, str) or name not in _case_names():
             raise invalid(f"{_NAME}: hidden: case", name, "train/0 to train/202 or test/0 to test/49")
         if not setup.keys() - {"case"}:
-            return self._task(name, _case(name).truth, "custom", 0)
-        return self._task(name, _truth(_case(name).frame, setup), "custom", 0)
+            return self._make_task(name, _parse_case(name).truth, "custom", 0)
+        return self._make_task(name, _parse_truth(_parse_case(name).frame, setup), "custom", 0)
 
-    def _task(self, name: str, truth: Truth, split: str, index: int) -> Task:
-        frame = _case(name).frame
+    def _make_task(self, name: str, truth: Truth, split: str, index: int) -> Task:
+        frame = _parse_case(name).frame
         suspects = sum(p.suspect for p in frame.people)
         public = Frozen[Json](
             case=name, setting=frame.setting, suspects=suspects, witnesses=len(frame.people) - suspects
         )
         hidden = Frozen[Any]({"case": name, **truth._asdict()})
-        return self.listed(split, index, public, hidden, setting=frame.setting)
+        return self.make_listed_task(split, index, public, hidden, setting=frame.setting)
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         h = task.hidden
         if "scenario" in h:
             return Talk(World("", None, h["scenario"], h["solution"]))
-        return Talk(World(h["case"], _truth(_case(h["case"]).frame, h)))
+        return Talk(World(h["case"], _parse_truth(_parse_case(h["case"]).frame, h)))
 
     # --- seats -------------------------------------------------------------------------------------------------------
 
     def intro(self, state: Talk, seat: str) -> str:
-        say, world = self.say_pieces, _world(state)
+        say, world = self.say_pieces, _parse_world(state)
         if seat == JUDGE:
             return ""
         if world.truth is None:
@@ -157,33 +159,37 @@ class MurderMystery(Dialogue):
             about = {"scenario": world.scenario, "solution": world.solution, "judging": judging.format(goal=GOAL)}
             return text.format(**about, turns=self.turns, ending=say["ending"])
         if seat == AGENT:
-            return say["intro"].format(briefing=briefing(_frame(world)), turns=self.turns, accusing=say["accusing"])
-        return _role(world, say["judging"])
+            return say["intro"].format(
+                briefing=write_briefing(_case_frame(world)), turns=self.turns, accusing=say["accusing"]
+            )
+        return _culprit_role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a wrong
-        accusation (`unmoved`; empty where any accusation reaches the goal)."""
+        """For the narrator: the `question`, the turns `left` after this one, the `numbered_case`, and the reply to a
+        wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
-        world = _world(state)
-        known = None if world.truth is None else Case(_frame(world), world.truth)
+        world = _parse_world(state)
+        known = None if world.truth is None else Case(_case_frame(world), world.truth)
         left = self.turns - state.turn - 1
         unmoved = self.say_pieces["denied"] if self.goes_on else ""
         return Frozen[Any](question=state.said, left=left, case=known, unmoved=unmoved)
 
     def hypothesis(self, state: Talk) -> str:
-        world = _world(state)
-        return world.solution if world.truth is None else _culprit(world)
+        world = _parse_world(state)
+        return world.solution if world.truth is None else _culprit_name(world)
 
     def filter(self, public: Mapping[str, Json]) -> MysteryFilter | None:
         longest = self.longest if "length" in self.active_checks else LONGEST
-        return _prior(public["case"], longest, self.goes_on and self.judge == "rules") if "case" in public else None
+        return (
+            _prior_filter(public["case"], longest, self.goes_on and self.judge == "rules") if "case" in public else None
+        )
 
     def actions(self, state: Talk) -> Sequence[str] | None:
         """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
         for a scenario from elsewhere."""
-        world = _world(state)
-        return _actions(world.name) if world.truth else None
+        world = _parse_world(state)
+        return _legal_actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
         """Turn a name into an accusation; return other texts unchanged."""
@@ -191,87 +197,87 @@ class MurderMystery(Dialogue):
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
-    def solves(self, state: Talk) -> bool:
-        world, found = _world(state), self._read(state)
+    def is_solution(self, state: Talk) -> bool:
+        world, found = _parse_world(state), self._read_message(state)
         return world.truth is not None and found.kind == "accuse" and found.person == world.truth.culprit
 
-    def ends(self, state: Talk) -> bool:
+    def is_final(self, state: Talk) -> bool:
         if self.goes_on:
-            return self.solves(state)
-        if _world(state).truth is None:
+            return self.is_solution(state)
+        if _parse_world(state).truth is None:
             return is_accusation(state.said)
-        return self._read(state).kind == "accuse"
+        return self._read_message(state).kind == "accuse"
 
-    def _read(self, state: Talk) -> Reading:
-        world = _world(state)
-        return Reading("nothing") if world.truth is None else read(_frame(world), state.said)
+    def _read_message(self, state: Talk) -> ReadAct:
+        world = _parse_world(state)
+        return ReadAct("nothing") if world.truth is None else read_message(_case_frame(world), state.said)
 
-    def verdict(self, state: Talk) -> Verdict:
+    def judge_message(self, state: Talk) -> Verdict:
         """A name alone is no accusation: the message must state guilt."""
-        world, found = _world(state), self._read(state)
+        world, found = _parse_world(state), self._read_message(state)
         if world.truth is None:
             return "unclear"
         if found.kind == "accuse":
-            return "right" if self.solves(state) else "wrong"
-        stated = found.kind == "nothing" and may_accuse(mark_sentences(_frame(world), state.said[:LONGEST]))
-        return verdict_on(state.said, self.names(state)) if stated else "nothing"
+            return "right" if self.is_solution(state) else "wrong"
+        stated = found.kind == "nothing" and may_accuse(mark_sentences(_case_frame(world), state.said[:LONGEST]))
+        return judge_naming(state.said, self.candidate_names(state)) if stated else "nothing"
 
-    def names(self, state: Talk) -> Names:
-        world = _world(state)
+    def candidate_names(self, state: Talk) -> Names:
+        world = _parse_world(state)
         assert world.truth is not None
-        rows = [(i, name) for i, p in enumerate(_frame(world).people) for name in (p.name, p.given)]
+        rows = [(i, name) for i, p in enumerate(_case_frame(world).people) for name in (p.name, p.given_name)]
         people = {name_key(name): 1 << i for i, name in rows}
-        return Names(lookup(people), 4, 1 << world.truth.culprit)
+        return Names(name_lookup(people), 4, 1 << world.truth.culprit)
 
-    def secrets(self, state: Talk) -> Sequence[str]:
+    def secret_names(self, state: Talk) -> Sequence[str]:
         """Sentences that give the culprit away; the name alone does not."""
-        world = _world(state)
-        return _given_away(world) if world.truth else ()
+        world = _parse_world(state)
+        return _reveals_culprit(world) if world.truth else ()
 
-    def candidates(self, said: str) -> int:
+    def count_candidates(self, said: str) -> int:
         return int(is_accusation(said))
 
-    def counter(self, state: Talk) -> Candidates:
+    def candidate_counter(self, state: Talk) -> Candidates:
         """Count the accused people, by the names of the case."""
-        world = _world(state)
+        world = _parse_world(state)
         if world.truth is None:
-            return self.candidates
-        return lambda said: len(accused(mark_sentences(_frame(world), said[:LONGEST])))
+            return self.count_candidates
+        return lambda said: len(find_accused(mark_sentences(_case_frame(world), said[:LONGEST])))
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        world = _world(state)
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        world = _parse_world(state)
         if world.truth is None:
             return Frozen[Any](evidence=(), accused="")
-        frame, found = _frame(world), self._read(state)
+        frame, found = _case_frame(world), self._read_message(state)
         name = frame.people[found.person].name if found.kind == "accuse" else ""
-        return Frozen[Any](evidence=evidence(frame, revealed(frame, state.said, reply)), accused=name)
+        return Frozen[Any](evidence=describe_evidence(frame, revealed_slots(frame, state.said, reply)), accused=name)
 
     def epilogue(self, state: Talk) -> str:
         """Say who did it, and how; empty for a foreign scenario."""
-        world = _world(state)
-        return "" if world.truth is None else ending(Case(_frame(world), world.truth))
+        world = _parse_world(state)
+        return "" if world.truth is None else write_ending(Case(_case_frame(world), world.truth))
 
-    def to_judge(self, state: Talk) -> str:
-        world = _world(state)
-        secret = world.solution if world.truth is None else _culprit(world)
-        told = world.scenario if world.truth is None else briefing(_frame(world))
-        return self.say_pieces["judge"].format(said=quote(state.said, secret), secret=secret, scenario=told)
+    def judge_prompt(self, state: Talk) -> str:
+        world = _parse_world(state)
+        secret = world.solution if world.truth is None else _culprit_name(world)
+        told = world.scenario if world.truth is None else write_briefing(_case_frame(world))
+        return self.say_pieces["judge"].format(said=quote_message(state.said, secret), secret=secret, scenario=told)
 
-    def _claimed(self, state: Talk, claimed: bool) -> Step:
+    def _handle_claim(self, state: Talk, claimed: bool) -> Step:
         """An accusation claims that the case is solved, whatever the narrator says."""
-        return super()._claimed(state, True)
+        return super()._handle_claim(state, True)
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------
 
 
-def _world(state: Talk) -> World:
+def _parse_world(state: Talk) -> World:
     return cast("World", state.world)
 
 
-def _case(name: str) -> Case:
+def _parse_case(name: str) -> Case:
     split, _, index = name.partition("/")
-    return case(split, int(index))
+    return numbered_case(split, int(index))
 
 
 @lru_cache(maxsize=1)
@@ -279,21 +285,21 @@ def _case_names() -> frozenset[str]:
     return frozenset(f"{split}/{i}" for split, n in TASKS.items() for i in range(n))
 
 
-def _frame(world: World) -> Frame:
-    return _case(world.name).frame
+def _case_frame(world: World) -> Frame:
+    return _parse_case(world.name).frame
 
 
-def _culprit(world: World) -> str:
+def _culprit_name(world: World) -> str:
     assert world.truth is not None
-    return _frame(world).people[world.truth.culprit].name
+    return _case_frame(world).people[world.truth.culprit].name
 
 
-def _truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
+def _parse_truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
     """The truth that a setup states, if it can be drawn in this case."""
     try:
         vectors = tuple(tuple(int(v) for v in row) for row in setup["vectors"])
         found = Truth(int(setup["culprit"]), vectors, int(setup["mark"]), tuple(int(t) for t in setup["traits"]))
-        possible = frame.model.prob(found) > 0.0
+        possible = frame.model.truth_prob(found) > 0.0
     except (KeyError, TypeError, ValueError, OverflowError):
         possible, found = False, None
     if not possible or found is None:
@@ -302,19 +308,19 @@ def _truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
 
 
 @lru_cache(maxsize=256)
-def _prior(name: str, longest: int, told: bool) -> MysteryFilter:
-    return MysteryFilter(_case(name).frame, longest, told)
+def _prior_filter(name: str, longest: int, told: bool) -> MysteryFilter:
+    return MysteryFilter(_parse_case(name).frame, longest, told)
 
 
 @lru_cache(maxsize=256)
-def _actions(name: str) -> tuple[str, ...]:
-    frame = _case(name).frame
-    return (*sentences(frame), *(p.name for p in frame.people), *(p.given for p in frame.people))
+def _legal_actions(name: str) -> tuple[str, ...]:
+    frame = _parse_case(name).frame
+    return (*act_messages(frame), *(p.name for p in frame.people), *(p.given_name for p in frame.people))
 
 
 @lru_cache(maxsize=256)
-def _given_away(world: World) -> tuple[str, ...]:
-    frame, name = _frame(world), _culprit(world)
+def _reveals_culprit(world: World) -> tuple[str, ...]:
+    frame, name = _case_frame(world), _culprit_name(world)
     nouns = ("murderer", "killer", "culprit")
     rows = (
         text.format(n=n, w=w, x=x)
@@ -327,14 +333,16 @@ def _given_away(world: World) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _role(world: World, judging: str) -> str:
+def _culprit_role(world: World, judging: str) -> str:
     """Everything that a narrator needs to play the case; `judging` is the rule on accusations."""
-    frame, say = _frame(world), pieces(_NAME)
+    frame, say = _case_frame(world), load_pieces(_NAME)
     known = Case(frame, cast("Truth", world.truth))
-    facts = "\n".join(f"- {sentence(frame, c.act)} -> {c.text}" for c in clues(known))
-    lied = "\n".join(f"- {sentence(frame, lie.act)} Refuted by: {sentence(frame, lie.refuted)}" for lie in lies(known))
-    culprit = _culprit(world)
+    facts = "\n".join(f"- {act_message(frame, c.act)} -> {c.text}" for c in all_clues(known))
+    lied = "\n".join(
+        f"- {act_message(frame, lie.act)} Refuted by: {act_message(frame, lie.refuted)}" for lie in find_lies(known)
+    )
+    culprit = _culprit_name(world)
     rule = judging.format(goal=GOAL, culprit=culprit)
     return say["user"].format(
-        briefing=briefing(frame), culprit=culprit, facts=facts, lies=lied or say["no-lies"], judging=rule
+        briefing=write_briefing(frame), culprit=culprit, facts=facts, lies=lied or say["no-lies"], judging=rule
     )

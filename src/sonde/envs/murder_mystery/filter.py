@@ -79,19 +79,19 @@ class Truth(NamedTuple):
     traits: tuple[int, ...]
 
 
-def allowed(channels: Sequence[Channel], vector: Vector, guilty: bool) -> bool:
+def is_allowed(channels: Sequence[Channel], vector: Vector, guilty: bool) -> bool:
     """Whether the culprit, or an innocent person, can have this vector."""
     cleared = any(v == CLEARS and c in SOLID for c, v in zip(channels, vector, strict=True))
     return not cleared and vector.count(IMPLICATES) >= 2 if guilty else cleared
 
 
 @lru_cache(maxsize=64)
-def vectors(channels: tuple[Channel, ...], guilty: bool) -> Mapping[Vector, float]:
+def channel_vectors(channels: tuple[Channel, ...], guilty: bool) -> Mapping[Vector, float]:
     """P_culprit or P_innocent: every vector of its support with its probability."""
     found: dict[Vector, float] = {}
     for vector in product(range(3), repeat=len(channels)):
         weight = prod(_WEIGHTS[c][guilty][v] for c, v in zip(channels, vector, strict=True))
-        if weight and allowed(channels, vector, guilty):
+        if weight and is_allowed(channels, vector, guilty):
             found[vector] = weight
     trace = channels.index("trace")
     total = {is_open: sum(w for v, w in found.items() if (v[trace] == OPEN) is is_open) for is_open in (True, False)}
@@ -100,14 +100,14 @@ def vectors(channels: tuple[Channel, ...], guilty: bool) -> Mapping[Vector, floa
 
 
 @lru_cache(maxsize=8192)
-def marginal(channels: tuple[Channel, ...], guilty: bool, partial: Vector) -> float:
+def marginal_probability(channels: tuple[Channel, ...], guilty: bool, partial: Vector) -> float:
     """The probability of the values given, whatever the channels at -1 are."""
     known = [(i, v) for i, v in enumerate(partial) if v >= 0]
-    return sum(p for vector, p in vectors(channels, guilty).items() if all(vector[i] == v for i, v in known))
+    return sum(p for vector, p in channel_vectors(channels, guilty).items() if all(vector[i] == v for i, v in known))
 
 
 @dataclass(frozen=True)
-class Model:
+class CaseModel:
     """The distribution of everything hidden in a case with these sizes. People are numbered, suspects first."""
 
     channels: tuple[Channel, ...]
@@ -116,7 +116,7 @@ class Model:
     marks: int
 
     @property
-    def people(self) -> int:
+    def people_count(self) -> int:
         return self.suspects + self.witnesses
 
     @cached_property
@@ -128,29 +128,29 @@ class Model:
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """Everything that can be learned."""
-        return (MARK, *(Slot(p, c) for p in range(self.people) for c in self.channels))
+        return (MARK, *(Slot(p, c) for p in range(self.people_count) for c in self.channels))
 
     def size(self, slot: Slot) -> int:
         """Count the values of a slot."""
         return 3 if slot.channel != "trace" else self.marks + (slot.person != SOURCE)
 
-    def draw(self, rng: random.Random) -> Truth:
+    def draw_truth(self, rng: random.Random) -> Truth:
         """A truth from the distribution."""
-        culprit = rng.choices(range(self.people), self.prior)[0]
-        drawn = [self._draw_vector(rng, p == culprit) for p in range(self.people)]
+        culprit = rng.choices(range(self.people_count), self.prior)[0]
+        drawn = [self._draw_vector(rng, p == culprit) for p in range(self.people_count)]
         mark, trace = rng.randrange(self.marks), self.channels.index("trace")
         traits = [self._draw_trait(rng, vector[trace], mark) for vector in drawn]
         return Truth(culprit, tuple(drawn), mark, tuple(traits))
 
     def _draw_vector(self, rng: random.Random, guilty: bool) -> Vector:
-        table = vectors(self.channels, guilty)
+        table = channel_vectors(self.channels, guilty)
         return rng.choices(list(table), list(table.values()))[0]
 
     def _draw_trait(self, rng: random.Random, value: int, mark: int) -> int:
         other = rng.choice([m for m in range(self.marks) if m != mark])
         return (other, self.marks, mark)[value]
 
-    def value(self, truth: Truth, slot: Slot) -> int:
+    def slot_value(self, truth: Truth, slot: Slot) -> int:
         """Return the true value of a slot."""
         if slot == MARK:
             return truth.mark
@@ -158,15 +158,15 @@ class Model:
             return truth.traits[slot.person]
         return truth.vectors[slot.person][self.channels.index(slot.channel)]
 
-    def prob(self, truth: Truth) -> float:
+    def truth_prob(self, truth: Truth) -> float:
         """Return the probability of a truth: 0.0 if it cannot be drawn, whatever its sizes."""
-        people, trace = range(self.people), self.channels.index("trace")
-        if truth.culprit not in people or not len(truth.vectors) == len(truth.traits) == self.people:
+        people, trace = range(self.people_count), self.channels.index("trace")
+        if truth.culprit not in people or not len(truth.vectors) == len(truth.traits) == self.people_count:
             return 0.0
         p = self.prior[truth.culprit] / self.marks if truth.mark in range(self.marks) else 0.0
         for i in people:
             vector = truth.vectors[i]
-            p *= vectors(self.channels, i == truth.culprit).get(vector, 0.0)
+            p *= channel_vectors(self.channels, i == truth.culprit).get(vector, 0.0)
             p *= self._trait_prob(vector[trace], truth.traits[i], truth.mark) if p else 0.0
         return p
 
@@ -176,19 +176,21 @@ class Model:
             return 1 / (self.marks - 1) if trait in range(self.marks) and trait != mark else 0.0
         return float(trait == (self.marks if value == OPEN else mark))
 
-    def joint(self, seen: Seen) -> tuple[float, ...]:
+    def joint_weights(self, seen: Seen) -> tuple[float, ...]:
         """The probability of each person being the culprit and of everything seen being so."""
         mark = seen.get(MARK)
         compared = any(s.channel == "trace" and s != MARK and v < self.marks for s, v in seen.items())
         # An unseen mark matters only where somebody's own mark is known; a seen one was one of `marks`.
-        rows = [self._joint(seen, m) for m in (range(self.marks) if compared and mark is None else (mark or 0,))]
+        rows = [
+            self._compute_joint(seen, m) for m in (range(self.marks) if compared and mark is None else (mark or 0,))
+        ]
         share = 1.0 if mark is None and not compared else 1 / self.marks
         return tuple(share * sum(column) for column in zip(*rows, strict=True))
 
-    def _joint(self, seen: Seen, mark: int) -> list[float]:
-        people = range(self.people)
-        innocent = [self._person(seen, p, mark, False) for p in people]
-        guilty = [self._person(seen, p, mark, True) for p in people]
+    def _compute_joint(self, seen: Seen, mark: int) -> list[float]:
+        people = range(self.people_count)
+        innocent = [self._person_weight(seen, p, mark, False) for p in people]
+        guilty = [self._person_weight(seen, p, mark, True) for p in people]
         verdicts = [(slot.person, right) for slot, right in seen.items() if slot.channel == "accused"]
         return [
             self.prior[i] * guilty[i] * prod(innocent[p] for p in people if p != i)
@@ -197,38 +199,38 @@ class Model:
             for i in people
         ]
 
-    def _person(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
+    def _person_weight(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
         """Return the probability of the observations of one person, given the mark at the scene."""
         partial = [seen.get(Slot(person, c), -1) for c in self.channels]
         trait, trace = seen.get(Slot(person, "trace"), -1), self.channels.index("trace")
         if trait >= 0:
             partial[trace] = OPEN if trait == self.marks else IMPLICATES if trait == mark else CLEARS
         share = 1 / (self.marks - 1) if partial[trace] == CLEARS else 1.0
-        return share * marginal(self.channels, guilty, tuple(partial))
+        return share * marginal_probability(self.channels, guilty, tuple(partial))
 
     def likelihood(self, seen: Seen) -> tuple[float, ...]:
         """Return the probability of the observations under each culprit."""
-        return tuple(j / p for j, p in zip(self.joint(seen), self.prior, strict=True))
+        return tuple(j / p for j, p in zip(self.joint_weights(seen), self.prior, strict=True))
 
     def posterior(self, seen: Seen) -> tuple[float, ...]:
         """The probability that each person is the culprit. ValueError if nothing true could look like this."""
-        joint = self.joint(seen)
+        joint = self.joint_weights(seen)
         total = sum(joint)
         if total <= 0.0:
             raise ValueError(f"no culprit fits the revealed values: {dict(seen)}")
         return tuple(j / total for j in joint)
 
-    def outcomes(self, seen: Seen, slots: Sequence[Slot]) -> dict[tuple[int, ...], tuple[float, ...]]:
+    def slot_outcomes(self, seen: Seen, slots: Sequence[Slot]) -> dict[tuple[int, ...], tuple[float, ...]]:
         """Map the possible observations of these slots to the joint probabilities after them."""
         fixed = [(seen[s],) if s in seen else range(self.size(s)) for s in slots]
-        found = {row: self.joint({**seen, **dict(zip(slots, row, strict=True))}) for row in product(*fixed)}
+        found = {row: self.joint_weights({**seen, **dict(zip(slots, row, strict=True))}) for row in product(*fixed)}
         return {row: joint for row, joint in found.items() if sum(joint) > 0.0}
 
-    def gain(self, seen: Seen, slots: Sequence[Slot]) -> float:
+    def expected_gain(self, seen: Seen, slots: Sequence[Slot]) -> float:
         """The expected information about the culprit, in bits, of observing these slots."""
         if all(s in seen for s in slots):
             return 0.0
-        rows = self.outcomes(seen, slots).values()
+        rows = self.slot_outcomes(seen, slots).values()
         total = sum(map(sum, rows))
         after = sum(sum(row) / total * entropy(j / sum(row) for j in row) for row in rows)
         return max(0.0, entropy(self.posterior(seen)) - after)

@@ -6,7 +6,7 @@ name's words: all of them, or some with the head ("the painter" for "the set pai
 before a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
 clock") is nothing, and a given name before somebody else's family name is nobody.
 
-`data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
+`case_data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
 `[act]` in what a unit of a message does, `[topic]` in what somebody is asked, `[guilt]` in accusations, `[told]` in
 questions about the briefing; `[list]` are words. Source: ours; words and sentences are read by `envs/_shared/english`.
 """
@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.lexicon import Line, expansions, lines
+from .._shared.english.lexicon import Line, expand_phrase, parse_lines
 from .._shared.english.lists import word_list, word_set
 from .._shared.english.numbers import UNITS
-from .._shared.english.spotting import Spot, Spotter, forms
-from .._shared.english.words import base, is_verb, split_sentences, tokens
-from .cases import Frame, data
+from .._shared.english.spotting import Spot, Spotter, search_forms
+from .._shared.english.words import base_form, is_verb, split_sentences, tokenize
+from .cases import Frame, case_data
 
 OWNER = "s"
 """The token behind whoever owns something."""
@@ -53,55 +53,58 @@ class Entry(NamedTuple):
 
 
 @cache
-def _same() -> Mapping[str, str]:
-    rows = [phrase.split() for line in declared()["same"] for phrase in line.phrases]
-    return {base(word): base(row[0]) for row in rows for word in row}
+def _same_words() -> Mapping[str, str]:
+    rows = [phrase.split() for line in declared_lines()["same"] for phrase in line.phrases]
+    return {base_form(word): base_form(row[0]) for row in rows for word in row}
 
 
-def form(word: str) -> str:
+def name_form(word: str) -> str:
     """The form in which words of names are compared: base forms, one for those that mean the same."""
-    return _same().get(base(word), base(word))
+    return _same_words().get(base_form(word), base_form(word))
 
 
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(form(w) for w in tokens(name, possessive=OWNER) if w not in listed_as("small"))
+def _name_words(name: str) -> tuple[str, ...]:
+    return tuple(name_form(w) for w in tokenize(name, possessive=OWNER) if w not in declared_words("small"))
 
 
 _CUT = re.compile(r" (?:of|to|about|with|from|by|on|for|in|made|signed|marked|labelled|naming|outside|at|that|behind) ")
 
 
-def _thing(mark: str, name: str) -> Entry:
+def _thing_entry(mark: str, name: str) -> Entry:
     """Make the entry of a thing; its head is the last word before a preposition, and the content of a set or box."""
-    low = " ".join(w for w in tokens(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)))
+    low = " ".join(w for w in tokenize(re.sub(r"-(?:in|on|off|by)\b|\b[a-z]+-the-[a-z]+\b", "", name)))
     first, *rest = _CUT.split(low)
-    heads = {form(first.split()[-1])}
-    if heads & listed_as("holder") and rest:
-        heads.add(form(rest[0].split()[-1]))
-    return Entry(mark, _words(name), frozenset(heads))
+    heads = {name_form(first.split()[-1])}
+    if heads & declared_words("holder") and rest:
+        heads.add(name_form(rest[0].split()[-1]))
+    return Entry(mark, _name_words(name), frozenset(heads))
 
 
-def _name(mark: str, name: str) -> Entry:
-    words = tuple(tokens(name))
+def _name_entry(mark: str, name: str) -> Entry:
+    words = tuple(tokenize(name))
     return Entry(mark, words, frozenset(words), True)
 
 
 @lru_cache(maxsize=256)
-def _book(frame: Frame) -> Mapping[str, Sequence[Entry]]:
+def _entries_by_word(frame: Frame) -> Mapping[str, Sequence[Entry]]:
     """Everything that can be mentioned in a case, by word."""
-    entries = [_name("@v", frame.victim), _thing("@v", str(data()["settings"][frame.setting]["victim"]))]
+    entries = [
+        _name_entry("@v", frame.victim),
+        _thing_entry("@v", str(case_data()["settings"][frame.setting]["victim"])),
+    ]
     for p in frame.people:
-        entries += [_name(f"@{p.id}", p.name), _thing(f"@{p.id}", p.role)]
+        entries += [_name_entry(f"@{p.id}", p.name), _thing_entry(f"@{p.id}", p.role)]
     for r in frame.records:
-        entries.append(_thing(f"@{'b' if r.kind == 'bystander' else 'r'}{r.id[1:]}", r.name))
-    entries += [_thing(_mark(thing.id), thing.name) for thing in (*frame.places, *frame.items)]
-    near = _words(frame.near)
-    entries.append(Entry("@n", near, frozenset(near) - {*_words(frame.places[0].name)}))
-    thing = _words(frame.thing)
+        entries.append(_thing_entry(f"@{'b' if r.kind == 'bystander' else 'r'}{r.id[1:]}", r.name))
+    entries += [_thing_entry(_target_mark(thing.id), thing.name) for thing in (*frame.places, *frame.items)]
+    near = _name_words(frame.near)
+    entries.append(Entry("@n", near, frozenset(near) - {*_name_words(frame.places[0].name)}))
+    thing = _name_words(frame.thing)
     skill = Entry("@t", thing, frozenset(thing[1:] or thing))
-    entries.append(skill if frame.means == "skill" else _thing("@t", frame.thing))
+    entries.append(skill if frame.means == "skill" else _thing_entry("@t", frame.thing))
     for mark in ("v", "s", "i1", "i0"):
-        rows = [line for line in declared()[f"also @{mark}"] if line.scope in ("", frame.trace)]
-        entries += [_thing(f"@{mark}", name) for line in rows for p in line.phrases for name in expansions(p)]
+        rows = [line for line in declared_lines()[f"also @{mark}"] if line.scope in ("", frame.trace)]
+        entries += [_thing_entry(f"@{mark}", name) for line in rows for p in line.phrases for name in expand_phrase(p)]
     book: dict[str, list[Entry]] = {}
     for entry in entries:
         for word in dict.fromkeys(entry.words):
@@ -109,14 +112,14 @@ def _book(frame: Frame) -> Mapping[str, Sequence[Entry]]:
     return book
 
 
-def _mark(target: str) -> str:
+def _target_mark(target: str) -> str:
     """The mark of a thing or place; the scene has its own."""
     return "@s" if target == "l0" else f"@{target}"
 
 
 @cache
-def all_names() -> frozenset[str]:
-    return frozenset(w for rows in data()["names"].values() for name in rows for w in tokens(name))
+def all_name_words() -> frozenset[str]:
+    return frozenset(w for rows in case_data()["names"].values() for name in rows for w in tokenize(name))
 
 
 # --- mentions --------------------------------------------------------------------------------------------------------
@@ -135,7 +138,7 @@ _LONGEST = 16
 """Words within which a name is said."""
 
 
-def _run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
+def _longest_run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
     """The longest run from `at` on that is a name of this entry."""
     left, got, ends = Counter(entry.words), list[str](), list[int]()
     for i in range(at, min(at + _LONGEST, len(words))):
@@ -144,29 +147,31 @@ def _run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> 
             left[word] -= 1
             got.append(word)
             ends.append(i + 1)
-        elif words[i] not in listed_as("small"):
+        elif words[i] not in declared_words("small"):
             break
     for n in range(len(got), 0, -1):
-        if not entry.heads.isdisjoint(got[:n]) and not (entry.name and _shuffled(got[:n], entry.words)):
+        if not entry.heads.isdisjoint(got[:n]) and not (entry.name and _is_shuffled(got[:n], entry.words)):
             return _Run(n, n == len(entry.words), ends[n - 1], entry)
     return None
 
 
-def _shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
+def _is_shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
     return list(part) != [w for w in whole if w in part]
 
 
-def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
+def _find_mention(
+    book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int
+) -> _Run | None:
     """Find the best mention from `at` on."""
     rows = dict.fromkeys((*book.get(words[at], ()), *book.get(shapes[at], ())))
-    runs = [run for entry in rows if (run := _run(entry, words, shapes, at))]
+    runs = [run for entry in rows if (run := _longest_run(entry, words, shapes, at))]
     if not runs:
         return None
     top = max(runs, key=lambda run: run[:2])
     marks = dict.fromkeys(run.entry.mark for run in runs if run[:2] == top[:2])
     if top.entry.name:
-        return None if _misnamed(words, at, top) else top
-    if not _stands(words, at, top):
+        return None if _is_misnamed(words, at, top) else top
+    if not _stands_for_thing(words, at, top):
         return None
     if len(marks) > 1:
         marks.pop("@t", None)
@@ -175,26 +180,28 @@ def _mention(book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: 
     return top._replace(entry=top.entry._replace(mark=mark))
 
 
-def _stands(words: Sequence[str], at: int, run: _Run) -> bool:
+def _stands_for_thing(words: Sequence[str], at: int, run: _Run) -> bool:
     """Whether a run stands for the thing, and not for a part of another's name: by the words beside it."""
     before, after = (words[at - 1] if at else ","), (words[run.end] if run.end < len(words) else ",")
     kind, whole = run.entry.mark[1], run.full and run.words > 1
     if before in _ANY and (kind in "pb" or not whole):
         return False
-    if run.words == 1 and (words[at] in word_set("aux") or before in listed_as("subject")):
+    if run.words == 1 and (words[at] in word_set("aux") or before in declared_words("subject")):
         return False
-    return (whole or _beside(before, "before")) and ((whole and kind not in "lpv") or _beside(after, "after"))
+    return (whole or _may_stand_beside(before, "before")) and (
+        (whole and kind not in "lpv") or _may_stand_beside(after, "after")
+    )
 
 
 _ANY = frozenset(("a", "another", "my", "every"))
 
 
-def _beside(word: str, side: str) -> bool:
+def _may_stand_beside(word: str, side: str) -> bool:
     """Whether a word may stand before or after a name."""
-    return word in listed_as(side) or _plain(word)
+    return word in declared_words(side) or _is_plain_word(word)
 
 
-def _plain(word: str) -> bool:
+def _is_plain_word(word: str) -> bool:
     """Whether a word is none that may be part of a name."""
     return word == "," or word[0] == "@" or word.endswith(("ly", "ing", "ed")) or _is_function(word)
 
@@ -202,23 +209,25 @@ def _plain(word: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def _is_function(word: str) -> bool:
     lists = ("aux", "open", "prepositional", "followers", "pronouns", "adverbs", "fillers", "turns")
-    return word in listed_as("small") or is_verb(base(word)) or any(word in word_set(name) for name in lists)
+    return word in declared_words("small") or is_verb(base_form(word)) or any(word in word_set(name) for name in lists)
 
 
-def _misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
+def _is_misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
     """Whether a family name stands behind one that does not belong to it."""
     return (
         at > 0
         and words[at] != run.entry.words[0]
-        and not (_beside(words[at - 1], "before") or words[at - 1] in _titles())
+        and not (_may_stand_beside(words[at - 1], "before") or words[at - 1] in _title_words())
     )
 
 
 @cache
-def _titles() -> frozenset[str]:
+def _title_words() -> frozenset[str]:
     """Words that may stand before a family name: titles, and all roles of people."""
-    roles = (role for row in data()["settings"].values() for role in row["roles"])
-    return listed_as("title") | frozenset(w for role in roles for w in tokens(role) if w not in listed_as("small"))
+    roles = (role for row in case_data()["settings"].values() for role in row["roles"])
+    return declared_words("title") | frozenset(
+        w for role in roles for w in tokenize(role) if w not in declared_words("small")
+    )
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
@@ -234,10 +243,10 @@ _COUNTED = re.compile(
 _STRANGER = re.compile(r"\b([A-Z][a-z]+) ([A-Z][A-Za-z]*)\b")
 
 
-def spoken(text: str) -> list[Sentence]:
+def split_message(text: str) -> list[Sentence]:
     """The sentences of a message, without marks."""
     plain = _COLON.sub(" , ", _CLOCK.sub(r"\1 \2", _MARKUP.sub(" ", text)))
-    parts = ((tokens(part.replace("/", " or "), possessive=OWNER), part) for part in split_sentences(plain))
+    parts = ((tokenize(part.replace("/", " or "), possessive=OWNER), part) for part in split_sentences(plain))
     return [Sentence(tuple(words), part.rstrip().endswith("?")) for words, part in parts if words]
 
 
@@ -251,12 +260,12 @@ def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     hm False
     @p0 , did you see @p1 near @l5 True
     """
-    counted = _COUNTED.sub(lambda found: _person(frame, found), text)
-    apart = _STRANGER.sub(_apart, counted)
-    return tuple(Sentence(_marked(frame, s.words), s.asks) for s in spoken(apart))
+    counted = _COUNTED.sub(lambda found: _counted_person(frame, found), text)
+    apart = _STRANGER.sub(_mark_stranger, counted)
+    return tuple(Sentence(_mark_words(frame, s.words), s.asks) for s in split_message(apart))
 
 
-def _person(frame: Frame, found: re.Match[str]) -> str:
+def _counted_person(frame: Frame, found: re.Match[str]) -> str:
     """Name the person who is counted: "the second suspect", "witness 1", "the only witness"."""
     group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
     word = (found["which"] or found["number"]).lower()
@@ -267,28 +276,28 @@ def _person(frame: Frame, found: re.Match[str]) -> str:
     return group[n] if 0 <= n < len(group) else found[0]
 
 
-def _apart(found: re.Match[str]) -> str:
+def _mark_stranger(found: re.Match[str]) -> str:
     """Replace a given name before a family name that nobody has: it means a stranger."""
     first, last = found[1].lower(), found[2].lower()
-    strange = first in all_names() and last not in all_names() and not _plain(last)
+    strange = first in all_name_words() and last not in all_name_words() and not _is_plain_word(last)
     return f"stranger {found[2]}" if strange else found[0]
 
 
-def _marked(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
-    book, shapes, out, at = _book(frame), [form(w) for w in words], list[str](), 0
+def _mark_words(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
+    book, shapes, out, at = _entries_by_word(frame), [name_form(w) for w in words], list[str](), 0
     while at < len(words):
-        run = _mention(book, words, shapes, at)
+        run = _find_mention(book, words, shapes, at)
         out.append(run.entry.mark if run else words[at])
         at = run.end if run else at + 1
-    return tuple(_joined(frame, out))
+    return tuple(_join_marks(frame, out))
 
 
-def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
+def _join_marks(frame: Frame, words: Sequence[str]) -> Iterable[str]:
     """Drop a name that repeats who was named ("the cook, Sven,"), and the place where a record is."""
     kept: list[str] = []
     for i, word in enumerate(words):
         before_mark = words[i + 1 : i + 2] and words[i + 1][0] == "@"
-        if before_mark and (word in ("the", "our", "that", "this") or _calls(frame, word, words[i + 1])):
+        if before_mark and (word in ("the", "our", "that", "this") or _is_title_of(frame, word, words[i + 1])):
             continue
         last = next((w for w in reversed(kept) if w not in (",", "the", "in", "of", "at", "from")), "")
         if (word[0] == "@" and word == last) or (
@@ -303,76 +312,78 @@ def _joined(frame: Frame, words: Sequence[str]) -> Iterable[str]:
     return kept
 
 
-def _calls(frame: Frame, word: str, mark: str) -> bool:
+def _is_title_of(frame: Frame, word: str, mark: str) -> bool:
     """Whether a word before somebody's name is a title, or says what they are."""
-    return word in listed_as("title") or (mark[1] == "p" and word in tokens(frame.people[int(mark[2:])].role))
+    return word in declared_words("title") or (mark[1] == "p" and word in tokenize(frame.people[int(mark[2:])].role))
 
 
-def mentioned(words: Iterable[str], kinds: str) -> list[str]:
+def mentioned_ids(words: Iterable[str], kinds: str) -> list[str]:
     """The ids of these kinds, in order, each once.
 
-    >>> mentioned(("@p1", "and", "@p0", "see", "@p1", "in", "@l3"), "p")
+    >>> mentioned_ids(("@p1", "and", "@p0", "see", "@p1", "in", "@l3"), "p")
     ['p1', 'p0']
     """
     found = (("l0" if w == "@s" else w[1:]) for w in words if w[0] == "@")
     return list(dict.fromkeys(target for target in found if target[0] in kinds))
 
 
-def pointed_at(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
+def pointed_record(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
     """Return the id of the record that shares most words with a message that speaks of a record without its name; "" if
     there is no single one. Words of its place count half."""
-    shapes = {form(w) for w in tokens(heard, possessive=OWNER)} - {form("record"), form("camera")}
-    if not {"record", "camera"} & {form(w) for w in rest} and "@x" not in rest:
+    shapes = {name_form(w) for w in tokenize(heard, possessive=OWNER)} - {name_form("record"), name_form("camera")}
+    if not {"record", "camera"} & {name_form(w) for w in rest} and "@x" not in rest:
         return ""
-    scores = {r.id: _in_common(frame, r.place, _words(r.name), shapes) for r in frame.records if r.kind != "bystander"}
+    scores = {
+        r.id: _shared_words(frame, r.place, _name_words(r.name), shapes) for r in frame.records if r.kind != "bystander"
+    }
     best = max(scores.values(), default=0.0)
     top = [record for record, score in scores.items() if score == best]
     return top[0] if best > 0 and len(top) == 1 else ""
 
 
-def _in_common(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
-    return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_words(frame.places[place].name)))
+def _shared_words(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
+    return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_name_words(frame.places[place].name)))
 
 
 @cache
-def declared() -> Mapping[str, Sequence[Line]]:
-    """The lines of `data/phrases.txt` by meaning."""
+def declared_lines() -> Mapping[str, Sequence[Line]]:
+    """The lines of `case_data/phrases.txt` by meaning."""
     text = data_file("murder_mystery", "phrases.txt").read_text("utf-8")
     found: dict[str, list[Line]] = {}
-    for line in lines(text):
+    for line in parse_lines(text):
         found.setdefault(line.meaning, []).append(line)
     return found
 
 
 @cache
-def listed_as(meaning: str) -> frozenset[str]:
+def declared_words(meaning: str) -> frozenset[str]:
     """The words of a declared list."""
-    return frozenset(text for line in declared()[meaning] for p in line.phrases for text in expansions(p))
+    return frozenset(text for line in declared_lines()[meaning] for p in line.phrases for text in expand_phrase(p))
 
 
 @cache
-def _spotter(group: str) -> Spotter:
-    return Spotter(line for rows in declared().values() for line in rows if line.scope == group)
+def _group_spotter(group: str) -> Spotter:
+    return Spotter(line for rows in declared_lines().values() for line in rows if line.scope == group)
 
 
 @lru_cache(maxsize=1 << 12)
-def _forms(words: tuple[str, ...]) -> list[str]:
-    return forms(words)
+def _word_forms(words: tuple[str, ...]) -> list[str]:
+    return search_forms(words)
 
 
 @lru_cache(maxsize=1 << 14)
-def _spotted(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
+def _spot_group(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spot]]:
     found: dict[str, list[Spot]] = {}
-    for spot in _spotter(group).spots(_forms(words)):
+    for spot in _group_spotter(group).find_spots(_word_forms(words)):
         found.setdefault(spot.meaning, []).append(spot)
     return found
 
 
-def spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
+def find_spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
     """Find where a sentence with marks has a meaning."""
-    return _spotted(declared()[name][0].scope, words).get(name, ())
+    return _spot_group(declared_lines()[name][0].scope, words).get(name, ())
 
 
-def says(name: str, words: tuple[str, ...]) -> bool:
+def has_meaning(name: str, words: tuple[str, ...]) -> bool:
     """Whether a sentence with marks has a meaning."""
-    return bool(spots(name, words))
+    return bool(find_spots(name, words))

@@ -25,49 +25,58 @@ from typing import Final, Literal, NamedTuple
 
 from .._shared.english.acts import skip_preamble
 from .._shared.english.lists import word_set
-from .cases import Act, Frame
-from .names import Sentence, listed_as, mark_sentences, mentioned, pointed_at, says, spoken, spots
+from .cases import CaseAct, Frame
+from .names import (
+    Sentence,
+    declared_words,
+    find_spots,
+    has_meaning,
+    mark_sentences,
+    mentioned_ids,
+    pointed_record,
+    split_message,
+)
 
 LONGEST: Final = 2000
 """Characters of a message that are read."""
 
 
 @lru_cache(maxsize=8192)
-def read(frame: Frame, text: str) -> Reading:
+def read_message(frame: Frame, text: str) -> ReadAct:
     """Read a message; the result is the same for everybody who has the same frame."""
     heard = text[:LONGEST]
     said = mark_sentences(frame, heard)
     everything = tuple(w for s in said for w in (*s.words, ","))
-    if says("meta", everything):
+    if has_meaning("meta", everything):
         return NOTHING
-    if says("taken back", everything):
+    if has_meaning("taken back", everything):
         return MANY
-    guilty = accused(said)
+    guilty = find_accused(said)
     if not guilty:
-        return _together(list(_units(frame, heard, said)))
-    besides = _together(list(_units(frame, heard, said, guilty=True)))
+        return _combine_readings(list(_read_units(frame, heard, said)))
+    besides = _combine_readings(list(_read_units(frame, heard, said, guilty=True)))
     if len(guilty) > 1 or besides.kind in ("act", "several"):
         return MANY
-    return Reading("accuse", person=int(guilty[0][1:]))
+    return ReadAct("accuse", person=int(guilty[0][1:]))
 
 
 # --- units -----------------------------------------------------------------------------------------------------------
 
 
-def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = False) -> Iterable[Reading]:
+def _read_units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = False) -> Iterable[ReadAct]:
     """Read every unit of a message; in one that accuses somebody (`guilty`), only orders count."""
     here = Context(frame, heard)
     for sentence in said:
-        words = affirmed(numbered(sentence.words))
-        called = _called(words, here)
-        here = here._replace(teller=called, told=bool(_called(words, here._replace(teller=""))) or here.told)
-        units = list(parts(words))
-        open_ = units and (sentence.asks or "either" in units[0]) and says("later", tuple(units[0]))
+        words = drop_denied(mark_times(sentence.words))
+        called = _called_person(words, here)
+        here = here._replace(teller=called, told=bool(_called_person(words, here._replace(teller=""))) or here.told)
+        units = list(split_units(words))
+        open_ = units and (sentence.asks or "either" in units[0]) and has_meaning("later", tuple(units[0]))
         for unit in () if open_ else units:
-            if guilty and (says("guilt", tuple(unit)) or order(tuple(unit)) is None):
+            if guilty and (has_meaning("guilt", tuple(unit)) or order_verb(tuple(unit)) is None):
                 continue
-            reading = _unit(here, tuple(unit), sentence.asks)
-            people, things = mentioned(unit, "pb"), mentioned(unit, "irb")
+            reading = _read_unit(here, tuple(unit), sentence.asks)
+            people, things = mentioned_ids(unit, "pb"), mentioned_ids(unit, "irb")
             if reading.kind == "talk":
                 here = here._replace(teller=f"p{reading.person}")
             elif reading.act and reading.act.verb == "ask":
@@ -79,47 +88,49 @@ def _units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool = Fa
 # --- one unit --------------------------------------------------------------------------------------------------------
 
 
-def _unit(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
+def _read_unit(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
     """Read one unit."""
     if here.teller == ",":
         return MANY
-    start = next((i for i, w in enumerate(words) if w not in listed_as("lead")), 0)
-    if says("done", words) or says("later", words) or begun("spoil", words, start):
+    start = next((i for i, w in enumerate(words) if w not in declared_words("lead")), 0)
+    if has_meaning("done", words) or has_meaning("later", words) or begins_at("spoil", words, start):
         return NOTHING
-    verb = order(words)
-    if begun("charge", words, verb):
+    verb = order_verb(words)
+    if begins_at("charge", words, verb):
         return MANY if here.people or here.things else NOTHING
     if words[0] == "had" and not asks:
         return NOTHING
-    if says("all", words) and (begun("ask", words, verb) or (here.teller and not mentioned(words, "ri"))):
+    if has_meaning("all", words) and (
+        begins_at("ask", words, verb) or (here.teller and not mentioned_ids(words, "ri"))
+    ):
         return MANY
-    asked = _object(here, words, verb)
+    asked = _asked_object(here, words, verb)
     if asked is not None:
-        return _asked(here, *asked)
-    look = worn(here, words, verb is not None or asks) or looked(here, words, verb, asks)
+        return _read_question(here, *asked)
+    look = read_clothes_look(here, words, verb is not None or asks) or read_look(here, words, verb, asks)
     if look is not None:
         return look
     if here.teller:
-        requests = asks or _requests(words)
-        return _asked(here, here.teller, words, here.told) if requests else NOTHING
-    return _third(here, words, asks or verb is not None or words[0] in WH | word_set("aux"))
+        requests = asks or _is_request(words)
+        return _read_question(here, here.teller, words, here.told) if requests else NOTHING
+    return _read_third_person(here, words, asks or verb is not None or words[0] in WH | word_set("aux"))
 
 
-def _requests(words: Words) -> bool:
+def _is_request(words: Words) -> bool:
     """Whether somebody who is spoken to is asked something."""
     told = [w for w in words if w != ","]
     if [w[0] for w in told[:2]] == ["@", "@"]:
         return False
-    rest = [w for w in told if w[0] != "@" and w not in listed_as("lead") - {"i", "we", "you"}]
-    return not rest or rest[0] not in _STATED or says("wish", tuple(told))
+    rest = [w for w in told if w[0] != "@" and w not in declared_words("lead") - {"i", "we", "you"}]
+    return not rest or rest[0] not in _STATED or has_meaning("wish", tuple(told))
 
 
 _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "this", "you"))
 
 
-def _called(words: Words, here: Context) -> str:
+def _called_person(words: Words, here: Context) -> str:
     """Return who is addressed by name, here or before; "," for several."""
-    yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | listed_as("calling")
+    yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | declared_words("calling")
     for i, word in enumerate(words):
         if word[0] != "@" or word[1] not in "pb":
             continue
@@ -137,18 +148,18 @@ def _called(words: Words, here: Context) -> str:
     return here.teller
 
 
-def _object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
+def _asked_object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
     """Return whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the
     case."""
-    for spot in spots("ask", words):
+    for spot in find_spots("ask", words):
         if spot.start != verb:
             continue
-        at = next((i for i in range(spot.end, min(spot.end + 4, len(words))) if _ends(words[i])), len(words))
+        at = next((i for i in range(spot.end, min(spot.end + 4, len(words))) if _ends_object(words[i])), len(words))
         word, rest = (words[at], words[at + 1 :]) if at < len(words) else (",", ())
         if word == "@x":
             return None
         if word[0] == "@":
-            return _one(word, rest), rest
+            return _single_person(word, rest), rest
         if word != "," and here.people:
             return here.people[-1], rest
         if here.teller or here.people:
@@ -156,12 +167,12 @@ def _object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[st
     return None
 
 
-def _ends(word: str) -> bool:
+def _ends_object(word: str) -> bool:
     """Whether a word behind a verb of asking says who is asked, or that nobody is named."""
     return word in ("him", "her", "them", ",") or (word[0] == "@" and word[1] in "pbx")
 
 
-def _one(mark: str, rest: Words) -> str:
+def _single_person(mark: str, rest: Words) -> str:
     """Return the only person who is asked."""
     if rest[:1] == ("s",) and mark[1] == "p":
         return ""
@@ -170,21 +181,26 @@ def _one(mark: str, rest: Words) -> str:
     return "," if more or {"too", "both"} & {*rest} else mark[1:]
 
 
-def _asked(here: Context, teller: str, words: Words, told: bool = False) -> Reading:
+def _read_question(here: Context, teller: str, words: Words, told: bool = False) -> ReadAct:
     """Read a question to somebody, who is addressed (`told`), or is to be asked."""
     if not teller or teller == ",":
         return MANY if teller else NOTHING
     if teller[0] == "b":
-        return seen(teller)
+        return look_at(teller)
     asked = tuple(words)
-    if says("wear", asked) and says("shown", asked) and not says("worn not", asked) and not mentioned(asked, "p"):
-        return seen(teller)
-    if says("aside", asked):
-        return Reading("talk", person=int(teller[1:]))
-    found = topic(here.frame, _as_asked(here, words, teller, told), teller)
+    if (
+        has_meaning("wear", asked)
+        and has_meaning("shown", asked)
+        and not has_meaning("worn not", asked)
+        and not mentioned_ids(asked, "p")
+    ):
+        return look_at(teller)
+    if has_meaning("aside", asked):
+        return ReadAct("talk", person=int(teller[1:]))
+    found = find_topic(here.frame, _address_person(here, words, teller, told), teller)
     if found == "several":
         return MANY
-    return Reading("act", Act("ask", teller, found)) if found else Reading("talk", person=int(teller[1:]))
+    return ReadAct("act", CaseAct("ask", teller, found)) if found else ReadAct("talk", person=int(teller[1:]))
 
 
 _OWN: Mapping[str, str] = {
@@ -193,7 +209,7 @@ _OWN: Mapping[str, str] = {
 }
 
 
-def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
+def _address_person(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
     """The question with the person asked as "you"."""
     start = next((i for i, w in enumerate(words) if w not in (f"@{teller}", ",")), 0)
     out = ["you" if w == f"@{teller}" else "weapon" if w == "@i1" else w for w in words[start:]]
@@ -203,26 +219,26 @@ def _as_asked(here: Context, words: Words, teller: str, told: bool) -> tuple[str
     return tuple(other if w in ("he", "she", "him", "her") else w for w in out)
 
 
-def _third(here: Context, words: tuple[str, ...], asks: bool) -> Reading:
+def _read_third_person(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
     """Read a question about somebody that is addressed to nobody: that person is asked."""
-    people = mentioned(words, "pb")
+    people = mentioned_ids(words, "pb")
     if not people:
-        return BODY if says("body", words) and asks else NOTHING
+        return BODY if has_meaning("body", words) and asks else NOTHING
     if people[0][0] == "b":
-        return seen(people[0]) if asks and says("witnessed", words) else NOTHING
+        return look_at(people[0]) if asks and has_meaning("witnessed", words) else NOTHING
     if words[0][:2] == "@p" and words[1:2] != ("s",):
         return NOTHING
-    bare = len(words) < 5 and says("alibi", words) and word_set("aux").isdisjoint(words)
-    if not (asks or bare) or says("aside", words):
+    bare = len(words) < 5 and has_meaning("alibi", words) and word_set("aux").isdisjoint(words)
+    if not (asks or bare) or has_meaning("aside", words):
         return NOTHING
-    found = _asked(here, people[0], words)
+    found = _read_question(here, people[0], words)
     return found if found.act or found.kind == "several" else NOTHING
 
 
 # --- together --------------------------------------------------------------------------------------------------------
 
 
-def _together(found: Sequence[Reading]) -> Reading:
+def _combine_readings(found: Sequence[ReadAct]) -> ReadAct:
     """Combine the readings of the units: one act, or several, or something less."""
     kinds = {reading.kind for reading in found}
     acts = list(dict.fromkeys(reading for reading in found if reading.act))
@@ -242,16 +258,16 @@ def _together(found: Sequence[Reading]) -> Reading:
 Words = Sequence[str]
 
 
-class Reading(NamedTuple):
+class ReadAct(NamedTuple):
     """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` about nothing in
     particular; `body` looks at the dead; `several` and `nothing` do nothing."""
 
     kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
-    act: Act | None = None
+    act: CaseAct | None = None
     person: int = -1
 
 
-NOTHING, MANY, BODY = Reading("nothing"), Reading("several"), Reading("body")
+NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
 
 
 class Context(NamedTuple):
@@ -265,30 +281,30 @@ class Context(NamedTuple):
     things: tuple[str, ...] = ()
 
 
-def begun(name: str, words: tuple[str, ...], at: int | None) -> bool:
+def begins_at(name: str, words: tuple[str, ...], at: int | None) -> bool:
     """Whether a meaning begins with the word at `at`."""
-    return any(spot.start == at for spot in spots(name, words))
+    return any(spot.start == at for spot in find_spots(name, words))
 
 
 # --- sentences and their parts ---------------------------------------------------------------------------------------
 
 
-def numbered(words: Words) -> Words:
+def mark_times(words: Words) -> Words:
     """Replace every time of day by a sign."""
-    numbers = listed_as("number")
+    numbers = declared_words("number")
     text = " ".join("#" if w.isdigit() or w in numbers else w for w in words)
     return re.sub(r"#(?: (?:past|to|#))* #|#(?: #)+", "#", text).split() if "#" in text else words
 
 
-def affirmed(words: Words) -> list[str]:
+def drop_denied(words: Words) -> list[str]:
     """Drop what is denied or dismissed, up to a comma or "but"; "did you not" asks the same as "did you"."""
     out: list[str] = []
-    ends = {s.start: s.end for s in spots("no", tuple(words))}
+    ends = {s.start: s.end for s in find_spots("no", tuple(words))}
     at = 0
     while at < len(words):
         if at not in ends:
             out.append(words[at])
-        elif not (words[at] == "not" and _expects(words, at)):
+        elif not (words[at] == "not" and _expects_yes(words, at)):
             at = next((i for i in range(ends[at], len(words)) if words[i] in (",", "but")), len(words))
             while out and out[-1] != ",":
                 out.pop()
@@ -297,20 +313,20 @@ def affirmed(words: Words) -> list[str]:
     return out
 
 
-def _expects(words: Words, at: int) -> bool:
+def _expects_yes(words: Words, at: int) -> bool:
     """Whether a "not" belongs to a question that expects a yes: "did he not"."""
     before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     return before in word_set("aux") and after in ("you", "it", "he", "she", "they", "true", "so")
 
 
-def parts(words: Words) -> Iterable[list[str]]:
+def split_units(words: Words) -> Iterable[list[str]]:
     """The parts of a sentence that may do something each, without a reason or an aim in front ("to verify it, ...")."""
-    if words and words[0] in listed_as("reason") and "," in words:
+    if words and words[0] in declared_words("reason") and "," in words:
         words = words[words.index(",") + 1 :]
     part: list[str] = []
     for i, word in enumerate(words):
         aims = i > 1 and words[i - 2] == "to" and words[i - 1][0] != "@"
-        if word in (",", "and", "then", "or", "but", "afterwards") and not aims and _begins(words[i + 1 :]):
+        if word in (",", "and", "then", "or", "but", "afterwards") and not aims and _begins_unit(words[i + 1 :]):
             if any(w != "," for w in part):
                 yield part
             part = []
@@ -325,19 +341,19 @@ _SOON = 24
 WH = frozenset(("where", "what", "how", "who", "whom", "why", "when", "whether", "which"))
 
 
-def _begins(rest: Words) -> bool:
+def _begins_unit(rest: Words) -> bool:
     """Whether another order or question begins."""
     first = next((i for i, w in enumerate(rest) if w not in (",", "and", "also", "then", "so")), 0)
     rest = rest[first:]
     if rest and rest[0] in word_set("aux"):
         return "you" in rest[1:3]
-    return bool(rest) and (rest[0] in WH or order(tuple(rest[:_SOON])) is not None)
+    return bool(rest) and (rest[0] in WH or order_verb(tuple(rest[:_SOON])) is not None)
 
 
-def order(words: tuple[str, ...]) -> int | None:
+def order_verb(words: tuple[str, ...]) -> int | None:
     """Find the verb of an order, or of what the detective does; None if nothing is done."""
-    lead = listed_as("lead")
-    starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in spots(name, words)}
+    lead = declared_words("lead")
+    starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in find_spots(name, words)}
     for i, word in enumerate(words):
         if i in starts and not word.endswith(("ed", "going")):
             return i
@@ -346,78 +362,89 @@ def order(words: tuple[str, ...]) -> int | None:
     return None
 
 
-def seen(target: str) -> Reading:
+def look_at(target: str) -> ReadAct:
     """Look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
-    return Reading("act", Act("check", f"r{target[1:]}") if target[0] in "rb" else Act("examine", target))
+    return ReadAct("act", CaseAct("check", f"r{target[1:]}") if target[0] in "rb" else CaseAct("examine", target))
 
 
 _THEIRS = frozenset(("his", "her", "their", "he", "she", "they"))
 
 
-def worn(here: Context, words: tuple[str, ...], looks: bool) -> Reading | None:
+def read_clothes_look(here: Context, words: tuple[str, ...], looks: bool) -> ReadAct | None:
     """Read a look at what somebody wears; None for other messages."""
-    people = mentioned(words, "p")
+    people = mentioned_ids(words, "p")
     marked = "@i0" in words and (people or _THEIRS & {*words})
-    if not looks or not (says("wear", words) or marked) or says("worn not", words) or mentioned(words, "r"):
+    if (
+        not looks
+        or not (has_meaning("wear", words) or marked)
+        or has_meaning("worn not", words)
+        or mentioned_ids(words, "r")
+    ):
         return None
     if not people and _THEIRS & {*words}:
         people = [p for p in here.people[-1:] if p[0] == "p"]
-    return None if not people else seen(people[0]) if len(people) == 1 else MANY
+    return None if not people else look_at(people[0]) if len(people) == 1 else MANY
 
 
-def looked(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) -> Reading | None:
+def read_look(here: Context, words: tuple[str, ...], verb: int | None, asks: bool) -> ReadAct | None:
     """Read a look at something; None for other messages."""
-    if here.teller and ({"you", "your"} & {*words} or not mentioned(words, "irblx") or begun("about", words, verb)):
+    if here.teller and (
+        {"you", "your"} & {*words} or not mentioned_ids(words, "irblx") or begins_at("about", words, verb)
+    ):
         return None
-    if verb is None or (begun("seek", words, verb) and not begun("about", words, verb)):
-        return _named(words, asks)
+    if verb is None or (begins_at("seek", words, verb) and not begins_at("about", words, verb)):
+        return _look_by_name(words, asks)
     whole = words[verb:]
-    rest = _aimless(whole)
-    records = mentioned(whole, "rb")
-    for found in (records if len(records) == 1 else mentioned(rest, "rb"), mentioned(rest, "i")):
+    rest = _drop_aim(whole)
+    records = mentioned_ids(whole, "rb")
+    for found in (records if len(records) == 1 else mentioned_ids(rest, "rb"), mentioned_ids(rest, "i")):
         if found:
-            return _meant(here, whole, found)
-    if record := pointed_at(here.frame, here.heard, rest):
-        return seen(record)
-    if found := mentioned(rest, "l"):
-        return _meant(here, whole, found)
-    if found := mentioned(rest, "p"):
-        talks = begun("go", words, verb) and not begun("look", words, verb)
-        return Reading("talk", person=int(found[0][1:])) if talks else _looked_over(rest, found)
-    if says("body", rest) or "@v" in rest:
+            return _single_look(here, whole, found)
+    if record := pointed_record(here.frame, here.heard, rest):
+        return look_at(record)
+    if found := mentioned_ids(rest, "l"):
+        return _single_look(here, whole, found)
+    if found := mentioned_ids(rest, "p"):
+        talks = begins_at("go", words, verb) and not begins_at("look", words, verb)
+        return ReadAct("talk", person=int(found[0][1:])) if talks else _look_at_person(rest, found)
+    if has_meaning("body", rest) or "@v" in rest:
         return BODY
     if here.things and {"it", "that", "this"} & {*rest[1:3]}:
-        return seen(here.things[-1])
+        return look_at(here.things[-1])
     return None
 
 
-def _meant(here: Context, words: tuple[str, ...], found: Sequence[str]) -> Reading:
+def _single_look(here: Context, words: tuple[str, ...], found: Sequence[str]) -> ReadAct:
     """Read a look at the only thing that is named, if it is that thing itself and its owner is right."""
     if len(found) > 1:
         return MANY
     target = found[0]
-    at = next(i for i, w in enumerate(words) if w[0] == "@" and mentioned((w,), target[0]) == [target])
+    at = next(i for i, w in enumerate(words) if w[0] == "@" and mentioned_ids((w,), target[0]) == [target])
     before, behind = words[max(at - 2, 0) : at], words[at + 1 : at + 3]
-    owns = behind[:1] == ("s",) and target[0] != "r" and not listed_as("after").issuperset(behind[1:])
+    owns = behind[:1] == ("s",) and target[0] != "r" and not declared_words("after").issuperset(behind[1:])
     upon = before[1:] == ("on",) and words[max(at - 3, 0)] == "s"
-    if owns or upon or (target[0] == "l" and before[-1:] and before[-1] in _WITHIN and not _part(before[:-1])):
+    if (
+        owns
+        or upon
+        or (target[0] == "l" and before[-1:] and before[-1] in _WITHIN and not _is_part_of_place(before[:-1]))
+    ):
         return NOTHING
     if target[0] in "il" and before[-1:] == ("s",):
         owners = [p.id for p in here.frame.people if p.name in here.frame.names[target]]  # by the name of the thing
-        return seen(target) if before[0][1:] in owners else NOTHING
-    return seen(target)
+        return look_at(target) if before[0][1:] in owners else NOTHING
+    return look_at(target)
 
 
 _WITHIN = frozenset(("in", "of", "on", "at", "from"))
 
 
-def _part(before: tuple[str, ...]) -> bool:
+def _is_part_of_place(before: tuple[str, ...]) -> bool:
     """Whether what is looked at "in the hall" is the place itself: its floor, what is there."""
-    known = listed_as("part") | listed_as("lead")
-    return not before or before[0] in known or before[0].endswith(("ly", "ing")) or order(before) == 0
+    known = declared_words("part") | declared_words("lead")
+    return not before or before[0] in known or before[0].endswith(("ly", "ing")) or order_verb(before) == 0
 
 
-def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
+def _look_at_person(rest: tuple[str, ...], found: Sequence[str]) -> ReadAct | None:
     """Read a look at a person as a whole."""
     at = next(i for i, w in enumerate(rest) if w[:2] == "@p")
     behind = rest[at + 1] if at + 1 < len(rest) else ","
@@ -425,104 +452,107 @@ def _looked_over(rest: tuple[str, ...], found: Sequence[str]) -> Reading | None:
         rest[1:2] == (",",)
         or behind == "s"
         or (at > 1 and rest[at - 1] == "of")
-        or not (behind == "," or behind.endswith("ly") or behind in listed_as("small") | listed_as("after"))
+        or not (behind == "," or behind.endswith("ly") or behind in declared_words("small") | declared_words("after"))
     ):
         return None
-    return seen(found[0]) if len(found) == 1 else MANY
+    return look_at(found[0]) if len(found) == 1 else MANY
 
 
-def _named(words: tuple[str, ...], asks: bool) -> Reading | None:
+def _look_by_name(words: tuple[str, ...], asks: bool) -> ReadAct | None:
     """Read a question that names its answer's source, or a thing and nothing else."""
-    marks, records, people = mentioned(words, "irbl"), mentioned(words, "r"), mentioned(words, "p")
-    plain = listed_as("lead") | listed_as("small") | word_set("fillers")
+    marks, records, people = mentioned_ids(words, "irbl"), mentioned_ids(words, "r"), mentioned_ids(words, "p")
+    plain = declared_words("lead") | declared_words("small") | word_set("fillers")
     if len(marks) == 1 and not people and all(w[0] == "@" or w in plain for w in words):
-        return seen(marks[0])
-    if len(records) == 1 and says("shows" if asks else "will tell", words):
-        return seen(records[0])
+        return look_at(marks[0])
+    if len(records) == 1 and has_meaning("shows" if asks else "will tell", words):
+        return look_at(records[0])
     if asks and len(marks) == 1 and marks[0][0] in "il":
-        told = marks[0][0] == "i" and says("tells", words)
-        return seen(marks[0]) if told or (says("found", words) and not people) else None
+        told = marks[0][0] == "i" and has_meaning("tells", words)
+        return look_at(marks[0]) if told or (has_meaning("found", words) and not people) else None
     return None
 
 
-def _aimless(words: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_aim(words: tuple[str, ...]) -> tuple[str, ...]:
     """Drop the purpose of an order: "check the log to verify her alibi", "search the hall for the button"."""
     named = next((i for i, w in enumerate(words) if w[0] == "@"), len(words))
-    ends = (i for i in range(named, len(words)) if words[i] in listed_as("aim") and not _towards(words, i))
+    ends = (i for i in range(named, len(words)) if words[i] in declared_words("aim") and not _is_direction(words, i))
     return words[: next(ends, len(words))]
 
 
-def _towards(words: tuple[str, ...], at: int) -> bool:
+def _is_direction(words: tuple[str, ...], at: int) -> bool:
     """Whether a "to" is behind a way to something: "go from the hall to the library"."""
     return words[at] == "to" and at + 1 < len(words) and words[at + 1][0] == "@"
 
 
-def accused(said: Iterable[Sentence]) -> list[str]:
+def find_accused(said: Iterable[Sentence]) -> list[str]:
     """Return the ids of all people whom a message accuses."""
-    people = list(dict.fromkeys(p for s in said for p in mentioned(s.words, "p")))
+    people = list(dict.fromkeys(p for s in said for p in mentioned_ids(s.words, "p")))
     found: dict[str, None] = {}
     for sentence in said:
-        if _speaks(sentence):
-            found |= dict.fromkeys(_stated(sentence.words, people))
+        if _states_guilt(sentence):
+            found |= dict.fromkeys(_stated_guilty(sentence.words, people))
     return list(found)
 
 
-def _supposed(words: tuple[str, ...]) -> bool:
+def _is_supposed(words: tuple[str, ...]) -> bool:
     """Whether a sentence doubts, supposes or reports."""
     plain = list(words)
-    for spot in spots("sure", words):
+    for spot in find_spots("sure", words):
         plain[spot.start : spot.end] = ["i"] * (spot.end - spot.start)
-    return says("doubt", tuple(plain)) or says("hearsay", tuple(plain))
+    return has_meaning("doubt", tuple(plain)) or has_meaning("hearsay", tuple(plain))
 
 
 _SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
 _PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
 
 
-def _stated(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
+def _stated_guilty(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
     """Return the people whose guilt a sentence states, by the clause that speaks of it, without clauses that deny or
     describe."""
     words = words[: words.index("because")] if "because" in words else words
-    if not mentioned(words[: words.index(",")] if "," in words else words, "p"):
+    if not mentioned_ids(words[: words.index(",")] if "," in words else words, "p"):
         words = tuple(skip_preamble(words))
-    if _supposed(words):
+    if _is_supposed(words):
         return []
     parts: list[tuple[str, ...]] = [()]
     for word in words:
         parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
-    parts = [part for part in parts if part and not says("deny", part)]
-    guilty = [i for i, part in enumerate(parts) if says("guilt", part)]
+    parts = [part for part in parts if part and not has_meaning("deny", part)]
+    guilty = [i for i, part in enumerate(parts) if has_meaning("guilt", part)]
     more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
-    if not guilty or not all(_read(parts[i]) for i in guilty + more):
+    if not guilty or not all(_is_accusing_clause(parts[i]) for i in guilty + more):
         return []
-    own, near = guilty + more, [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _read(parts[j])]
+    own, near = (
+        guilty + more,
+        [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _is_accusing_clause(parts[j])],
+    )
     for where in (own, near):
-        if found := list(dict.fromkeys(p for i in where for p in mentioned(parts[i], "p"))):
+        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(parts[i], "p"))):
             return found
     meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
     return list(everybody) if meant else []
 
 
-def _read(part: tuple[str, ...]) -> bool:
+def _is_accusing_clause(part: tuple[str, ...]) -> bool:
     """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
-    inside = {i for spot in spots("guilt", part) for i in range(spot.start, spot.end)}
-    own = listed_as("accusing")
+    inside = {i for spot in find_spots("guilt", part) for i in range(spot.start, spot.end)}
+    own = declared_words("accusing")
     return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
 
 
-def _speaks(sentence: Sentence) -> bool:
+def _states_guilt(sentence: Sentence) -> bool:
     """Whether a sentence speaks of guilt and asks nothing."""
-    return not sentence.asks and sentence.words[0] not in word_set("aux") and says("guilt", sentence.words)
+    return not sentence.asks and sentence.words[0] not in word_set("aux") and has_meaning("guilt", sentence.words)
 
 
-def _open(sentence: Sentence) -> bool:
+def _is_open_accusation(sentence: Sentence) -> bool:
     """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
-    return _speaks(sentence) and not _supposed(sentence.words) and not says("deny", sentence.words)
+    return _states_guilt(sentence) and not _is_supposed(sentence.words) and not has_meaning("deny", sentence.words)
 
 
 def may_accuse(said: Iterable[Sentence]) -> bool:
     """Whether a message that is not understood states somebody's guilt."""
-    return any(_open(s) and bool(mentioned(s.words, "p")) for s in said)
+    return any(_is_open_accusation(s) and bool(mentioned_ids(s.words, "p")) for s in said)
 
 
 def is_accusation(said: str) -> bool:
@@ -531,40 +561,42 @@ def is_accusation(said: str) -> bool:
     >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
     (True, False)
     """
-    return any(map(_open, spoken(said)))
+    return any(map(_is_open_accusation, split_message(said)))
 
 
 _ORDER: Final = ("access", "scene", "victim", "alibi", "death")
 
 
-def topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
+def find_topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
     """Find the topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
-    others = [p for p in mentioned(words, "p") if p != teller]
+    others = [p for p in mentioned_ids(words, "p") if p != teller]
     if others:
-        return "" if says("company", words) else others[0] if len(others) == 1 else "several"
-    plain = _untimed(words)
-    found = [name for name in _ORDER if _about(name, plain, frame)]
-    if says("others", plain) and not says("not others", words):
-        first = min(spot.start for spot in spots("others", plain))
-        anybody = not listed_as("anybody").isdisjoint(plain)
-        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first(found[0], plain)):
+        return "" if has_meaning("company", words) else others[0] if len(others) == 1 else "several"
+    plain = _drop_times(words)
+    found = [name for name in _ORDER if _is_about(name, plain, frame)]
+    if has_meaning("others", plain) and not has_meaning("not others", words):
+        first = min(spot.start for spot in find_spots("others", plain))
+        anybody = not declared_words("anybody").isdisjoint(plain)
+        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first_spot(found[0], plain)):
             return "others"
-    return "several" if _apart(found, plain) else found[0] if found else ""
+    return "several" if _are_apart(found, plain) else found[0] if found else ""
 
 
-def _first(name: str, words: tuple[str, ...]) -> int:
-    return min(spot.start for spot in (*spots(name, words), *spots("strife", words)))
+def _first_spot(name: str, words: tuple[str, ...]) -> int:
+    return min(spot.start for spot in (*find_spots(name, words), *find_spots("strife", words)))
 
 
-def _about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
+def _is_about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
     if name in ("victim", "death"):
-        strife = name == "victim" and says("strife", words) and says("both", words)
-        return (strife or says(name, words)) and not says(f"not {name}", words)
-    skilled = name == "access" and frame.means == "skill" and says("skill", words)
-    return (skilled or says(name, words)) and (_of_you(words) or (name == "access" and "you" in words))
+        strife = name == "victim" and has_meaning("strife", words) and has_meaning("both", words)
+        return (strife or has_meaning(name, words)) and not has_meaning(f"not {name}", words)
+    skilled = name == "access" and frame.means == "skill" and has_meaning("skill", words)
+    return (skilled or has_meaning(name, words)) and (
+        _is_about_listener(words) or (name == "access" and "you" in words)
+    )
 
 
-def _of_you(words: Words) -> bool:
+def _is_about_listener(words: Words) -> bool:
     """Whether the subject of a question is whoever is asked, or none is named."""
     for a, b in pairwise(words):
         if a == "you" and b in word_set("aux"):
@@ -576,19 +608,19 @@ def _of_you(words: Words) -> bool:
     return True
 
 
-def _apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
+def _are_apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
     """Whether two topics are asked for and not one in terms of the other."""
     cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
     for at in cuts if len(found) > 1 else ():
-        one, two = ({n for n in found if says(n, part)} for part in (words[:at], words[at:]))
+        one, two = ({n for n in found if has_meaning(n, part)} for part in (words[:at], words[at:]))
         if one and two and one.isdisjoint(two) and "death" not in one | two:
             return True
     return False
 
 
-def _untimed(words: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_times(words: tuple[str, ...]) -> tuple[str, ...]:
     """Drop the time of the event."""
     out = list(words)
-    for spot in spots("time", words):
+    for spot in find_spots("time", words):
         out[spot.start : spot.end] = [""] * (spot.end - spot.start)
     return tuple(w for w in out if w)

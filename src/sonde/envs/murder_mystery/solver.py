@@ -25,9 +25,9 @@ from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 
 from .._shared.english.lists import read_rows
 from .belief import MysteryFilter
-from .cases import TOPICS, Act, Frame
+from .cases import TOPICS, CaseAct, Frame
 from .filter import MARK, Slot
-from .replies import thing
+from .replies import definite_name
 
 _TINY = 1e-9
 _SHARE = 0.8
@@ -49,48 +49,48 @@ class MurderMysterySolver(ProgramPolicy):
         known = view.filter
         if not isinstance(known, MysteryFilter):
             raise UserError(f"agents:murder_mystery: {view.spec.name} has no filter over culprits")
-        name, probability = known.likeliest
+        name, probability = known.likeliest_culprit
         act = best_act(known)
         if act is None or probability >= self.sure or view.turn >= view.spec.max_turns - 1:
             return Action(view.say(name))
-        return Action(phrase(known.frame, act, Rng(view.seed)))
+        return Action(word_act(known.frame, act, Rng(view.seed)))
 
 
-def best_act(known: MysteryFilter) -> Act | None:
+def best_act(known: MysteryFilter) -> CaseAct | None:
     """The act that is worth most, the first of equals; None if nothing is left to find out."""
-    worth = {act: max(gain, _worth(known, act)) for act, gain in known.gains().items()}
+    worth = {act: max(gain, _half_comparison_worth(known, act)) for act, gain in known.act_gains().items()}
     best = max(worth, key=lambda act: worth[act], default=None)
     return None if best is None or worth[best] <= _TINY else best
 
 
-def _worth(known: MysteryFilter, act: Act) -> float:
+def _half_comparison_worth(known: MysteryFilter, act: CaseAct) -> float:
     """Return the worth of one half of a comparison while the other half is unknown."""
     slots = known.frame.acts[act]
     if MARK in known.seen or not slots or slots[0].channel != "trace":
         return 0.0
     if slots[0] != MARK:
-        return _SHARE * known.frame.model.gain(known.seen, (MARK, *slots))
+        return _SHARE * known.frame.model.expected_gain(known.seen, (MARK, *slots))
     people = [Slot(p, "trace") for p in range(len(known.frame.people))]
-    return _SHARE * max(known.frame.model.gain(known.seen, (MARK, slot)) for slot in people) + _TINY
+    return _SHARE * max(known.frame.model.expected_gain(known.seen, (MARK, slot)) for slot in people) + _TINY
 
 
-def phrase(frame: Frame, act: Act, rng: random.Random) -> str:
+def word_act(frame: Frame, act: CaseAct, rng: random.Random) -> str:
     """A message that does an act."""
     words = {"v": frame.victim, "near": frame.near, "thing": frame.thing}
     words |= {f"t{i}": f"{m // 60 % 24:02d}:{m % 60:02d}" for i, m in enumerate(frame.minutes)}
     if act.target[0] == "p":
         person = frame.people[int(act.target[1:])]
-        words |= {"p": person.name, "g": person.given, "role": person.role}
+        words |= {"p": person.name, "g": person.given_name, "role": person.role}
     else:
-        words["it"] = thing(frame.names[act.target])
+        words["it"] = definite_name(frame.names[act.target])
     if act.topic in frame.names:
         other = frame.people[int(act.topic[1:])]
-        words |= {"q": other.name, "h": other.given}
-    text = rng.choice(phrases(frame, act)).format_map(words)
+        words |= {"q": other.name, "h": other.given_name}
+    text = rng.choice(act_wordings(frame, act)).format_map(words)
     return text[0].upper() + text[1:]
 
 
-def phrases(frame: Frame, act: Act) -> Sequence[str]:
+def act_wordings(frame: Frame, act: CaseAct) -> Sequence[str]:
     """The patterns for an act (`sonde/data/data/wordings.txt`)."""
     if act.verb == "ask":
         kind = f"access_{frame.means}" if act.topic == "access" else act.topic if act.topic in TOPICS else "person"

@@ -18,8 +18,8 @@ from sonde.core import UNKNOWN, View
 from .._shared.dialogue import GOAL
 from .._shared.rule_user import Ruled
 from .cases import Case, Frame
-from .reading import read
-from .replies import empty, reply, revealed
+from .reading import read_message
+from .replies import answer_message, empty_answer, revealed_slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,36 +29,38 @@ class Narrator(Ruled):
 
     needs: ClassVar[tuple[str, ...]] = ("case", "question")
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
         known, said = facts["case"], facts["question"]
         if known is None:
             return UNKNOWN
-        return reply(known, said, _to_accusation(facts, known.truth.culprit), facts.get("left"))
+        return answer_message(known, said, _reply_to_accusation(facts, known.truth.culprit), facts.get("left"))
 
-    def answers(self, view: View) -> bool:
+    def has_answer(self, view: View) -> bool:
         known: Case | None = view.private["case"]
-        return known is not None and read(known.frame, view.private["question"]).kind not in ("talk", "nothing")
+        return known is not None and read_message(known.frame, view.private["question"]).kind not in ("talk", "nothing")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
         known: Case = view.private["case"]
         people = (p.name for p in known.frame.people)
-        chances = dict(zip(people, _chances(known.frame, view.private, reply), strict=True))
+        chances = dict(zip(people, _culprit_likelihoods(known.frame, view.private, reply), strict=True))
         return [chances.get(name, 0.0) for name in hypotheses]
 
 
-def _to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
+def _reply_to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
     """Return the reply to an accusation."""
     unmoved = facts.get("unmoved", "")
-    return unmoved if unmoved and read(facts["case"].frame, facts["question"]).person != culprit else GOAL
+    return unmoved if unmoved and read_message(facts["case"].frame, facts["question"]).person != culprit else GOAL
 
 
-def _chances(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
+def _culprit_likelihoods(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
     """For each person, were they the culprit."""
     query = facts["question"]
-    found = read(frame, query)
+    found = read_message(frame, query)
     if found.act is not None and frame.acts[found.act]:
-        shown = revealed(frame, query, reply)
+        shown = revealed_slots(frame, query, reply)
         return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)
-    told = (empty(frame, query, _to_accusation(facts, p), facts.get("left")) for p in range(len(frame.people)))
+    told = (
+        empty_answer(frame, query, _reply_to_accusation(facts, p), facts.get("left")) for p in range(len(frame.people))
+    )
     return [float(reply == text) for text in told]

@@ -24,10 +24,10 @@ class Labels(NamedTuple):
         return " ".join(map("".join, zip(self.order, self.up, strict=True)))
 
 
-def current(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float, int], ...]:
+def stroke_outcomes(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float, int], ...]:
     """The possible results of a stroke in a river of n places, as `(probability, place)`.
 
-    >>> current(3, "stated", 1, upstream=True)
+    >>> stroke_outcomes(3, "stated", 1, upstream=True)
     ((0.05, 0), (0.6, 1), (0.35, 2))
     """
     if not upstream:
@@ -39,12 +39,12 @@ def current(n: int, ends: str, place: int, upstream: bool) -> tuple[tuple[float,
     return ((0.05, place - 1), (0.6, place), (0.35, place + 1))
 
 
-def pay(n: int, place: int, upstream: bool, after: int, by_next: bool = False) -> float:
+def stroke_reward(n: int, place: int, upstream: bool, after: int, by_next: bool = False) -> float:
     """The reward of a stroke that ends at place `after`. `by_next`: the last place pays only a swimmer who is still
     there.
 
-    >>> pay(3, 2, True, 1), pay(3, 2, True, 1, by_next=True), pay(3, 2, True, 2, by_next=True)
-    (1.0, 0.0, 1.0)
+    >>> stroke_reward(3, 2, True, 1), stroke_reward(3, 2, True, 1, by_next=True), stroke_reward(3, 2, True, 2,
+    by_next=True) (1.0, 0.0, 1.0)
     """
     if upstream:
         return GREAT if place == n - 1 and (after == place or not by_next) else 0.0

@@ -31,17 +31,17 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
-from sonde.core.env import pick
+from sonde.core.env import pick_weighted
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
-from .._shared.rounds import checked_turns, fact
-from .currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, current, pay
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
+from .._shared.rounds import check_turn_count, step_facts
+from .currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, stroke_outcomes, stroke_reward
 
 if TYPE_CHECKING:
-    from .._shared.finite import Problem, World
-    from .filter import Game, RiverFilter
+    from .._shared.finite import FiniteProblem, World
+    from .filter import RiverFilter, RiverGame
 
 
 class _Preset(NamedTuple):
@@ -82,44 +82,44 @@ class RiverSwim(TabularEnv[State], AnswerTags):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= self.n <= 7:
-            raise invalid("river_swim: caves", self.n, "2 to 7")
+        if not 2 <= self.cave_count <= 7:
+            raise invalid("river_swim: caves", self.cave_count, "2 to 7")
         if self.ends not in ENDS:
             raise unknown("river_swim: ends", self.ends, ENDS)
         if self.rewards not in REWARDS:
             raise unknown("river_swim: rewards", self.rewards, REWARDS)
 
     def check_turns(self) -> None:
-        checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
+        check_turn_count("river_swim", self.max_turns, self.step_count, self._setting_value("sub_episodes"))
 
-    def _given(self, field: str) -> int:
+    def _setting_value(self, field: str) -> int:
         own = getattr(self, field)
         return getattr(_PRESETS[self.preset], field) if own is None else own
 
     @cached_property
-    def n(self) -> int:
+    def cave_count(self) -> int:
         """Number of caves."""
-        return self._given("caves")
+        return self._setting_value("caves")
 
     @cached_property
-    def h(self) -> int:
+    def step_count(self) -> int:
         """Steps of a sub-episode."""
-        return self._given("horizon")
+        return self._setting_value("horizon")
 
     @cached_property
     def turns(self) -> int:
         """Steps of the episode."""
-        return checked_turns("river_swim", self.max_turns, self.h, self._given("sub_episodes"))
+        return check_turn_count("river_swim", self.max_turns, self.step_count, self._setting_value("sub_episodes"))
 
     @cached_property
-    def rounds(self) -> int:
+    def round_count(self) -> int:
         """Number of sub-episodes; `max_turns` may cut the last one short."""
-        return -(-self.turns // self.h)
+        return -(-self.turns // self.step_count)
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
+    def cave_labels(self) -> tuple[str, ...]:
         """The labels of the caves."""
-        return tuple(str(i + 1) for i in range(self.n))
+        return tuple(str(i + 1) for i in range(self.cave_count))
 
     @cached_property
     def _by_next(self) -> bool:
@@ -149,11 +149,11 @@ class RiverSwim(TabularEnv[State], AnswerTags):
 
     def _public(self, split: str, index: int) -> Frozen[Any]:
         rng = Random(derive(0, "task", "river_swim", self.preset, split, index))
-        return self._told_of(_drawn(self.labels, self.labels[rng.randrange(self.n)], rng))
+        return self._public_facts(_draw_labels(self.cave_labels, self.cave_labels[rng.randrange(self.cave_count)], rng))
 
-    def _told_of(self, labels: Labels) -> Frozen[Any]:
+    def _public_facts(self, labels: Labels) -> Frozen[Any]:
         """The public facts about a river with these labels."""
-        public: dict[str, Any] = {"caves": self.labels, "start": labels.order[0]}
+        public: dict[str, Any] = {"caves": self.cave_labels, "start": labels.order[0]}
         if self.downstream_known:
             from .filter import known_downstream
 
@@ -162,42 +162,42 @@ class RiverSwim(TabularEnv[State], AnswerTags):
 
     def task(self, hidden: Json) -> Task:
         """`{"order": ["2", "1", "3"], "up": ["B", "A", "B"]}`: caves from the first, and their upstream tunnels."""
-        labels = _labels(self._checked(hidden))
-        return self._task(self._told_of(labels), _hidden(labels), "custom", 0)
+        labels = _read_labels(self._check_setup(hidden))
+        return self._task(self._public_facts(labels), _hidden_setup(labels), "custom", 0)
 
-    def _checked(self, hidden: Json) -> Mapping[str, Any]:
+    def _check_setup(self, hidden: Json) -> Mapping[str, Any]:
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"order", "up"}:
             raise invalid("river_swim: hidden", cast("object", hidden), '{"order": ["2", ...], "up": ["B", ...]}')
         order, up = setup["order"], setup["up"]
-        if not _listed(order) or sorted(order) != sorted(self.labels):
-            raise invalid("river_swim: hidden: order", order, f"each of {', '.join(self.labels)} once")
-        if not _listed(up) or len(up) != self.n or not set(up) <= set(TUNNELS):
-            raise invalid("river_swim: hidden: up", up, f"{self.n} of {', '.join(TUNNELS)}")
+        if not _is_text_list(order) or sorted(order) != sorted(self.cave_labels):
+            raise invalid("river_swim: hidden: order", order, f"each of {', '.join(self.cave_labels)} once")
+        if not _is_text_list(up) or len(up) != self.cave_count or not set(up) <= set(TUNNELS):
+            raise invalid("river_swim: hidden: up", up, f"{self.cave_count} of {', '.join(TUNNELS)}")
         return setup
 
     def _task(self, public: Mapping[str, Json], hidden: Json, split: str, index: int) -> Task:
-        return self.listed(split, index, public, hidden)
+        return self.make_listed_task(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        rows = self._fitting(public)
-        return [(1.0 / len(rows), _hidden(labels)) for labels in rows]
+        rows = self._fitting_labels(public)
+        return [(1.0 / len(rows), _hidden_setup(labels)) for labels in rows]
 
-    def _fitting(self, public: Mapping[str, Json]) -> Sequence[Labels]:
-        from .filter import known_downstream, labellings
+    def _fitting_labels(self, public: Mapping[str, Json]) -> Sequence[Labels]:
+        from .filter import known_downstream, list_labellings
 
-        rows = labellings(self.labels, public["start"])
+        rows = list_labellings(self.cave_labels, public["start"])
         return [r for r in rows if known_downstream(r) == public["known"]] if "known" in public else rows
 
     def draw(self, public: Mapping[str, Json], rng: Rng) -> Json:
         if "known" in public:
             return super().draw(public, rng)
-        return _hidden(_drawn(self.labels, public["start"], rng))
+        return _hidden_setup(_draw_labels(self.cave_labels, public["start"], rng))
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
-        return State(_labels(hidden))
+        return State(_read_labels(hidden))
 
     def to_act(self, state: State) -> str | None:
         return AGENT if state.turn < self.turns else None
@@ -206,160 +206,173 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return str(state.labels)
 
     def intro(self, state: State, seat: str) -> str:
-        say, start = pieces("river_swim"), state.labels.order[0]
-        known = "\n\n" + say["known"].format(list=_sentences(state.labels)) if self.downstream_known else ""
+        say, start = load_pieces("river_swim"), state.labels.order[0]
+        known = "\n\n" + say["known"].format(list=_current_sentences(state.labels)) if self.downstream_known else ""
         pays = say[f"pays_{self.rewards}"]
-        told = say["intro"].format(n=self.n, start=start, rounds=self.rounds, h=self.h, known=known, pays=pays)
-        return f"{told}\n\n{self._now(start, 0)}"
+        told = say["intro"].format(
+            n=self.cave_count, start=start, rounds=self.round_count, h=self.step_count, known=known, pays=pays
+        )
+        return f"{told}\n\n{self._position_text(start, 0)}"
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        tunnel = _named(text, self.which_answer)
+        tunnel = _parse_tunnel(text, self.which_answer)
         if tunnel is None:
-            return [(1.0, self._unread(state, text))]
-        return [(p, self._swum(state, tunnel, after)) for p, after in self._rows(state, tunnel)]
+            return [(1.0, self._reject_answer(state, text))]
+        return [(p, self._swim_step(state, tunnel, after)) for p, after in self._current_rows(state, tunnel)]
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         """Sample one step, without building the other outcomes."""
-        tunnel = _named(text, self.which_answer)
+        tunnel = _parse_tunnel(text, self.which_answer)
         if tunnel is None:
-            return self._unread(state, text)
-        rows = self._rows(state, tunnel)
-        return self._swum(state, tunnel, rows[0][1] if len(rows) == 1 else pick(rows, rng))
+            return self._reject_answer(state, text)
+        rows = self._current_rows(state, tunnel)
+        return self._swim_step(state, tunnel, rows[0][1] if len(rows) == 1 else pick_weighted(rows, rng))
 
-    def _rows(self, state: State, tunnel: str) -> tuple[tuple[float, int], ...]:
-        return current(self.n, self.ends, state.place, tunnel == state.labels.up[state.place])
+    def _current_rows(self, state: State, tunnel: str) -> tuple[tuple[float, int], ...]:
+        return stroke_outcomes(self.cave_count, self.ends, state.place, tunnel == state.labels.up[state.place])
 
-    def _swum(self, state: State, tunnel: str, place: int) -> Step:
+    def _swim_step(self, state: State, tunnel: str, place: int) -> Step:
         labels, before, turn, total = state
         order = labels.order
-        reward = pay(self.n, before, tunnel == labels.up[before], place, self._by_next)
-        info = fact("step", turn, self.h, order[before], tunnel, reward, order[place])
-        return self._next(State(labels, place, turn + 1, total + reward), _stroke(tunnel, order[place], reward), info)
+        reward = stroke_reward(self.cave_count, before, tunnel == labels.up[before], place, self._by_next)
+        info = step_facts("step", turn, self.step_count, order[before], tunnel, reward, order[place])
+        return self._end_turn(
+            State(labels, place, turn + 1, total + reward), _stroke_text(tunnel, order[place], reward), info
+        )
 
-    def _unread(self, state: State, text: str) -> Step:
+    def _reject_answer(self, state: State, text: str) -> Step:
         """An answer that names no tunnel wastes the step; a reply without an answer ends the episode."""
-        say, cave = pieces("river_swim"), state.labels.order[state.place]
+        say, cave = load_pieces("river_swim"), state.labels.order[state.place]
         if read_answer(text) is None:
-            info = fact("format", state.turn, self.h, cave, None, 0.0, cave)
+            info = step_facts("format", state.turn, self.step_count, cave, None, 0.0, cave)
             told = Frozen({AGENT: say["format"]})
             return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("format"))
-        info = fact("invalid", state.turn, self.h, cave, None, 0.0, cave)
-        return self._next(state._replace(turn=state.turn + 1), say["invalid"].format(cave=cave), info)
+        info = step_facts("invalid", state.turn, self.step_count, cave, None, 0.0, cave)
+        return self._end_turn(state._replace(turn=state.turn + 1), say["invalid"].format(cave=cave), info)
 
-    def _next(self, after: State, told: str, info: Frozen[Any]) -> Step:
+    def _end_turn(self, after: State, told: str, info: Frozen[Any]) -> Step:
         rewards = _REWARDS[info["reward"]]
         if after.turn == self.turns:
-            ended = Frozen({AGENT: f"{told}\n{pieces('river_swim')['over']}"})
-            return Step(after, ended, rewards, info, self._outcome(after.total, info))
-        if after.turn % self.h == 0:
+            ended = Frozen({AGENT: f"{told}\n{load_pieces('river_swim')['over']}"})
+            return Step(after, ended, rewards, info, self._final_outcome(after.total, info))
+        if after.turn % self.step_count == 0:
             after = State(after.labels, 0, after.turn, after.total)
-        now = self._now(after.labels.order[after.place], after.turn)
+        now = self._position_text(after.labels.order[after.place], after.turn)
         return Step(after, Frozen({AGENT: f"{told}\n{now}"}), rewards, info)
 
-    def _outcome(self, total: float, info: Frozen[Any]) -> Outcome:
-        score = min(1.0, total / (self._best * self.turns / self.h))
+    def _final_outcome(self, total: float, info: Frozen[Any]) -> Outcome:
+        score = min(1.0, total / (self._best_return * self.turns / self.step_count))
         won = score >= 0.5 and info["action"] is not None
         return Outcome("win" if won else "loss", score)
 
-    def _now(self, cave: str, turn: int) -> str:
+    def _position_text(self, cave: str, turn: int) -> str:
         """The swimmer's cave and the current step, as text."""
-        round_, step = divmod(turn, self.h)
-        return _clock("round" if step == 0 else "step", cave, round_ + 1, self.rounds, step + 1, self.h)
+        round_, step = divmod(turn, self.step_count)
+        return _clock_text(
+            "round" if step == 0 else "step", cave, round_ + 1, self.round_count, step + 1, self.step_count
+        )
 
     def actions(self, state: State) -> Sequence[str] | None:
         return TUNNELS
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- the decision problem ----------------------------------------------------------------------------------------
 
-    def model(self, public: Mapping[str, Json]) -> Problem:
+    def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The decision problem of tasks with this public part."""
-        return _problem(self, public["start"], public.get("known", ()))
+        return _river_problem(self, public["start"], public.get("known", ()))
 
     def world(self, state: State) -> World:
-        """The tables of the world behind a state, in the order of `model`'s labels."""
-        from .filter import labelled
+        """The tables of the world behind a state, in the order of `decision_problem`'s labels."""
+        from .filter import labelled_world
 
-        return labelled(self.model({"start": state.labels.order[0]}), self.ends, state.labels)
+        return labelled_world(self.decision_problem({"start": state.labels.order[0]}), self.ends, state.labels)
 
     def optimal_value(self, state: State) -> float:
         """Expected return of optimal play over one sub-episode; the same under every labelling."""
-        return self._best
+        return self._best_return
 
     @cached_property
-    def _best(self) -> float:
-        from .filter import chain
+    def _best_return(self) -> float:
+        from .filter import river_world
 
-        return float(chain(self.n, self.ends, self._by_next).values(self.h)[0, 0].max())
+        return float(river_world(self.cave_count, self.ends, self._by_next).action_values(self.step_count)[0, 0].max())
 
     def filter(self, public: Mapping[str, Json]) -> RiverFilter:
         from .filter import RiverFilter
 
-        return RiverFilter.prior(_game(self, Frozen(public)))
+        return RiverFilter.prior(_river_game(self, Frozen(public)))
 
 
 @lru_cache(maxsize=256)
-def _problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]) -> Problem:
-    from .._shared.finite import Problem
+def _river_problem(env: RiverSwim, start: str, known: tuple[tuple[str, str, str], ...]) -> FiniteProblem:
+    from .._shared.finite import FiniteProblem
 
     by_next = env.rewards == "transition"
-    return Problem("tabular", env.labels, TUNNELS, env.h, env.rounds, start, (0.0, SMALL, GREAT), known, by_next)
+    return FiniteProblem(
+        "tabular", env.cave_labels, TUNNELS, env.step_count, env.round_count, start, (0.0, SMALL, GREAT), known, by_next
+    )
 
 
 @lru_cache(maxsize=64)
-def _game(env: RiverSwim, public: Frozen[Any]) -> Game:
-    from .filter import game
+def _river_game(env: RiverSwim, public: Frozen[Any]) -> RiverGame:
+    from .filter import river_arrays
 
-    return game(env.model(public), env.ends, env._fitting(public), partial(_named, which=env.which_answer))  # pyright: ignore[reportPrivateUsage]
+    return river_arrays(
+        env.decision_problem(public),
+        env.ends,
+        env._fitting_labels(public),
+        partial(_parse_tunnel, which=env.which_answer),
+    )  # pyright: ignore[reportPrivateUsage]
 
 
 # --- labels and words ------------------------------------------------------------------------------------------------
 
 
-def _drawn(caves: Sequence[str], start: str, rng: Random) -> Labels:
+def _draw_labels(caves: Sequence[str], start: str, rng: Random) -> Labels:
     """A uniformly random labelling with this start."""
     others = [c for c in caves if c != start]
     rng.shuffle(others)
     return Labels((start, *others), tuple(TUNNELS[rng.randrange(2)] for _ in caves))
 
 
-def _labels(hidden: Mapping[str, Any]) -> Labels:
+def _read_labels(hidden: Mapping[str, Any]) -> Labels:
     return Labels(tuple(hidden["order"]), tuple(hidden["up"]))
 
 
-def _hidden(labels: Labels) -> Json:
+def _hidden_setup(labels: Labels) -> Json:
     return Frozen[Any](order=labels.order, up=labels.up)
 
 
-def _listed(value: object) -> bool:
+def _is_text_list(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(v, str) for v in cast("Sequence[object]", value))
 
 
-def _named(text: str, which: Which = "last") -> str | None:
+def _parse_tunnel(text: str, which: Which = "last") -> str | None:
     """The tunnel that a text names; None if it names none."""
-    return parse_answer(text, _tunnel, which=which)
+    return parse_answer(text, _match_tunnel, which=which)
 
 
-def _tunnel(answer: str) -> str | None:
+def _match_tunnel(answer: str) -> str | None:
     name = answer.upper().removeprefix("TUNNEL ")
     return name if name in TUNNELS else None
 
 
 @lru_cache(maxsize=1024)
-def _stroke(tunnel: str, cave: str, reward: float) -> str:
-    return pieces("river_swim")["stroke"].format(tunnel=tunnel, cave=cave, reward=f"{reward:g}")
+def _stroke_text(tunnel: str, cave: str, reward: float) -> str:
+    return load_pieces("river_swim")["stroke"].format(tunnel=tunnel, cave=cave, reward=f"{reward:g}")
 
 
 @lru_cache(maxsize=16_384)
-def _clock(piece: str, cave: str, round_: int, rounds: int, step: int, steps: int) -> str:
-    return pieces("river_swim")[piece].format(cave=cave, round=round_, rounds=rounds, step=step, steps=steps)
+def _clock_text(piece: str, cave: str, round_: int, rounds: int, step: int, steps: int) -> str:
+    return load_pieces("river_swim")[piece].format(cave=cave, round=round_, rounds=rounds, step=step, steps=steps)
 
 
-def _sentences(labels: Labels) -> str:
+def _current_sentences(labels: Labels) -> str:
     from .filter import known_downstream
 
-    line = pieces("river_swim")["known_line"]
+    line = load_pieces("river_swim")["known_line"]
     rows = known_downstream(labels)
     return "\n".join(line.format(cave=cave, tunnel=tunnel, after=after) for cave, tunnel, after in rows)

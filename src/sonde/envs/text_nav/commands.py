@@ -50,20 +50,20 @@ def read_command(text: str) -> Command | None:
     >>> read_command("<think>look?</think> Put the plate on the table."), read_command("go east, then take the plate")
     (Command(verb='put', thing='plate', target='table'), None)
     """
-    return parse_answer(text, _command, _open, bare=True)
+    return parse_answer(text, _parse_command, _is_unfinished, bare=True)
 
 
-def _command(answer: str) -> Command | None:
-    return _read(answer) if len(answer) <= _LONGEST else None
+def _parse_command(answer: str) -> Command | None:
+    return _read_command(answer) if len(answer) <= _LONGEST else None
 
 
-def _open(command: Command) -> bool:
+def _is_unfinished(command: Command) -> bool:
     """Whether a command may be unfinished: names have several words, and another object may follow."""
     return bool(command.thing) and command.verb != "go"
 
 
 @lru_cache(maxsize=1 << 12)
-def _read(said: str) -> Command | None:
+def _read_command(said: str) -> Command | None:
     said = _ARTICLES.sub("", " ".join(said.translate(_MARKS).strip(" \t\r\n'.!,;:>").lower().split()))
     if found := _ALONE.get(said):
         return found

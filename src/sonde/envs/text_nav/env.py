@@ -35,12 +35,12 @@ from sonde._util.frozen import freeze
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
 from sonde.core.types import EMPTY, Json, content_hash
 
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 from .commands import Command, read_command
 from .generate import FEWEST, MOST, ROOMS, generate
-from .plan import HOUSES, Setup, checked_plan, first_world, named, place_in, setups
-from .words import WORDINGS, answered, goal_in_words, plan_in_words, scene_in_words, style
-from .world import REFUSED, World, admissible, obey, seen
+from .plan import HOUSES, Setup, check_plan, first_world, house_named, list_setups, place_in
+from .words import WORDINGS, answer_text, goal_in_words, plan_in_words, scene_in_words, turn_style
+from .world import REFUSED, HouseWorld, admissible_commands, obey_command, visible_scene
 
 if TYPE_CHECKING:
     from sonde.core import Filter
@@ -70,7 +70,7 @@ _AT_GOAL = Frozen({AGENT: 1.0})
 class State(NamedTuple):
     """The world, the initial setup, the wording and the turns taken."""
 
-    world: World
+    world: HouseWorld
     setup: Setup
     wording: int
     turn: int = 0
@@ -102,13 +102,13 @@ class TextNav(CertainEnv[State]):
         return self.max_turns or _PRESETS[self.preset].turns
 
     @cached_property
-    def _full(self) -> bool:
+    def _is_full(self) -> bool:
         return (self.observed or _PRESETS[self.preset].observed) == "full"
 
     @cached_property
-    def _known(self) -> bool:
+    def _is_known(self) -> bool:
         """Whether nothing is hidden in this configuration's own tasks."""
-        return self._full and self.preset != "generated"
+        return self._is_full and self.preset != "generated"
 
     @cached_property
     def spec(self) -> Spec:
@@ -119,7 +119,7 @@ class TextNav(CertainEnv[State]):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="the setup itself: nothing is hidden" if self._known else "setups that show what is seen first",
+            support="the setup itself: nothing is hidden" if self._is_known else "setups that show what is seen first",
             source=_PRESETS[self.preset].source,
             reference="text_nav",
             max_new_tokens=512,
@@ -135,23 +135,23 @@ class TextNav(CertainEnv[State]):
 
     def split(self, split: str) -> Sequence[Task]:
         if self.preset == "generated":
-            return TaskList(_GENERATED[split], lambda i: self._generated(split, i))
-        starts = named(_LMRL_HOUSE).rooms
+            return TaskList(_GENERATED[split], lambda i: self._generate_task(split, i))
+        starts = house_named(_LMRL_HOUSE).rooms
         first, n = (0, _TESTED) if split == "test" else (_TESTED, _TRAINED)
-        rows = [(start, _wording(first + number)) for number in range(n) for start in starts]
-        return TaskList(len(rows), lambda i: self._of_the_paper(*rows[i], split, i))
+        rows = [(start, _wording_of(first + number)) for number in range(n) for start in starts]
+        return TaskList(len(rows), lambda i: self._is_paper_setup(*rows[i], split, i))
 
-    def _of_the_paper(self, start: str, wording: int, split: str, index: int) -> Task:
-        return self._task(_LMRL_HOUSE, _checked_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
+    def _is_paper_setup(self, start: str, wording: int, split: str, index: int) -> Task:
+        return self._task(_LMRL_HOUSE, _check_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
 
-    def _generated(self, split: str, index: int) -> Task:
+    def _generate_task(self, split: str, index: int) -> Task:
         """Generate a task; the hash of the list of rooms decides its split, so no house is in both."""
         rng = Random(derive(0, "task", "text_nav", self.preset, split, index))
         names: list[str] = []
         while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
             names = rng.sample(ROOMS, self.rooms or rng.randint(FEWEST, MOST))
         shape = {"plan": generate(names, rng)}
-        house = named(shape)
+        house = house_named(shape)
         place = place_in(house, rng.choice(house.spots[house.goal.thing]))
         return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
 
@@ -163,39 +163,39 @@ class TextNav(CertainEnv[State]):
         if "start" not in setup or set(setup) - keys or {"house", "plan"} <= set(setup):
             allowed = 'a mapping with start, and house or plan, place, wording if needed: {"start": "garden"}'
             raise invalid("text_nav: hidden", cast("object", hidden), allowed)
-        shape = self._shape(setup)
-        return self._task(shape, _checked_setup(shape, setup), _checked_wording(setup.get("wording", 0)), "custom", 0)
+        shape = self._public_shape(setup)
+        return self._task(shape, _check_setup(shape, setup), _check_wording(setup.get("wording", 0)), "custom", 0)
 
-    def _shape(self, setup: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _public_shape(self, setup: Mapping[str, Any]) -> Mapping[str, Any]:
         if "plan" in setup:
-            return {"plan": checked_plan("text_nav: hidden: plan", setup["plan"])}
+            return {"plan": check_plan("text_nav: hidden: plan", setup["plan"])}
         name = setup.get("house", "lmrl")
         if not isinstance(name, str) or name not in HOUSES:
             raise invalid("text_nav: hidden: house", name, f"{', '.join(HOUSES)}, or a plan instead")
         return {"house": name}
 
     def _task(self, shape: Mapping[str, Any], setup: Setup, wording: int, split: str, index: int) -> Task:
-        world = first_world(named(shape), setup)
-        public = {**shape, "wording": wording, "seen": seen(world, self._full)}
-        if self._full:
+        world = first_world(house_named(shape), setup)
+        public = {**shape, "wording": wording, "seen": visible_scene(world, self._is_full)}
+        if self._is_full:
             public["start"] = setup.start
         hidden = {**shape, "start": setup.start, "place": setup.place, "wording": wording}
         group, rooms = shape.get("house", "generated"), str(len(world.house.rooms))
-        return self.listed(split, index, public, hidden, group=group, rooms=rooms)
+        return self.make_listed_task(split, index, public, hidden, group=group, rooms=rooms)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         setup = Setup(hidden["start"], tuple(hidden["place"]))
-        return State(first_world(named(hidden), setup), setup, hidden["wording"])
+        return State(first_world(house_named(hidden), setup), setup, hidden["wording"])
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         shape = {key: public[key] for key in ("house", "plan", "wording") if key in public}
-        every = setups(public)
+        every = list_setups(public)
         return [(1.0 / len(every), Frozen[Any]({**shape, "start": s.start, "place": s.place})) for s in every]
 
     def to_act(self, state: State) -> str | None:
-        return AGENT if state.turn < self.turns and not state.world.done else None
+        return AGENT if state.turn < self.turns and not state.world.is_done else None
 
     def hypothesis(self, state: State) -> Setup:
         """Where the walk began, and where the goal's thing was."""
@@ -204,44 +204,49 @@ class TextNav(CertainEnv[State]):
     def in_words(self, hypothesis: Setup) -> str:  # type: ignore[override]
         """`you began in the garden; the thing was in the living room, table`: the parts that may be hidden."""
         start, (room, furniture) = hypothesis
-        return pieces("text_nav")["hypothesis"].format(start=start, place=f"{room}, {furniture or 'floor'}")
+        return load_pieces("text_nav")["hypothesis"].format(start=start, place=f"{room}, {furniture or 'floor'}")
 
     def intro(self, state: State, seat: str) -> str:
-        say, house = pieces("text_nav"), state.world.house
-        rules = say["intro" if self._full else "partial_intro"]
+        say, house = load_pieces("text_nav"), state.world.house
+        rules = say["intro" if self._is_full else "partial_intro"]
         parts = [rules.format(rooms=len(house.rooms), goal=goal_in_words(house), turns=self.turns)]
-        if not (self._full and house == named(_LMRL_HOUSE)):
+        if not (self._is_full and house == house_named(_LMRL_HOUSE)):
             parts.append(say["plan"].format(rooms=plan_in_words(house)))
-        return "\n\n".join([*parts, scene_in_words(seen(state.world, self._full), self._full, style(state.wording, 0))])
+        return "\n\n".join(
+            [
+                *parts,
+                scene_in_words(visible_scene(state.world, self._is_full), self._is_full, turn_style(state.wording, 0)),
+            ]
+        )
 
-    def after(self, state: State, text: str) -> Step:
+    def next_step(self, state: State, text: str) -> Step:
         before, setup, wording, turn = state
         command = read_command(text)
-        world, result = obey(before, command) if command else (before, "invalid")
+        world, result = obey_command(before, command) if command else (before, "invalid")
         after = State(world, setup, wording, turn + 1)
-        if world.done:
-            told = pieces("text_nav")["win"].format(thing=world.house.things[world.house.goal.thing])
-            return Step(after, Frozen({AGENT: told}), _AT_GOAL, _info("win", command), Outcome("win", 1.0))
-        told = answered(world, command, result, self._full, style(wording, turn + 1))
+        if world.is_done:
+            told = load_pieces("text_nav")["win"].format(thing=world.house.things[world.house.goal.thing])
+            return Step(after, Frozen({AGENT: told}), _AT_GOAL, _reply_info("win", command), Outcome("win", 1.0))
+        told = answer_text(world, command, result, self._is_full, turn_style(wording, turn + 1))
         if turn + 1 < self.turns:
-            return Step(after, Frozen({AGENT: told}), EMPTY, _info(result, command))
-        told = Frozen({AGENT: f"{told} {pieces('text_nav')['timeout']}"})
-        return Step(after, told, EMPTY, _info(result, command), Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), EMPTY, _reply_info(result, command))
+        told = Frozen({AGENT: f"{told} {load_pieces('text_nav')['timeout']}"})
+        return Step(after, told, EMPTY, _reply_info(result, command), Outcome("timeout", truncated="turns"))
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The admissible commands: those that change something where the walker is."""
-        return admissible(state.world)
+        return admissible_commands(state.world)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
         """Over the setups; None if nothing can be hidden."""
-        house = named(public)
+        house = house_named(public)
         return None if "start" in public and len(house.spots[house.goal.thing]) == 1 else super().filter(public)
 
 
 @lru_cache(maxsize=1 << 12)
-def _info(result: str, command: Command | None) -> Frozen[Any]:
+def _reply_info(result: str, command: Command | None) -> Frozen[Any]:
     """The result of a reply and the command it was read as; `why` says what made it invalid."""
     if command is None:
         return Frozen(result="invalid", why="unreadable")
@@ -249,13 +254,13 @@ def _info(result: str, command: Command | None) -> Frozen[Any]:
     return Frozen[Any](result="invalid", why=result, **facts) if result in REFUSED else Frozen(result=result, **facts)
 
 
-def _wording(number: int) -> int:
+def _wording_of(number: int) -> int:
     """The wording with that number, in a mixing order."""
     return 37 * number % WORDINGS
 
 
-def _checked_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
-    house = named(shape)
+def _check_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
+    house = house_named(shape)
     places = [place_in(house, spot) for spot in house.spots[house.goal.thing]]
     if setup["start"] not in house.rooms:
         raise invalid("text_nav: hidden: start", setup["start"], f"one of {', '.join(house.rooms)}")
@@ -265,7 +270,7 @@ def _checked_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
     return Setup(setup["start"], place)
 
 
-def _checked_wording(value: object) -> int:
+def _check_wording(value: object) -> int:
     if type(value) is not int or not 0 <= value < WORDINGS:
         raise invalid("text_nav: hidden: wording", value, f"a whole number from 0 to {WORDINGS - 1}")
     return value

@@ -41,9 +41,9 @@ Cell = tuple[int, int]
 def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
     """A plan with these rooms. The thing to find is in one of three rooms, anywhere on or in the furniture there. It
     belongs to a piece of furniture of another room: on a surface, or in a container that may have to be closed."""
-    doors = _doors(_cells(len(names), rng), rng)
+    doors = _find_doors(_grow_rooms(len(names), rng), rng)
     last, *clues = rng.sample(names, 1 + _CLUES)
-    furniture = _furniture(names, {last, *clues}, rng)
+    furniture = _draw_furniture(names, {last, *clues}, rng)
     every = [(room, name) for name, room, _ in furniture]
     sought, *others = rng.sample(THINGS, rng.randint(len(names) // 2, len(names)) + 1)
     places = every + [(room, "") for room in names]
@@ -56,7 +56,7 @@ def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
     return Frozen[Any](rooms=tuple(listed), furniture=tuple(furniture), things=tuple(things), goal=goal)
 
 
-def _cells(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
+def _grow_rooms(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
     """The cells of the rooms, each with the number of the room it was first joined to (-1 for the first)."""
     found: list[tuple[Cell, int]] = [((0, 0), -1)]
     while len(found) < rooms:
@@ -68,7 +68,7 @@ def _cells(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
     return found
 
 
-def _doors(cells: Sequence[tuple[Cell, int]], rng: Random) -> list[list[int]]:
+def _find_doors(cells: Sequence[tuple[Cell, int]], rng: Random) -> list[list[int]]:
     """For each room the rooms in the four directions, -1 where there is no door."""
     number = {cell: i for i, (cell, _) in enumerate(cells)}
     doors = [[-1] * len(DIRECTIONS) for _ in cells]
@@ -80,7 +80,7 @@ def _doors(cells: Sequence[tuple[Cell, int]], rng: Random) -> list[list[int]]:
     return doors
 
 
-def _furniture(names: Sequence[str], needed: set[str], rng: Random) -> list[tuple[str, str, str]]:
+def _draw_furniture(names: Sequence[str], needed: set[str], rng: Random) -> list[tuple[str, str, str]]:
     """One or two pieces in each room that needs some, none to two in the others."""
     found: list[tuple[str, str, str]] = []
     for room in names:

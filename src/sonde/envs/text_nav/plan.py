@@ -22,7 +22,19 @@ from sonde.core import Frozen, invalid
 from sonde.core.types import Json
 
 from .commands import WORDS
-from .world import CLOSED, DIRECTIONS, FLOOR, KINDS, SURFACE, Furniture, Goal, House, World, begin, seen
+from .world import (
+    CLOSED,
+    DIRECTIONS,
+    FLOOR,
+    KINDS,
+    SURFACE,
+    Furniture,
+    Goal,
+    House,
+    HouseWorld,
+    initial_world,
+    visible_scene,
+)
 
 LMRL: Frozen[Any] = freeze(
     {
@@ -94,7 +106,7 @@ class Setup(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 12)
-def house_of(plan: Mapping[str, Any]) -> House:
+def build_house(plan: Mapping[str, Any]) -> House:
     """The house of a checked plan."""
     rooms = tuple(row[0] for row in plan["rooms"])
     number = {name: i for i, name in enumerate(rooms)} | {"": -1}
@@ -108,47 +120,47 @@ def house_of(plan: Mapping[str, Any]) -> House:
     return House(rooms, exits, furniture, things, spots, Goal(things.index(thing), places[place], shut))
 
 
-def named(setup: Mapping[str, Any]) -> House:
+def house_named(setup: Mapping[str, Any]) -> House:
     """The house of a public part or a hidden setup."""
-    return house_of(setup["plan"] if "plan" in setup else HOUSES[setup["house"]])
+    return build_house(setup["plan"] if "plan" in setup else HOUSES[setup["house"]])
 
 
 def place_in(house: House, place: int) -> Place:
     """A place that is neither hands nor beyond: room and furniture, or room and nothing for its floor."""
-    return house.rooms[house.room_of(place)], "" if place < len(house.rooms) else house.at(place).name
+    return house.rooms[house.room_of(place)], "" if place < len(house.rooms) else house.furniture_at(place).name
 
 
-def first_world(house: House, setup: Setup) -> World:
+def first_world(house: House, setup: Setup) -> HouseWorld:
     """The world at the start of an episode with this setup."""
     place = next(p for p in house.spots[house.goal.thing] if place_in(house, p) == setup.place)
-    return begin(house, house.rooms.index(setup.start), place)
+    return initial_world(house, house.rooms.index(setup.start), place)
 
 
-def setups(public: Mapping[str, Any]) -> Sequence[Setup]:
+def list_setups(public: Mapping[str, Any]) -> Sequence[Setup]:
     """Every setup whose visible part `public` describes: with any start, or with the one that is told."""
-    house, full = named(public), "start" in public
+    house, full = house_named(public), "start" in public
     starts = (public["start"],) if full else house.rooms
     spots = house.spots[house.goal.thing]
     every = [Setup(start, place_in(house, spot)) for start in starts for spot in spots]
-    return [setup for setup in every if seen(first_world(house, setup), full) == public["seen"]]
+    return [setup for setup in every if visible_scene(first_world(house, setup), full) == public["seen"]]
 
 
 # --- checking --------------------------------------------------------------------------------------------------------
 
 
-def checked_plan(field: str, value: Json) -> Frozen[Any]:
+def check_plan(field: str, value: Json) -> Frozen[Any]:
     """Check a plan from outside; an error names the field."""
     plan: Any = freeze(value)
     if not isinstance(plan, Frozen) or set(cast("Frozen[Any]", plan)) != {"rooms", "furniture", "things", "goal"}:
         raise invalid(field, value, "a mapping with rooms, furniture, things and goal")
-    rooms = _checked_rooms(f"{field}: rooms", plan["rooms"])
-    kinds = _checked_furniture(f"{field}: furniture", plan["furniture"], rooms)
-    spots = _checked_things(f"{field}: things", plan["things"], rooms, kinds)
-    _checked_goal(f"{field}: goal", plan["goal"], spots, kinds)
+    rooms = _check_rooms(f"{field}: rooms", plan["rooms"])
+    kinds = _check_furniture(f"{field}: furniture", plan["furniture"], rooms)
+    spots = _check_things(f"{field}: things", plan["things"], rooms, kinds)
+    _check_goal(f"{field}: goal", plan["goal"], spots, kinds)
     return cast("Frozen[Any]", plan)
 
 
-def _rows(field: str, value: Json, least: int, most: int, shape: str) -> list[tuple[Any, ...]]:
+def _check_rows(field: str, value: Json, least: int, most: int, shape: str) -> list[tuple[Any, ...]]:
     """The rows of a list, each of which begins with a name."""
     rows = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     found = [cast("tuple[Any, ...]", row) for row in rows if isinstance(row, tuple) and row]
@@ -167,8 +179,8 @@ def _is_name(name: object) -> bool:
     return name != FLOOR and not WORDS & set(name.split())
 
 
-def _checked_rooms(field: str, value: Json) -> tuple[str, ...]:
-    rows = _rows(field, value, 2, _MOST_ROOMS, "[name, rooms north, east, south and west of it]")
+def _check_rooms(field: str, value: Json) -> tuple[str, ...]:
+    rows = _check_rows(field, value, 2, _MOST_ROOMS, "[name, rooms north, east, south and west of it]")
     exits: dict[str, tuple[Any, ...]] = {row[0]: row[1:] for row in rows}
     allowed = 'rooms of different names, each with four neighbours ("" for none), doors that lead back, all connected'
     if len(exits) < len(rows):
@@ -193,8 +205,8 @@ def _leads_back(exits: Mapping[str, tuple[Any, ...]], room: str, way: int) -> bo
     return there == "" or (there != room and len(back) == len(DIRECTIONS) and back[(way + 2) % 4] == room)
 
 
-def _checked_furniture(field: str, value: Json, rooms: Sequence[str]) -> dict[Place, str]:
-    rows = _rows(field, value, 1, _MOST, "[name, room, kind]")
+def _check_furniture(field: str, value: Json, rooms: Sequence[str]) -> dict[Place, str]:
+    rows = _check_rows(field, value, 1, _MOST, "[name, room, kind]")
     for row in rows:
         if len(row) != 3 or row[1] not in rooms or row[2] not in KINDS:
             raise invalid(field, row, f"[name, one of the rooms, one of {', '.join(KINDS)}]")
@@ -204,10 +216,10 @@ def _checked_furniture(field: str, value: Json, rooms: Sequence[str]) -> dict[Pl
     return kinds
 
 
-def _checked_things(
+def _check_things(
     field: str, value: Json, rooms: Sequence[str], kinds: Mapping[Place, str]
 ) -> dict[str, tuple[Place, ...]]:
-    rows = _rows(field, value, 1, _MOST, "[name, place, ...]")
+    rows = _check_rows(field, value, 1, _MOST, "[name, place, ...]")
     places, taken = {*kinds, *((room, "") for room in rooms)}, {name for _, name in kinds}
     for row in rows:
         if len(row) < 2 or len(set(row)) < len(row) or not set(row[1:]) <= places or row[0] in taken:
@@ -219,7 +231,7 @@ def _checked_things(
     return {row[0]: row[1:] for row in rows}
 
 
-def _checked_goal(field: str, value: Json, spots: Mapping[str, tuple[Place, ...]], kinds: Mapping[Place, str]) -> None:
+def _check_goal(field: str, value: Json, spots: Mapping[str, tuple[Place, ...]], kinds: Mapping[Place, str]) -> None:
     allowed = "[one of the things, a piece of furniture as [room, name] where it cannot be at first, true or false]"
     goal = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     if len(goal) != 3 or goal[0] not in spots or goal[1] not in kinds or not isinstance(goal[2], bool):

@@ -16,135 +16,138 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from .commands import read_command
-from .world import CLOSED, DIRECTIONS, SURFACE, Scene, World, how, obey, seen
+from .world import CLOSED, DIRECTIONS, SURFACE, HouseWorld, RoomView, container_state, obey_command, visible_scene
 
-Worlds = frozenset[World]
+Worlds = frozenset[HouseWorld]
 
 
 @lru_cache(maxsize=1 << 14)
-def steps_left(world: World) -> int:
+def steps_left(world: HouseWorld) -> int:
     """The minimum number of commands to the goal if everything is known: to the thing, and with it to its
     destination."""
     house, room, where, _ = world
     goal, place = house.goal, where[house.goal.thing]
-    if world.done:
+    if world.is_done:
         return 0
     last = house.room_of(goal.place)
     if place == goal.place:
-        return house.steps[last][room] + 1
+        return house.room_distances[last][room] + 1
     found = 0
-    if place != house.held:
+    if place != house.hands_place:
         there = house.room_of(place)
-        found = house.steps[there][room] + _closed(world, place) + 1
+        found = house.room_distances[there][room] + _is_closed(world, place) + 1
         room = there
-    return found + house.steps[last][room] + _closed(world, goal.place) + 1 + goal.shut
+    return found + house.room_distances[last][room] + _is_closed(world, goal.place) + 1 + goal.shut
 
 
-def _closed(world: World, place: int) -> bool:
-    return place >= len(world.house.rooms) and how(world, place) == CLOSED
+def _is_closed(world: HouseWorld, place: int) -> bool:
+    return place >= len(world.house.rooms) and container_state(world, place) == CLOSED
 
 
 def best_command(worlds: Worlds, full: bool, first: Worlds | None = None) -> str:
-    """A command of the shortest plan; ties go to the first that `choices` lists. `first` is a set from which the plan
-    has been followed so far, if any, so that it is computed once."""
+    """A command of the shortest plan; ties go to the first that `plan_commands` lists. `first` is a set from which
+    the plan has been followed so far, if any, so that it is computed once."""
     if len(worlds) == 1:
         (world,) = worlds
-        return min(choices(worlds, full), key=lambda c: steps_left(after(world, c)))
+        return min(plan_commands(worlds, full), key=lambda c: steps_left(world_after(world, c)))
     plan = total_steps(first or worlds, full)
     if worlds not in plan:
         plan = total_steps(worlds, full)
-    return min(choices(worlds, full), key=lambda c: sum(_value(plan, part) for part in parts(worlds, c, full)))
+    return min(
+        plan_commands(worlds, full),
+        key=lambda c: sum(_plan_value(plan, part) for part in command_parts(worlds, c, full)),
+    )
 
 
 @lru_cache(maxsize=64)
 def total_steps(worlds: Worlds, full: bool) -> Mapping[Worlds, int]:
     """V of this set and of every set of several worlds reachable from it."""
-    below = _reachable(worlds, full)
+    below = _reachable_sets(worlds, full)
     values = {some: sum(map(steps_left, some)) for some in below}
     changed = True
     while changed:
         changed = False
         for some, rest in below.items():
-            value = len(some) + min(sum(_value(values, part) for part in every) for every in rest)
+            value = len(some) + min(sum(_plan_value(values, part) for part in every) for every in rest)
             if value > values[some]:
                 values[some], changed = value, True
     return values
 
 
-def _value(values: Mapping[Worlds, int], worlds: Worlds) -> int:
+def _plan_value(values: Mapping[Worlds, int], worlds: Worlds) -> int:
     if len(worlds) > 1:
         return values[worlds]
     (world,) = worlds
     return steps_left(world)
 
 
-def _reachable(worlds: Worlds, full: bool) -> Mapping[Worlds, list[tuple[Worlds, ...]]]:
+def _reachable_sets(worlds: Worlds, full: bool) -> Mapping[Worlds, list[tuple[Worlds, ...]]]:
     """Every reachable set of several worlds, with the parts that each command leads to; small sets first."""
     waiting, found = [worlds], dict[Worlds, list[tuple[Worlds, ...]]]()
     while waiting:
         some = waiting.pop()
         if some not in found and len(some) > 1:
-            found[some] = [parts(some, command, full) for command in choices(some, full)]
+            found[some] = [command_parts(some, command, full) for command in plan_commands(some, full)]
             waiting += [part for every in found[some] for part in every]
     return dict(sorted(found.items(), key=lambda row: len(row[0])))
 
 
 @lru_cache(maxsize=1 << 16)
-def parts(worlds: Worlds, command: str, full: bool) -> tuple[Worlds, ...]:
+def command_parts(worlds: Worlds, command: str, full: bool) -> tuple[Worlds, ...]:
     """The sets after a command, without worlds at the goal."""
-    return alike((world for old in worlds if not (world := after(old, command)).done), full)
+    return group_alike((world for old in worlds if not (world := world_after(old, command)).is_done), full)
 
 
-def alike(worlds: Iterable[World], full: bool) -> tuple[Worlds, ...]:
+def group_alike(worlds: Iterable[HouseWorld], full: bool) -> tuple[Worlds, ...]:
     """Group worlds by what they look like."""
-    groups: dict[Scene, set[World]] = {}
+    groups: dict[RoomView, set[HouseWorld]] = {}
     for world in worlds:
-        groups.setdefault(seen(world, full), set()).add(world)
+        groups.setdefault(visible_scene(world, full), set()).add(world)
     return tuple(frozenset(group) for group in groups.values())
 
 
-def after(world: World, command: str) -> World:
+def world_after(world: HouseWorld, command: str) -> HouseWorld:
     """The world after a readable command."""
     read = read_command(command)
     assert read is not None, command
-    return obey(world, read)[0]
+    return obey_command(world, read)[0]
 
 
 @lru_cache(maxsize=1 << 16)
-def choices(worlds: Worlds, full: bool) -> tuple[str, ...]:
+def plan_commands(worlds: Worlds, full: bool) -> tuple[str, ...]:
     """The commands that a plan may use in these worlds, which look alike."""
-    rows = [_useful(world) for world in worlds]
+    rows = [_useful_commands(world) for world in worlds]
     found = dict.fromkeys(command for row in rows for command in row)
     if len(worlds) > 1:
         (any_world, *_) = worlds
-        lids = [f"open {name}" for name, state, _ in seen(any_world, full).furniture if state == CLOSED]
-        found |= dict.fromkeys(lid for lid in lids if len(parts(worlds, lid, full)) > 1)
-    return tuple(sorted(found, key=_order))
+        lids = [f"open {name}" for name, state, _ in visible_scene(any_world, full).furniture if state == CLOSED]
+        found |= dict.fromkeys(lid for lid in lids if len(command_parts(worlds, lid, full)) > 1)
+    return tuple(sorted(found, key=_command_order))
 
 
-def _order(command: str) -> tuple[int, str]:
+def _command_order(command: str) -> tuple[int, str]:
     """Sort key: commands on things before directions, directions in compass order."""
     verb, _, rest = command.partition(" ")
     return (1 + DIRECTIONS.index(rest), "") if verb == "go" else (0, command)
 
 
-def _useful(world: World) -> Sequence[str]:
+def _useful_commands(world: HouseWorld) -> Sequence[str]:
     """Commands that may be part of the shortest plan in this world."""
     house, room, where, _ = world
     goal, place = house.goal, where[house.goal.thing]
-    thing, here = house.things[goal.thing], house.inside[room]
+    thing, here = house.things[goal.thing], house.furniture_places[room]
     found = [f"go {way}" for way, there in zip(DIRECTIONS, house.exits[room], strict=True) if there >= 0]
-    lids = [p for p in here if how(world, p) == CLOSED and p in (place, goal.place)]
-    found += [f"open {house.at(p).name}" for p in lids if p == place or place == house.held]
+    lids = [p for p in here if container_state(world, p) == CLOSED and p in (place, goal.place)]
+    found += [f"open {house.furniture_at(p).name}" for p in lids if p == place or place == house.hands_place]
     if place == goal.place and place in here:
-        found.append(f"close {house.at(place).name}")
-    elif place == house.held:
-        target = next((p for p in here if p == goal.place and how(world, p) != CLOSED), None)
+        found.append(f"close {house.furniture_at(place).name}")
+    elif place == house.hands_place:
+        target = next((p for p in here if p == goal.place and container_state(world, p) != CLOSED), None)
         if target is not None:
-            word = "on" if how(world, target) == SURFACE else "in"
-            found.append(f"put {thing} {word} {house.at(target).name}")
+            word = "on" if container_state(world, target) == SURFACE else "in"
+            found.append(f"put {thing} {word} {house.furniture_at(target).name}")
     elif place == room:
         found.append(f"take {thing}")
-    elif place in here and how(world, place) != CLOSED:
-        found.append(f"take {thing} from {house.at(place).name}")
+    elif place in here and container_state(world, place) != CLOSED:
+        found.append(f"take {thing} from {house.furniture_at(place).name}")
     return found

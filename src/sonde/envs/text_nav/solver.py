@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sonde.core import Action, ProgramPolicy, UserError, View
 
 from .search import best_command
-from .track import at_first, possible
+from .track import initial_worlds, possible_worlds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,4 +24,4 @@ class TextNavSolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":
             raise UserError(f"agents:text_nav: env: got {view.spec.name}, allowed: text_nav")
-        return Action(view.say(best_command(possible(view), "start" in view.public, at_first(view))))
+        return Action(view.say(best_command(possible_worlds(view), "start" in view.public, initial_worlds(view))))

@@ -6,36 +6,36 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 
 from .commands import read_command
-from .plan import Setup, first_world, named, setups
-from .world import World, obey
+from .plan import Setup, first_world, house_named, list_setups
+from .world import HouseWorld, obey_command
 
 if TYPE_CHECKING:
     from sonde.core import View
 
 
-def possible(view: View) -> frozenset[World]:
+def possible_worlds(view: View) -> frozenset[HouseWorld]:
     """Each remaining initial world, updated by every command so far."""
     known = view.filter
-    left: Iterable[Setup] = setups(view.public) if known is None else known.belief().hypotheses
-    return frozenset(_now(first_world(named(view.public), setup), view) for setup in left)
+    left: Iterable[Setup] = list_setups(view.public) if known is None else known.belief().hypotheses
+    return frozenset(_current_world(first_world(house_named(view.public), setup), view) for setup in left)
 
 
-def _now(world: World, view: View) -> World:
+def _current_world(world: HouseWorld, view: View) -> HouseWorld:
     for row in view.transitions:
         command = read_command(row.action)
         if command is not None:
-            world, _ = obey(world, command)
+            world, _ = obey_command(world, command)
     return world
 
 
-def at_first(view: View) -> frozenset[World]:
+def initial_worlds(view: View) -> frozenset[HouseWorld]:
     """Each initial world compatible with the public part."""
-    return _at_first(frozen(view.public))
+    return _initial_worlds(as_frozen(view.public))
 
 
 @lru_cache(maxsize=256)
-def _at_first(public: Mapping[str, Any]) -> frozenset[World]:
-    return frozenset(first_world(named(public), setup) for setup in setups(public))
+def _initial_worlds(public: Mapping[str, Any]) -> frozenset[HouseWorld]:
+    return frozenset(first_world(house_named(public), setup) for setup in list_setups(public))

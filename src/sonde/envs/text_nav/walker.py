@@ -24,7 +24,7 @@ from functools import lru_cache
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
 
 from .search import best_command
-from .track import at_first, possible
+from .track import initial_worlds, possible_worlds
 from .world import House
 
 HALVES = ("near", "far")
@@ -47,10 +47,10 @@ class TextNavWalker(ProgramPolicy):
         half = self.half
         if half == "drawn":
             half = view.memory or HALVES[Rng(view.seed, "half").randrange(2)]
-        worlds = possible(view)
+        worlds = possible_worlds(view)
         near = near_rooms(next(iter(worlds)).house)
         if all((world.room in near) == (half == "near") for world in worlds):
-            command = best_command(worlds, "start" in view.public, at_first(view))
+            command = best_command(worlds, "start" in view.public, initial_worlds(view))
         else:
             legal = view.legal or ()
             command = legal[Rng(view.seed).randrange(len(legal))]
@@ -60,6 +60,6 @@ class TextNavWalker(ProgramPolicy):
 @lru_cache(maxsize=256)
 def near_rooms(house: House) -> frozenset[int]:
     """The rooms of the near half."""
-    steps = house.steps[house.room_of(house.goal.place)]
+    steps = house.room_distances[house.room_of(house.goal.place)]
     rooms = sorted(range(len(house.rooms)), key=lambda room: steps[room])
     return frozenset(rooms[: (len(rooms) + 1) // 2])

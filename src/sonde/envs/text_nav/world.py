@@ -54,49 +54,49 @@ class House:
     goal: Goal
 
     @cached_property
-    def _hash(self) -> int:
+    def _house_hash(self) -> int:
         return hash((self.rooms, self.exits, self.furniture, self.things, self.spots, self.goal))
 
     def __hash__(self) -> int:
-        return self._hash
+        return self._house_hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without cached values: hashes of text differ between processes."""
         return House, (self.rooms, self.exits, self.furniture, self.things, self.spots, self.goal)
 
     @cached_property
-    def held(self) -> int:
+    def hands_place(self) -> int:
         """The place that stands for what is carried."""
         return len(self.rooms) + len(self.furniture)
 
     @cached_property
-    def inside(self) -> tuple[tuple[int, ...], ...]:
+    def furniture_places(self) -> tuple[tuple[int, ...], ...]:
         """The places of each room's furniture."""
         first = len(self.rooms)
         return tuple(tuple(first + i for i, f in enumerate(self.furniture) if f.room == r) for r in range(first))
 
     @cached_property
-    def opened(self) -> int:
+    def initially_open(self) -> int:
         """The initially open containers, one bit per place."""
         first = len(self.rooms)
         return sum(1 << (first + i) for i, f in enumerate(self.furniture) if f.kind == OPEN)
 
-    def at(self, place: int) -> Furniture:
+    def furniture_at(self, place: int) -> Furniture:
         """The furniture at a place that is neither a floor nor the hands."""
         return self.furniture[place - len(self.rooms)]
 
     def room_of(self, place: int) -> int:
         """The room of a place other than the hands."""
-        return place if place < len(self.rooms) else self.at(place).room
+        return place if place < len(self.rooms) else self.furniture_at(place).room
 
     @cached_property
-    def steps(self) -> tuple[Mapping[int, int], ...]:
+    def room_distances(self) -> tuple[Mapping[int, int], ...]:
         """For each room, the distance in doors of all rooms from which it can be reached; since doors work both ways,
         these are all rooms."""
-        return tuple(_steps(self.exits, room) for room in range(len(self.rooms)))
+        return tuple(_distances_to(self.exits, room) for room in range(len(self.rooms)))
 
 
-def _steps(exits: Sequence[Sequence[int]], room: int) -> Mapping[int, int]:
+def _distances_to(exits: Sequence[Sequence[int]], room: int) -> Mapping[int, int]:
     found, waiting = {room: 0}, deque([room])
     while waiting:
         here = waiting.popleft()
@@ -107,7 +107,7 @@ def _steps(exits: Sequence[Sequence[int]], room: int) -> Mapping[int, int]:
     return found
 
 
-class World(NamedTuple):
+class HouseWorld(NamedTuple):
     """Where the walker is, where each thing is, and which containers are open."""
 
     house: House
@@ -116,13 +116,13 @@ class World(NamedTuple):
     opened: int
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the goal is reached."""
         goal = self.house.goal
         return self.where[goal.thing] == goal.place and not (goal.shut and self.opened >> goal.place & 1)
 
 
-class Scene(NamedTuple):
+class RoomView(NamedTuple):
     """The visible scene: the room's name and what is carried (neither under partial observation), the exits, the
     furniture as (name, state, contents), and what lies on the floor. The state is surface, open or closed."""
 
@@ -133,47 +133,56 @@ class Scene(NamedTuple):
     carried: tuple[str, ...]
 
 
-def begin(house: House, room: int, place: int) -> World:
+def initial_world(house: House, room: int, place: int) -> HouseWorld:
     """The initial world if the goal's thing is at that place; every other thing has only one possible place."""
     where = bytes(place if i == house.goal.thing else spots[0] for i, spots in enumerate(house.spots))
-    return World(house, room, where, house.opened)
+    return HouseWorld(house, room, where, house.initially_open)
 
 
 @lru_cache(maxsize=1 << 15)
-def seen(world: World, full: bool) -> Scene:
+def visible_scene(world: HouseWorld, full: bool) -> RoomView:
     """What a walker sees; if not `full`, without the room's name and what is carried."""
     house, room, where, _ = world
     lying: dict[int, list[str]] = {}
     for name, place in zip(house.things, where, strict=True):
         lying.setdefault(place, []).append(name)
     ways = tuple(d for d, there in zip(DIRECTIONS, house.exits[room], strict=True) if there >= 0)
-    furniture = tuple((house.at(p).name, how(world, p), _content(world, p, lying)) for p in house.inside[room])
-    floor, carried = (tuple(lying.get(p, NONE)) for p in (room, house.held))
-    return Scene(house.rooms[room], ways, furniture, floor, carried) if full else Scene("", ways, furniture, floor, ())
+    furniture = tuple(
+        (house.furniture_at(p).name, container_state(world, p), _visible_content(world, p, lying))
+        for p in house.furniture_places[room]
+    )
+    floor, carried = (tuple(lying.get(p, NONE)) for p in (room, house.hands_place))
+    return (
+        RoomView(house.rooms[room], ways, furniture, floor, carried)
+        if full
+        else RoomView("", ways, furniture, floor, ())
+    )
 
 
-def how(world: World, place: int) -> str:
+def container_state(world: HouseWorld, place: int) -> str:
     """Whether furniture is a surface, open or closed."""
-    if world.house.at(place).kind == SURFACE:
+    if world.house.furniture_at(place).kind == SURFACE:
         return SURFACE
     return OPEN if world.opened >> place & 1 else CLOSED
 
 
-def _content(world: World, place: int, lying: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    return NONE if how(world, place) == CLOSED else tuple(lying.get(place, NONE))
+def _visible_content(world: HouseWorld, place: int, lying: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    return NONE if container_state(world, place) == CLOSED else tuple(lying.get(place, NONE))
 
 
 @lru_cache(maxsize=1 << 15)
-def carried(world: World) -> tuple[str, ...]:
+def carried_things(world: HouseWorld) -> tuple[str, ...]:
     """The names of what is carried."""
-    return tuple(name for name, place in zip(world.house.things, world.where, strict=True) if place == world.house.held)
+    return tuple(
+        name for name, place in zip(world.house.things, world.where, strict=True) if place == world.house.hands_place
+    )
 
 
 @lru_cache(maxsize=1 << 15)
-def admissible(world: World) -> tuple[str, ...]:
+def admissible_commands(world: HouseWorld) -> tuple[str, ...]:
     """The commands that would change something here: directions, containers, things within reach, things carried.
     Commands that only look (`look`, `inventory`, `examine`) are understood too, but reveal nothing new."""
-    scene, mine = seen(world, full=False), carried(world)
+    scene, mine = visible_scene(world, full=False), carried_things(world)
     opens = [
         f"{'open' if state == CLOSED else 'close'} {name}" for name, state, _ in scene.furniture if state != SURFACE
     ]
@@ -187,33 +196,33 @@ def admissible(world: World) -> tuple[str, ...]:
 # --- what a command does ---------------------------------------------------------------------------------------------
 
 
-def obey(world: World, command: Command) -> tuple[World, str]:
-    """The world after a command, and its result: what was done (`moved`, `opened`, `closed_now`, `taken`, `put`,
-    `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why it was refused (`REFUSED`)."""
-    verb = command.verb
+def obey_command(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
+    """The world after a command, and its result: what was done (`moved`, `initially_open`, `closed_now`, `taken`,
+    `put`, `attach_heads`, `dropped`), what was looked at (`looked`, `carried_things`, `examined`), or why it was
+    refused (`REFUSED`).""" verb = command.verb
     if verb == "go":
-        return _go(world, command)
+        return _go_through(world, command)
     if verb in ("open", "close"):
-        return _swing(world, command)
+        return _swing_container(world, command)
     if verb == "take":
-        return _take(world, command)
+        return _take_thing(world, command)
     if verb in ("put", "drop"):
-        return _put(world, command)
+        return _put_thing(world, command)
     if verb == "examine" and not _within_reach(world, command.thing):
         return world, "absent"
     return world, {"look": "looked", "inventory": "carried", "examine": "examined"}[verb]
 
 
-def _go(world: World, command: Command) -> tuple[World, str]:
+def _go_through(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
     there = world.house.exits[world.room][DIRECTIONS.index(command.thing)]
     return (world._replace(room=there), "moved") if there >= 0 else (world, "no_way")
 
 
-def _swing(world: World, command: Command) -> tuple[World, str]:
-    place = _furniture(world, command.thing)
+def _swing_container(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
+    place = _find_furniture(world, command.thing)
     if place is None:
         return world, "stays" if _within_reach(world, command.thing) else "absent"
-    state, wanted = how(world, place), OPEN if command.verb == "open" else CLOSED
+    state, wanted = container_state(world, place), OPEN if command.verb == "open" else CLOSED
     if state == SURFACE:
         return world, "stays"
     if state == wanted:
@@ -221,58 +230,62 @@ def _swing(world: World, command: Command) -> tuple[World, str]:
     return world._replace(opened=world.opened ^ 1 << place), "opened" if wanted == OPEN else "closed_now"
 
 
-def _take(world: World, command: Command) -> tuple[World, str]:
-    thing = _thing(world, command.thing)
+def _take_thing(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
+    thing = _find_thing(world, command.thing)
     if thing is None:
-        return world, "fixed" if _furniture(world, command.thing) is not None else "absent"
+        return world, "fixed" if _find_furniture(world, command.thing) is not None else "absent"
     place = world.where[thing]
-    if place == world.house.held:
+    if place == world.house.hands_place:
         return world, "held"
-    if command.target and _place(world, command.target) != place:
+    if command.target and _find_place(world, command.target) != place:
         return world, "absent"
-    return _moved(world, thing, world.house.held), "taken"
+    return _move_thing(world, thing, world.house.hands_place), "taken"
 
 
-def _put(world: World, command: Command) -> tuple[World, str]:
-    thing = _thing(world, command.thing)
-    if thing is None or world.where[thing] != world.house.held:
+def _put_thing(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
+    thing = _find_thing(world, command.thing)
+    if thing is None or world.where[thing] != world.house.hands_place:
         return world, "not_held"
-    place = world.room if command.verb == "drop" else _place(world, command.target)
+    place = world.room if command.verb == "drop" else _find_place(world, command.target)
     if place is None:
         return world, "absent"
     if place == world.room:
-        return _moved(world, thing, place), "dropped"
-    kind = how(world, place)
-    return (world, "shut") if kind == CLOSED else (_moved(world, thing, place), "put_on" if kind == SURFACE else "put")
+        return _move_thing(world, thing, place), "dropped"
+    kind = container_state(world, place)
+    return (
+        (world, "shut")
+        if kind == CLOSED
+        else (_move_thing(world, thing, place), "put_on" if kind == SURFACE else "put")
+    )
 
 
-def _moved(world: World, thing: int, place: int) -> World:
+def _move_thing(world: HouseWorld, thing: int, place: int) -> HouseWorld:
     where = world.where
     return world._replace(where=where[:thing] + bytes((place,)) + where[thing + 1 :])
 
 
-def _furniture(world: World, name: str) -> int | None:
+def _find_furniture(world: HouseWorld, name: str) -> int | None:
     """The place of the furniture of that name in this room."""
     house = world.house
-    return next((p for p in house.inside[world.room] if house.at(p).name == name), None)
+    return next((p for p in house.furniture_places[world.room] if house.furniture_at(p).name == name), None)
 
 
-def _place(world: World, name: str) -> int | None:
+def _find_place(world: HouseWorld, name: str) -> int | None:
     """The place in this room with that name: furniture or the floor."""
-    return world.room if name == FLOOR else _furniture(world, name)
+    return world.room if name == FLOOR else _find_furniture(world, name)
 
 
-def _thing(world: World, name: str) -> int | None:
+def _find_thing(world: HouseWorld, name: str) -> int | None:
     """The thing of that name within reach: carried, on the floor, or in this room outside closed containers."""
     house = world.house
     if name not in house.things:
         return None
     thing = house.things.index(name)
     place = world.where[thing]
-    if place in (house.held, world.room):
+    if place in (house.hands_place, world.room):
         return thing
-    return thing if place in house.inside[world.room] and how(world, place) != CLOSED else None
+    return thing if place in house.furniture_places[world.room] and container_state(world, place) != CLOSED else None
 
 
-def _within_reach(world: World, name: str) -> bool:
-    return _furniture(world, name) is not None or _thing(world, name) is not None
+def _within_reach(world: HouseWorld, name: str) -> bool:
+    return _find_furniture(world, name) is not None or _find_thing(world, name) is not None

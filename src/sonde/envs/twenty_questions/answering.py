@@ -1,8 +1,8 @@
 """The true reply to a message in twenty questions, and canonical questions with their paraphrases.
 
-Ours. `verdict` is a pure function of the hidden topic and the words: the rule user says it, `TopicAnswers` splits the
-topics by it. Questions are phrases of the lexicon in the frames in which people ask; the parser reads every one of them
-back, and `phrasings` returns only those that it understands as the same query.
+Ours. `answer_reading` is a pure function of the hidden topic and the words: the rule user says it, `TopicAnswers`
+splits the topics by it. Questions are phrases of the lexicon in the frames in which people ask; the parser reads
+every one of them back, and `question_phrasings` returns only those that it understands as the same query.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Literal
 from .._shared.dialogue import GOAL
 from .._shared.english.letters import plain_words
 from .._shared.english.words import name_key
-from .knowledge import blocks, knowledge
-from .room import Reading, declared, read, sense
+from .knowledge import data_blocks, topic_knowledge
+from .room import ReadClaim, declared_lines, message_sense, read_message
 
 Answer = Literal["yes", "no", "goal", "unknown", "invalid"]
 
@@ -30,12 +30,12 @@ TEXTS: Mapping[str, str] = {
 """Answer -> what the agent hears."""
 
 
-def verdict_on(topic: int, said: str) -> Answer:
+def answer_message(topic: int, said: str) -> Answer:
     """The true reply to a message where topic number `topic` is hidden."""
-    return verdict(topic, read(said))
+    return answer_reading(topic, read_message(said))
 
 
-def verdict(topic: int, reading: Reading) -> Answer:
+def answer_reading(topic: int, reading: ReadClaim) -> Answer:
     """The true reply to a message that has been read."""
     claim = reading.claim
     if claim is None:
@@ -47,11 +47,11 @@ def verdict(topic: int, reading: Reading) -> Answer:
     return "no" if claim.no >> topic & 1 else "unknown"
 
 
-def mentioned(said: str) -> int:
+def mentioned_topics(said: str) -> int:
     """The topics that a message mentions as whole words, or in the plural, whether it asks for them or not."""
-    words, lookup, found = plain_words(said).split(), _by_name(), 0
+    words, lookup, found = plain_words(said).split(), _topics_by_name(), 0
     for i in range(len(words)):
-        for j in range(i + 1, min(i + 1 + _longest(), len(words) + 1)):
+        for j in range(i + 1, min(i + 1 + _longest_name(), len(words) + 1)):
             text = " ".join(words[i:j])
             for form in (text, text.removesuffix("s"), text.removesuffix("es")):
                 found |= lookup.get(form, 0)
@@ -59,32 +59,32 @@ def mentioned(said: str) -> int:
 
 
 @cache
-def _by_name() -> Mapping[str, int]:
+def _topics_by_name() -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for i, name in enumerate(knowledge().names):
+    for i, name in enumerate(topic_knowledge().names):
         found[plain_words(name)] = found.get(plain_words(name), 0) | 1 << i
     return found
 
 
 @cache
-def _longest() -> int:
-    return max(len(name.split()) for name in _by_name())
+def _longest_name() -> int:
+    return max(len(name.split()) for name in _topics_by_name())
 
 
 @lru_cache(maxsize=8192)
-def article(name: str) -> str:
+def name_article(name: str) -> str:
     """The article that a guess of this name takes, with a blank behind it; empty for proper names and plurals.
 
-    >>> article("guitar"), article("apple"), article("Marie Curie"), article("Eiffel Tower")
+    >>> name_article("guitar"), name_article("apple"), name_article("Marie Curie"), name_article("Eiffel Tower")
     ('a ', 'an ', '', 'the ')
     """
-    index = knowledge().index.get(name, knowledge().aliases.get(name))
+    index = topic_knowledge().index.get(name, topic_knowledge().aliases.get(name))
     if index is None:
         return ""
     if name[:1].isupper():
-        return "the " if knowledge().known("landmark").yes >> index & 1 else ""
+        return "the " if topic_knowledge().known_topics("landmark").yes >> index & 1 else ""
     if name_key(name, common=True) != plain_words(name) or any(
-        knowledge().known(k).yes >> index & 1 for k in _UNCOUNTED
+        topic_knowledge().known_topics(k).yes >> index & 1 for k in _UNCOUNTED
     ):
         return ""
     return "an " if name[0] in "aeiou" else "a "
@@ -93,9 +93,9 @@ def article(name: str) -> str:
 _UNCOUNTED = ("substance", "concept", "activity", "field_of_study", "sport")
 
 
-def guess(name: str) -> str:
+def guess_question(name: str) -> str:
     """A guess as a question."""
-    return f"Is it {article(name)}{name}?"
+    return f"Is it {name_article(name)}{name}?"
 
 
 class TopicAnswers:
@@ -121,45 +121,45 @@ class TopicAnswers:
 
     @property
     def names(self) -> Sequence[str]:
-        return knowledge().names
+        return topic_knowledge().names
 
     @property
     def questions(self) -> Sequence[str]:
         """The canonical questions that part the pool."""
-        return self._questions
+        return self._splitting_questions
 
     @cached_property
-    def _questions(self) -> Sequence[str]:
-        return tuple(text for text in questions() if len(self._parts(text)) > 1)
+    def _splitting_questions(self) -> Sequence[str]:
+        return tuple(text for text in canonical_questions() if len(self._split_reading(text)) > 1)
 
     def guess(self, index: int) -> str:
-        return knowledge().names[index]
+        return topic_knowledge().names[index]
 
     def split(self, said: str) -> Mapping[str, int]:
         found = self._splits.get(said)
         if found is None:
             if len(self._splits) >= 4096:
                 self._splits.clear()
-            found = self._splits[said] = self._split(said)
+            found = self._splits[said] = self._split_message(said)
         return found
 
-    def _split(self, text: str) -> Mapping[str, int]:
+    def _split_message(self, text: str) -> Mapping[str, int]:
         said = self._heard(text)
         if self._failed(said) is not None:
             return {"": self.pool}
-        return self._parts(said)
+        return self._split_reading(said)
 
-    def _parts(self, said: str) -> Mapping[str, int]:
+    def _split_reading(self, said: str) -> Mapping[str, int]:
         """The true replies to a message that breaks no check."""
-        reading = read(said)
+        reading = read_message(said)
         claim = reading.claim
-        won = self.pool & (mentioned(said) if self._by_mention else claim.goal if claim else 0)
+        won = self.pool & (mentioned_topics(said) if self._by_mention else claim.goal if claim else 0)
         left = self.pool & ~won
         if claim is None:
             word = "invalid" if self._knows_invalid and reading.kind != "unclear" else "unknown"
             parts = {GOAL: won, TEXTS[word]: left}
         else:
-            yes = left & claim.true
+            yes = left & claim.yes_or_goal
             no = left & ~yes & claim.no
             parts = {GOAL: won, TEXTS["yes"]: yes, TEXTS["no"]: no, TEXTS["unknown"]: left & ~yes & ~no}
         return {reply: mask for reply, mask in parts.items() if mask}
@@ -170,18 +170,18 @@ _MOST = 12
 
 
 @cache
-def _frames() -> Mapping[str, Sequence[str]]:
+def _question_frames() -> Mapping[str, Sequence[str]]:
     """The blocks of `data/asking.txt`."""
-    return blocks("asking")
+    return data_blocks("asking")
 
 
-def spoken(frame: str, words: str) -> Iterator[str]:
-    gapped = _with_it(words)
-    for form in _frames().get("is" if frame == "adj" else frame, ()):
+def frame_questions(frame: str, words: str) -> Iterator[str]:
+    gapped = _insert_it(words)
+    for form in _question_frames().get("is" if frame == "adj" else frame, ()):
         yield form.format(words, gapped)
 
 
-def _with_it(words: str) -> str:
+def _insert_it(words: str) -> str:
     """A verb phrase with the thing put behind its verb, or behind a final preposition."""
     verb, _, rest = words.partition(" ")
     if words.endswith((" on", " in", " with", " from", " into", " inside", " for")):
@@ -190,56 +190,56 @@ def _with_it(words: str) -> str:
 
 
 @cache
-def wordings() -> Mapping[str, Sequence[tuple[str, str]]]:
+def question_wordings() -> Mapping[str, Sequence[tuple[str, str]]]:
     """The plainest question of every attribute and class -> the frames and words in which it can be asked."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for names in knowledge().classes.values():
-        _add(found, [("is", _article(name) + name) for name in names[:1]])
-    for line in declared():
-        split = (p.partition(" ") for p in line.spelled() if "<" not in p)
-        _add(found, [(frame, words) for frame, _, words in split if frame in (*_frames(), "adj")])
+    for names in topic_knowledge().classes.values():
+        _add_wordings(found, [("is", _noun_article(name) + name) for name in names[:1]])
+    for line in declared_lines():
+        split = (p.partition(" ") for p in line.spelled_phrases() if "<" not in p)
+        _add_wordings(found, [(frame, words) for frame, _, words in split if frame in (*_question_frames(), "adj")])
     return found
 
 
-def _add(found: dict[str, list[tuple[str, str]]], rows: list[tuple[str, str]]) -> None:
+def _add_wordings(found: dict[str, list[tuple[str, str]]], rows: list[tuple[str, str]]) -> None:
     if rows:
-        question = next(spoken(*rows[0]))
+        question = next(frame_questions(*rows[0]))
         found.setdefault(question, []).extend(rows)
 
 
-def _article(noun: str) -> str:
+def _noun_article(noun: str) -> str:
     if noun.startswith(("something", "the ", "part ")):
         return ""
     return "an " if noun[0] in "aeiou" else "a "
 
 
 @cache
-def questions() -> Sequence[str]:
+def canonical_questions() -> Sequence[str]:
     """List one question for everything that can be asked, in the order of the files; no two ask the same."""
     found: dict[object, str] = {}
-    for text in (*wordings(), *_frames()["plain"]):
-        claim = read(text).claim
+    for text in (*question_wordings(), *_question_frames()["plain"]):
+        claim = read_message(text).claim
         if claim is not None and claim.yes and claim.no and not claim.named:
-            found.setdefault(sense(text), text)
+            found.setdefault(message_sense(text), text)
     return tuple(found.values())
 
 
 @lru_cache(maxsize=4096)
-def phrasings(question: str) -> Sequence[str]:
+def question_phrasings(question: str) -> Sequence[str]:
     """List the ways to ask a question, itself first; all of them are understood as the same."""
-    asked, found = sense(question), {question: None}
-    for frame, words in (*wordings().get(question, ())[:6], *_statement(question)):
-        found |= {text: None for text in spoken(frame, words) if sense(text) == asked}
+    asked, found = message_sense(question), {question: None}
+    for frame, words in (*question_wordings().get(question, ())[:6], *_question_frame(question)):
+        found |= {text: None for text in frame_questions(frame, words) if message_sense(text) == asked}
         if len(found) >= _MOST:
             break
-    for lead in _frames()["leads"]:
+    for lead in _question_frames()["leads"]:
         text = lead.format(question[:1].lower() + question[1:])
-        if len(found) < _MOST and sense(text) == asked:
+        if len(found) < _MOST and message_sense(text) == asked:
             found[text] = None
     return tuple(found)
 
 
-def _statement(question: str) -> Sequence[tuple[str, str]]:
+def _question_frame(question: str) -> Sequence[tuple[str, str]]:
     """The frame of a question that is on no line."""
     if question.startswith("Is it "):
         return [("is", question[6:-1])]

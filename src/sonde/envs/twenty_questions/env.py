@@ -16,7 +16,7 @@ or a common other name, as the thing itself. `as_published=True`: in `delta_beli
 secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
-(what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
+(what the question was understood to ask, or None) and `guess_question` (the topic that it names, or None).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
 from sonde.core.types import Json
 
-from .._shared.checks import mentions
-from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken
+from .._shared.checks import mentions_name
+from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken_line
 from .._shared.english.naming import Names, Verdict
 from .._shared.partition import PartitionFilter
-from .answering import TEXTS, TopicAnswers, guess, mentioned
-from .knowledge import difficulty, knowledge
-from .regions import people
-from .room import names, read
+from .answering import TEXTS, TopicAnswers, guess_question, mentioned_topics
+from .knowledge import topic_difficulty, topic_knowledge
+from .regions import people_words
+from .room import read_message, topic_names
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
@@ -93,17 +93,17 @@ class TwentyQuestions(Dialogue):
     as_published: bool = False
 
     @cached_property
-    def _preset(self) -> _Preset:
+    def _preset_rules(self) -> _Preset:
         return _PRESETS[self.preset]
 
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
         shared = super().say_pieces
-        again = shared["user-again"].replace("{replies}", ", ".join(TEXTS[r][:-1] for r in self._preset.replies))
+        again = shared["user-again"].replace("{replies}", ", ".join(TEXTS[r][:-1] for r in self._preset_rules.replies))
         return {**shared, "user-again": again}
 
     @cached_property
-    def _by_mention(self) -> bool:
+    def _wins_by_mention(self) -> bool:
         return self.as_published and self.preset == "delta_belief"
 
     @cached_property
@@ -116,9 +116,9 @@ class TwentyQuestions(Dialogue):
             max_turns=self.turns,
             reward_range=(-1.0, 0.0) if self.preset == "lmrl" else (0.0, 1.0),
             support="all topics of all splits" + (" of the category told" if self.preset == "paprika" else ""),
-            source=self._preset.source,
+            source=self._preset_rules.source,
             seats=self.seats("users:answerer"),
-            assumes=self.assumed("users:answerer"),
+            assumes=self.assumed_users("users:answerer"),
             reference="twenty_questions",
             max_new_tokens=128,
             departures=(
@@ -138,38 +138,38 @@ class TwentyQuestions(Dialogue):
         return ("train", "test", "sft", "val") if self.preset == "delta_belief" else ("train", "test")
 
     @cached_property
-    def _rows(self) -> Mapping[str, Sequence[int]]:
+    def _split_rows(self) -> Mapping[str, Sequence[int]]:
         """Split -> its topics."""
-        return rows(self.preset)
+        return topic_rows(self.preset)
 
     def split(self, split: str) -> Sequence[Task]:
-        found = self._rows[split]
-        return TaskList(len(found), lambda i: self._known(found[i], split, i))
+        found = self._split_rows[split]
+        return TaskList(len(found), lambda i: self._topic_answers(found[i], split, i))
 
-    def _known(self, topic: int, split: str, index: int) -> Task:
-        knows = knowledge()
+    def _topic_answers(self, topic: int, split: str, index: int) -> Task:
+        knows = topic_knowledge()
         category = knows.category[topic]
         public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
-        hard = {} if self.preset == "small" else {"difficulty": difficulty(self.preset, topic)}
-        return self.listed(split, index, public, knows.names[topic], category=category, **hard)
+        hard = {} if self.preset == "small" else {"difficulty": topic_difficulty(self.preset, topic)}
+        return self.make_listed_task(split, index, public, knows.names[topic], category=category, **hard)
 
     @property
     def topic_names(self) -> Sequence[str]:
         """The names of all known topics, whatever the preset."""
-        return tuple(knowledge().index)
+        return tuple(topic_knowledge().index)
 
     def task(self, hidden: Json) -> Task:
         """`"guitar"`: a topic of the preset. Or any topic with its category, which only a language model can answer
         for: `{"topic": "hurdy-gurdy", "category": "a musical instrument"}`."""
         if isinstance(hidden, str):
-            index = knowledge().index.get(hidden)
-            if index is None or not pool(self.preset) >> index & 1:
+            index = topic_knowledge().index.get(hidden)
+            if index is None or not topic_pool(self.preset) >> index & 1:
                 example = "Eiffel Tower" if self.preset == "paprika" else "guitar"
                 raise invalid(f"{_NAME}: hidden", hidden, f"a topic of the preset {self.preset}, such as {example!r}")
-            return self._known(index, "custom", 0)
-        return self._foreign(hidden)
+            return self._topic_answers(index, "custom", 0)
+        return self._make_foreign_task(hidden)
 
-    def _foreign(self, hidden: Json) -> Task:
+    def _make_foreign_task(self, hidden: Json) -> Task:
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"topic", "category"}:
             raise invalid(f"{_NAME}: hidden", cast("object", hidden), 'a topic, or {"topic": ..., "category": ...}')
@@ -177,25 +177,25 @@ class TwentyQuestions(Dialogue):
             if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_TOPIC:
                 raise invalid(f"{_NAME}: hidden: {name}", value, f"a text of 1 to {_LONGEST_TOPIC} characters")
         told: dict[str, Json] = {"category": setup["category"]} if self.preset == "paprika" else {}
-        return self.listed("custom", 0, {**told, "foreign": True}, setup, category=setup["category"])
+        return self.make_listed_task("custom", 0, {**told, "foreign": True}, setup, category=setup["category"])
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         if isinstance(task.hidden, str):
-            return Talk(World(task.hidden, knowledge().category[knowledge().index[task.hidden]]))
+            return Talk(World(task.hidden, topic_knowledge().category[topic_knowledge().index[task.hidden]]))
         return Talk(World(task.hidden["topic"], task.hidden["category"], True))
 
     # --- seats -------------------------------------------------------------------------------------------------------
 
     def hypothesis(self, state: Talk) -> str:
-        return _world(state).topic
+        return _parse_world(state).topic
 
     def intro(self, state: Talk, seat: str) -> str:
-        world, say = _world(state), self.say_pieces
+        world, say = _parse_world(state), self.say_pieces
         if seat == AGENT:
             return say["intro"].format(category=world.category, turns=self.turns)
         if seat != USER:
             return ""
-        finished = say["finished-published" if self._by_mention else "finished"].format(topic=world.topic)
+        finished = say["finished-published" if self._wins_by_mention else "finished"].format(topic=world.topic)
         return say["user"].format(topic=world.topic, category=world.category, finished=finished)
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
@@ -203,113 +203,116 @@ class TwentyQuestions(Dialogue):
         game, and the `replies` that the game knows."""
         if seat != USER:
             return Frozen()
-        world = _world(state)
+        world = _parse_world(state)
         return Frozen[Any](
             topic=world.topic,
             category=world.category,
             question=state.said,
             heard=state.heard,
-            solved=bool(state.said) and self.solves(state),
-            replies=self._preset.replies,
+            solved=bool(state.said) and self.is_solution(state),
+            replies=self._preset_rules.replies,
         )
 
     def actions(self, state: Talk) -> Sequence[str]:
         """Questions in plain English, and the names of the topics, other names too, which `say` turns into guesses."""
-        world = _world(state)
+        world = _parse_world(state)
         category = "" if world.foreign or self.preset != "paprika" else world.category
-        found = self._actions.get(category)
+        found = self._legal_actions.get(category)
         if found is None:
-            found = self._actions[category] = _legal(self, category)
+            found = self._legal_actions[category] = _legal_answers(self, category)
         return found
 
     @cached_property
-    def _actions(self) -> dict[str, Sequence[str]]:
+    def _legal_actions(self) -> dict[str, Sequence[str]]:
         """Category -> legal answers; the same for equal environments, and found once."""
         return {}
 
     def say(self, answer: str) -> str:
-        return _said(answer)
+        return _clean_message(answer)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
-    def solves(self, state: Talk) -> bool:
-        world = _world(state)
-        index = knowledge().index.get(world.topic)
+    def is_solution(self, state: Talk) -> bool:
+        world = _parse_world(state)
+        index = topic_knowledge().index.get(world.topic)
         if index is None or world.foreign:
-            return _names(state.said, world.topic)
-        if self._by_mention:
-            return bool(mentioned(state.said) >> index & 1)
-        query = read(state.said).claim
+            return _same_name(state.said, world.topic)
+        if self._wins_by_mention:
+            return bool(mentioned_topics(state.said) >> index & 1)
+        query = read_message(state.said).claim
         return query is not None and bool(query.goal >> index & 1)
 
-    def secrets(self, state: Talk) -> Sequence[str]:
-        return _secrets(_world(state).topic)
+    def secret_names(self, state: Talk) -> Sequence[str]:
+        return _topic_secrets(_parse_world(state).topic)
 
-    def candidates(self, said: str) -> int:
-        query = read(said).claim
+    def count_candidates(self, said: str) -> int:
+        query = read_message(said).claim
         return query.named if query is not None else 0
 
-    def understood(self, state: Talk) -> Verdict | None:
-        if _world(state).foreign:
-            return super().understood(state)
-        query = read(state.said).claim
+    def judge_unsolved(self, state: Talk) -> Verdict | None:
+        if _parse_world(state).foreign:
+            return super().judge_unsolved(state)
+        query = read_message(state.said).claim
         return None if query is None else "wrong" if query.named else "nothing"
 
-    def names(self, state: Talk) -> Names:
-        if _world(state).foreign:
-            return super().names(state)
-        knows, secret = knowledge(), 1 << knowledge().index[_world(state).topic]
-        return names()._replace(secret=secret, beside=knows.above(secret))
+    def candidate_names(self, state: Talk) -> Names:
+        if _parse_world(state).foreign:
+            return super().candidate_names(state)
+        knows, secret = topic_knowledge(), 1 << topic_knowledge().index[_parse_world(state).topic]
+        return topic_names()._replace(secret=secret, beside=knows.kinds_above(secret))
 
-    def claims(self, state: Talk, reply: str) -> bool:
-        """With "finished" as a reply, that claims the goal too; it is a yes (`reading`) where the rules disagree."""
-        finished = "finished" in self._preset.replies and _READ.get(_bare(reply)) == "finished"
-        return super().claims(state, reply) or (finished and not self.ends(state) and self.verdict(state) == "right")
+    def claims_goal(self, state: Talk, reply: str) -> bool:
+        """With "finished" as a reply, that claims the goal too; it is a yes (`clean_reply`) where the rules
+        disagree."""
+        finished = "finished" in self._preset_rules.replies and _READ.get(_bare_name(reply)) == "finished"
+        return super().claims_goal(state, reply) or (
+            finished and not self.is_final(state) and self.judge_message(state) == "right"
+        )
 
-    def reading(self, state: Talk, reply: str) -> str | None:
+    def clean_reply(self, state: Talk, reply: str) -> str | None:
         """Match a reply exactly, as published: one of the preset's replies and nothing else. "Finished" where the
         message does not solve the game counts as yes, as in the code of ΔBelief-RL."""
-        found = _READ.get(_bare(reply))
-        if found not in self._preset.replies:
+        found = _READ.get(_bare_name(reply))
+        if found not in self._preset_rules.replies:
             return None
         return TEXTS["yes" if found == "finished" else found]
 
-    def facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        query = read(state.said).claim
-        answer = _ANSWERS.get(reply, "finished" if self.solves(state) else "no")
+    def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
+        query = read_message(state.said).claim
+        answer = _ANSWERS.get(reply, "finished" if self.is_solution(state) else "no")
         return Frozen[Any](
             answer=answer,
             matched=query.text if query is not None else None,
             guess=query.guess or None if query is not None else None,
         )
 
-    def earned(self, state: Talk, won: bool) -> float:
+    def turn_reward(self, state: Talk, won: bool) -> float:
         if self.preset == "lmrl":
             return 0.0 if won else -1.0
         return 1.0 if won else 0.0
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        return None if public.get("foreign") else _prior(self, public.get("category", ""))
+        return None if public.get("foreign") else _prior_filter(self, public.get("category", ""))
 
 
-def _world(state: Talk) -> World:
+def _parse_world(state: Talk) -> World:
     return cast(World, state.world)
 
 
 @lru_cache(maxsize=4096)
-def _secrets(topic: str) -> tuple[str, ...]:
+def _topic_secrets(topic: str) -> tuple[str, ...]:
     """The names of a topic, and of its people if it is a country, without words that a reply of the game contains."""
-    index = knowledge().index.get(topic)
-    others = () if index is None else (*knowledge().aka[index], *people(topic))
-    return topic, *(name for name in others if not any(mentions(text, [name]) for text in _ANSWERS))
+    index = topic_knowledge().index.get(topic)
+    others = () if index is None else (*topic_knowledge().aka[index], *people_words(topic))
+    return topic, *(name for name in others if not any(mentions_name(text, [name]) for text in _ANSWERS))
 
 
-def _bare(reply: str) -> str:
+def _bare_name(reply: str) -> str:
     """A reply in lower case without the marks around it."""
     return reply.strip(" .!\"'*\n").lower()
 
 
-def _names(said: str, topic: str) -> bool:
+def _same_name(said: str, topic: str) -> bool:
     """Whether a message names a topic that the knowledge base lacks, as a guess."""
     from .._shared.english.words import name_key
 
@@ -320,9 +323,9 @@ def _names(said: str, topic: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def rows(preset: str) -> Mapping[str, Sequence[int]]:
+def topic_rows(preset: str) -> Mapping[str, Sequence[int]]:
     """Split -> topics of a preset, in an order that does not follow the files."""
-    knows = knowledge()
+    knows = topic_knowledge()
     if preset == "paprika":
         found: Mapping[str, Sequence[int]] = knows.paprika
     elif preset == "delta_belief":
@@ -331,12 +334,12 @@ def rows(preset: str) -> Mapping[str, Sequence[int]]:
     else:
         groups = _SMALL if preset == "small" else knows.lmrl
         objects = [i for group in groups for i in knows.lmrl[group]]
-        found = {"train": [i for i in objects if knows.side(i) == "train"]}
-        found["test"] = [i for i in objects if knows.side(i) != "train"]
-    return {split: _mixed(preset, split, topics) for split, topics in found.items()}
+        found = {"train": [i for i in objects if knows.split_side(i) == "train"]}
+        found["test"] = [i for i in objects if knows.split_side(i) != "train"]
+    return {split: _mix_topics(preset, split, topics) for split, topics in found.items()}
 
 
-def _mixed(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
+def _mix_topics(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
     order = list(topics)
     import random
 
@@ -347,22 +350,22 @@ def _mixed(preset: str, split: str, topics: Sequence[int]) -> Sequence[int]:
 
 
 @lru_cache(maxsize=256)
-def pool(preset: str, category: str = "") -> int:
+def topic_pool(preset: str, category: str = "") -> int:
     """The topics of all splits of a preset, as a mask; of one category if given."""
-    knows = knowledge()
-    chosen = (i for found in rows(preset).values() for i in found)
+    knows = topic_knowledge()
+    chosen = (i for found in topic_rows(preset).values() for i in found)
     return sum(1 << i for i in chosen if not category or knows.category[i] == category)
 
 
 @lru_cache(maxsize=256)
-def _prior(env: TwentyQuestions, category: str) -> PartitionFilter | None:
-    topics = pool(env.preset, category)
+def _prior_filter(env: TwentyQuestions, category: str) -> PartitionFilter | None:
+    topics = topic_pool(env.preset, category)
     if not topics:
         return None
     known = TopicAnswers(
         topics,
-        lambda text: spoken(text, 4 * env.longest),
-        env.failed,
+        lambda text: spoken_line(text, 4 * env.longest),
+        env.failed_check,
         knows_invalid="invalid" in _PRESETS[env.preset].replies,
         by_mention=env.as_published and env.preset == "delta_belief",
     )
@@ -370,15 +373,15 @@ def _prior(env: TwentyQuestions, category: str) -> PartitionFilter | None:
 
 
 @lru_cache(maxsize=16384)
-def _said(answer: str) -> str:
-    known = answer in knowledge().index or answer in knowledge().aliases
-    return guess(answer) if known else answer
+def _clean_message(answer: str) -> str:
+    known = answer in topic_knowledge().index or answer in topic_knowledge().aliases
+    return guess_question(answer) if known else answer
 
 
 @lru_cache(maxsize=256)
-def _legal(env: TwentyQuestions, category: str) -> Sequence[str]:
-    knows, topics = knowledge(), pool(env.preset, category)
-    prior = _prior(env, category)
+def _legal_answers(env: TwentyQuestions, category: str) -> Sequence[str]:
+    knows, topics = topic_knowledge(), topic_pool(env.preset, category)
+    prior = _prior_filter(env, category)
     asked = prior.known.questions if prior is not None else ()
     others = (name for name, i in knows.aliases.items() if topics >> i & 1)
     return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1), *others)

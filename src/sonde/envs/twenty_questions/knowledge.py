@@ -31,10 +31,10 @@ from sonde._util.folders import data_file
 
 from .._shared.english.claims import Lists, Numbers, Range
 from .._shared.english.words import name_key
-from .._shared.partition import bits
+from .._shared.partition import mask_bits
 
 
-class Known(NamedTuple):
+class KnownTopics(NamedTuple):
     """The topics of which something is true, and those of which it is false; of the others it is not known."""
 
     yes: int
@@ -43,14 +43,14 @@ class Known(NamedTuple):
 
 _SIDES = {"t": "train", "v": "val", "e": "test"}
 
-NOTHING = Known(0, 0)
+NOTHING = KnownTopics(0, 0)
 
 
 _PERSON: Range = (4.0, 4.0)
 """The step of size of people."""
 
 
-class Knowledge:
+class TopicKnowledge:
     """The knowledge base. `names[i]` is topic i."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Knowledge:
         self.category: Sequence[str] = data["category"]
         self.classes: Mapping[str, Sequence[str]] = data["classes"]
         self.meanings: Mapping[str, str] = data["meanings"]
-        self._masks: dict[str, Known] = {}
+        self._masks: dict[str, KnownTopics] = {}
         self._kind_topics: dict[int, int] = {}
 
     @cached_property
@@ -76,55 +76,55 @@ class Knowledge:
         return {
             name: i
             for name, i in other
-            if self.lookup[name_key(name, common=True)] == 1 << i and name not in self.index
+            if self.topics_by_name[name_key(name, common=True)] == 1 << i and name not in self.index
         }
 
     @cached_property
     def attributes(self) -> Sequence[str]:
         return tuple(self._data["attributes"])
 
-    def known(self, attribute: str) -> Known:
+    def known_topics(self, attribute: str) -> KnownTopics:
         """Return the topics of which an attribute or a class is true, and those of which it is false."""
         found = self._masks.get(attribute)
         if found is None:
-            found = self._masks[attribute] = self._decoded(attribute)
+            found = self._masks[attribute] = self._decode_masks(attribute)
         return found
 
-    def _decoded(self, attribute: str) -> Known:
-        row = self._rows.get(attribute)
+    def _decode_masks(self, attribute: str) -> KnownTopics:
+        row = self._row_numbers.get(attribute)
         if row is None:
             return NOTHING
-        size, packed = (len(self.names) + 7) // 8, self._packed
+        size, packed = (len(self.names) + 7) // 8, self._packed_masks
         start = 2 * row * size
         yes, no = packed[start : start + size], packed[start + size : start + 2 * size]
-        return Known(int.from_bytes(yes, "little"), int.from_bytes(no, "little"))
+        return KnownTopics(int.from_bytes(yes, "little"), int.from_bytes(no, "little"))
 
     @cached_property
-    def has(self) -> frozenset[str]:
+    def attribute_names(self) -> frozenset[str]:
         """The attributes and classes that there are."""
         return frozenset(self.attributes)
 
     @cached_property
-    def _rows(self) -> Mapping[str, int]:
+    def _row_numbers(self) -> Mapping[str, int]:
         return {name: i for i, name in enumerate(self.attributes)}
 
     @cached_property
-    def _packed(self) -> bytes:
+    def _packed_masks(self) -> bytes:
         return zlib.decompress(b64decode(self._data["masks"]))
 
     @cached_property
-    def lookup(self) -> Mapping[str, int]:
+    def topics_by_name(self) -> Mapping[str, int]:
         """Name or synonym, as `name_key` writes it -> the topics it names. A topic's own name wins over synonyms."""
         own: dict[str, int] = defaultdict(int)
         other: dict[str, int] = defaultdict(int)
-        for i, (name, *others) in enumerate(self._keys):
+        for i, (name, *others) in enumerate(self._name_keys):
             own[name] |= 1 << i
             for alias in others:
                 other[alias] |= 1 << i
         return {**other, **own}
 
     @cached_property
-    def _keys(self) -> Sequence[Sequence[str]]:
+    def _name_keys(self) -> Sequence[Sequence[str]]:
         """For each topic its name and its synonyms, as `name_key` writes them."""
         return [[name_key(n, common=True) for n in (name, *self.aka[i])] for i, name in enumerate(self.names)]
 
@@ -139,7 +139,7 @@ class Knowledge:
                 found[k] |= 1 << i
         return dict(zip(self._data["kinds"], found, strict=True))
 
-    def may_be(self, word: str) -> int:
+    def possible_topics(self, word: str) -> int:
         """The topics of which it is not settled whether they are of a kind."""
         return sum(1 << i for i in set(self._data["may_be"].get(word, ())))
 
@@ -148,39 +148,39 @@ class Knowledge:
         """The classes at the top, of which every topic is in one or more -> the topics below them."""
         return {root: int.from_bytes(b64decode(text), "little") for root, text in self._data["roots"].items()}
 
-    def never(self, kind: str) -> int:
+    def excluded_topics(self, kind: str) -> int:
         """The topics that are surely no kind of a word of WordNet: no sense of it has its place in their roots."""
         inside = apart = 0
-        for branch, mark in zip(self.roots.values(), self._never.get(kind, ""), strict=False):
+        for branch, mark in zip(self.roots.values(), self._excluded_by_kind.get(kind, ""), strict=False):
             inside, apart = (inside, apart | branch) if mark == "-" else (inside | branch, apart)
         return apart & ~inside
 
     @cached_property
-    def _never(self) -> Mapping[str, str]:
+    def _excluded_by_kind(self) -> Mapping[str, str]:
         return dict(zip(self._data["kinds"], self._data["kind_roots"], strict=True))
 
-    def above(self, topics: int) -> int:
+    def kinds_above(self, topics: int) -> int:
         """The topics whose names are words for something above the given ones."""
         found = 0
-        for i in bits(topics):
+        for i in mask_bits(topics):
             for k in self._data["hypernyms"][i]:
-                found |= self._named_by(k)
+                found |= self._topics_of_kind(k)
         return found & ~topics
 
-    def _named_by(self, kind: int) -> int:
+    def _topics_of_kind(self, kind: int) -> int:
         """The topics that a word of WordNet names."""
         if kind not in self._kind_topics:
-            self._kind_topics[kind] = self.lookup.get(name_key(self._data["kinds"][kind], common=True), 0)
+            self._kind_topics[kind] = self.topics_by_name.get(name_key(self._data["kinds"][kind], common=True), 0)
         return self._kind_topics[kind]
 
     @cached_property
-    def sharing(self) -> Sequence[int]:
+    def name_sharers(self) -> Sequence[int]:
         """For each topic, all that share a name with it."""
         found: list[int] = []
-        for keys in self._keys:
+        for keys in self._name_keys:
             mask = 0
             for key in keys:
-                mask |= self.lookup[key]
+                mask |= self.topics_by_name[key]
             found.append(mask)
         return found
 
@@ -193,7 +193,7 @@ class Knowledge:
             field: {i: (float(value), float(value)) for i, value in enumerate(values) if value is not None}
             for field, values in self._data["numbers"].items()
         }
-        for i in bits(self.roots["person"]):
+        for i in mask_bits(self.roots["person"]):
             found["size"].setdefault(i, _PERSON)
         return found
 
@@ -239,36 +239,36 @@ class Knowledge:
                 found[group].append(i)
         return dict(found)
 
-    def side(self, topic: int) -> str:
+    def split_side(self, topic: int) -> str:
         """The side on which the topic is in every preset: train, val or test."""
         return _SIDES[self._data["side"][topic]]
 
-    def little_known(self, topic: int) -> bool:
+    def is_little_known(self, topic: int) -> bool:
         """Whether few people know what it is."""
         return self._data["difficulty"][topic] == "h"
 
 
 @cache
-def knowledge() -> Knowledge:
+def topic_knowledge() -> TopicKnowledge:
     """The knowledge base, loaded once per process."""
-    return Knowledge(json.loads(text("topics.json")))
+    return TopicKnowledge(json.loads(data_text("topics.json")))
 
 
-def text(name: str) -> str:
+def data_text(name: str) -> str:
     """A data file, such as `rules.txt`."""
     return data_file("twenty_questions", name).read_text("utf-8")
 
 
-def rows(name: str) -> Iterator[str]:
+def data_rows(name: str) -> Iterator[str]:
     """The lines of `NAME.txt` that say something."""
-    return (line for line in text(f"{name}.txt").splitlines() if line and line[0] != "#")
+    return (line for line in data_text(f"{name}.txt").splitlines() if line and line[0] != "#")
 
 
 @cache
-def blocks(name: str) -> Mapping[str, Sequence[str]]:
+def data_blocks(name: str) -> Mapping[str, Sequence[str]]:
     """The lines of `NAME.txt` under each heading in brackets."""
     found: dict[str, list[str]] = {}
-    for line in rows(name):
+    for line in data_rows(name):
         if line[0] == "[":
             found[line[1:-1]] = []
         else:
@@ -281,19 +281,19 @@ _CUTS: Mapping[str, tuple[int, int]] = {"paprika": (4, 6), "delta_belief": (7, 8
 
 
 @cache
-def _turns() -> Mapping[str, str]:
+def _turns_by_preset() -> Mapping[str, str]:
     """Map each preset to the turns of every topic in base 36; "-" for topics outside the preset."""
     return json.loads(data_file("twenty_questions", "turns.json").read_text("ascii"))
 
 
-def turns(preset: str, topic: int) -> int:
+def solver_turns(preset: str, topic: int) -> int:
     """The turns that the reference solver needs to guess a topic of this preset."""
-    return int(_turns()[preset][topic], 36)
+    return int(_turns_by_preset()[preset][topic], 36)
 
 
-def difficulty(preset: str, topic: int) -> str:
+def topic_difficulty(preset: str, topic: int) -> str:
     """`easy`, `medium` or `hard`."""
-    (easy, medium), needed = _CUTS[preset], turns(preset, topic)
-    if knowledge().little_known(topic) or needed > medium:
+    (easy, medium), needed = _CUTS[preset], solver_turns(preset, topic)
+    if topic_knowledge().is_little_known(topic) or needed > medium:
         return "hard"
     return "easy" if needed <= easy else "medium"

@@ -1,6 +1,6 @@
 """Rules about whole categories: they add to the knowledge of single topics and never take away.
 
-Ours. `data/rules.txt` has three kinds of lines:
+Ours. `data/load_rules.txt` has three kinds of lines:
 
     NAMES + EXPRESSION       the attributes are also true of the topics of which the expression is true
     NAMES - EXPRESSION       they are also false of them
@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from .._shared.english.claims import Claim
 from .._shared.english.numbers import Interval
-from .knowledge import knowledge, rows
-from .regions import regions, within
+from .knowledge import data_rows, topic_knowledge
+from .regions import claim_within, load_regions
 
 
 class Rule(NamedTuple):
@@ -35,10 +35,10 @@ _LINE = re.compile(r"([\w ]+?)(?: \[(.+?)\])? ([-+=]) (.+)")
 
 
 @cache
-def rules() -> Mapping[str, Sequence[Rule]]:
+def load_rules() -> Mapping[str, Sequence[Rule]]:
     """Attribute -> its rules, in the order of the file."""
     found: dict[str, list[Rule]] = {}
-    for line in rows("rules"):
+    for line in data_rows("rules"):
         row = _LINE.fullmatch(line)
         if row is None:
             allowed = "NAMES + EXPRESSION, NAMES - EXPRESSION or NAME [SCOPE] = TOPICS"
@@ -49,32 +49,34 @@ def rules() -> Mapping[str, Sequence[Rule]]:
 
 
 @cache
-def ruled(name: str) -> Claim:
+def claim_by_rules(name: str) -> Claim:
     """Claim an attribute with what its rules add; the first rule that decides a topic counts."""
-    yes, no = knowledge().known(name)
-    for rule in rules().get(name, ()):
+    yes, no = topic_knowledge().known_topics(name)
+    for rule in load_rules().get(name, ()):
         if rule.sign == "=":
-            plus = sum(1 << i for i in {knowledge().index[topic] for topic in _topics(rule.text)})
-            minus = _true(rule.scope) & ~plus
+            plus = sum(1 << i for i in {topic_knowledge().index[topic] for topic in _split_topics(rule.text)})
+            minus = _evaluate_expression(rule.scope) & ~plus
         else:
-            plus, minus = (_true(rule.text), 0) if rule.sign == "+" else (0, _true(rule.text))
+            plus, minus = (
+                (_evaluate_expression(rule.text), 0) if rule.sign == "+" else (0, _evaluate_expression(rule.text))
+            )
         yes, no = yes | plus & ~no, no | minus & ~yes
     return Claim(name, yes, no & ~yes)
 
 
-def _topics(text: str) -> list[str]:
+def _split_topics(text: str) -> list[str]:
     """The names of a list; one with a comma in it is written with a semicolon."""
     return [name.strip().replace(";", ",") for name in text.split(",")]
 
 
-def _true(expression: str) -> int:
+def _evaluate_expression(expression: str) -> int:
     """Return the topics of which an expression is true, without rules: `!x` are those that are not known to be x. Names
     without other knowledge stand for their rules."""
     found = 0
     for option in expression.split("|"):
-        told = knowledge().all
+        told = topic_knowledge().all
         for term in option.split("&"):
-            yes = _known(term.strip().removeprefix("!"))
+            yes = _evaluate_term(term.strip().removeprefix("!"))
             told &= ~yes if term.strip().startswith("!") else yes
         found |= told
     return found
@@ -83,22 +85,22 @@ def _true(expression: str) -> int:
 _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 
-def _known(name: str) -> int:
+def _evaluate_term(name: str) -> int:
     """Return the topics of which a term is true: a stored attribute, a limit such as `size<=2`, a region such as
-    `in_france`, `little_known`, one or several listed countries, or an attribute that rules alone decide."""
+    `in_france`, `is_little_known`, one or several listed countries, or an attribute that rules alone decide."""
     limit = _STEP.fullmatch(name)
-    if name in knowledge().has:
-        return knowledge().known(name).yes
+    if name in topic_knowledge().attribute_names:
+        return topic_knowledge().known_topics(name).yes
     if limit is not None:
         low, high = (float(limit[3]), math.inf) if limit[2] == ">=" else (-math.inf, float(limit[3]))
-        return knowledge().column[limit[1]].within(Interval(low, high), name).yes
-    if name[:3] == "in_" and name[3:] in regions():
-        return within(name[3:]).yes
+        return topic_knowledge().column[limit[1]].claim_within(Interval(low, high), name).yes
+    if name[:3] == "in_" and name[3:] in load_regions():
+        return claim_within(name[3:]).yes
     if name == "little_known":
-        return sum(1 << i for i in range(len(knowledge().names)) if knowledge().little_known(i))
+        return sum(1 << i for i in range(len(topic_knowledge().names)) if topic_knowledge().is_little_known(i))
     if name in ("lands_one", "lands_several"):
-        lands = knowledge().lists["country"]
+        lands = topic_knowledge().lists["country"]
         return lands.known & ~lands.several if name == "lands_one" else lands.several
-    if name in rules():
-        return ruled(name).yes
+    if name in load_rules():
+        return claim_by_rules(name).yes
     raise ValueError(f"rules.txt: got {name!r}, allowed: an attribute, a limit or a region")

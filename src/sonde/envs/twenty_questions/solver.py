@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 from .._shared.partition import PartitionFilter
-from .answering import TopicAnswers, phrasings
+from .answering import TopicAnswers, question_phrasings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,5 +30,5 @@ class TwentyQuestionsSolver(ProgramPolicy):
             best = str(known.belief().top(1)[0][0])
         if best not in known.known.questions or self.plain:
             return Action(view.say(best))
-        forms = phrasings(best)
+        forms = question_phrasings(best)
         return Action(forms[Rng(view.seed).randrange(len(forms))])

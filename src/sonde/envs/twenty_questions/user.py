@@ -16,9 +16,9 @@ from sonde.core import View
 
 from .._shared.dialogue import GOAL
 from .._shared.rule_user import Ruled
-from .answering import TEXTS, verdict_on
-from .knowledge import knowledge
-from .room import repeats
+from .answering import TEXTS, answer_message
+from .knowledge import topic_knowledge
+from .room import is_repeated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,34 +27,34 @@ class Answerer(Ruled):
 
     needs: ClassVar[tuple[str, ...]] = ("topic", "question", "heard", "solved", "replies")
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
         if facts["solved"]:
             return TEXTS["finished"] if "finished" in facts["replies"] else f"{GOAL}."
-        return _unsolved(facts)
+        return _answer_unsolved(facts)
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        return [float(_unsolved({**view.private, "topic": str(h)}) == reply) for h in hypotheses]
+        return [float(_answer_unsolved({**view.private, "topic": str(h)}) == reply) for h in hypotheses]
 
 
-def _unsolved(facts: Mapping[str, Any]) -> str:
+def _answer_unsolved(facts: Mapping[str, Any]) -> str:
     """Return the reply to the waiting question, which alone decides whether it names the topic."""
     replies = facts["replies"]
-    if "repeated" in replies and repeats(facts["question"], facts["heard"]):
+    if "repeated" in replies and is_repeated(facts["question"], facts["heard"]):
         return TEXTS["repeated"]
-    said = truth(facts["topic"], facts["question"], invalid="invalid" in replies)
+    said = true_reply(facts["topic"], facts["question"], invalid="invalid" in replies)
     return TEXTS["finished"] if "finished" in replies and said == f"{GOAL}." else said
 
 
-def truth(topic: str, question: str, *, invalid: bool = False) -> str:
+def true_reply(topic: str, question: str, *, invalid: bool = False) -> str:
     """The true reply about a topic; "I do not know." about one that the knowledge base lacks.
 
-    >>> truth("guitar", "Is it alive?"), truth("no such topic", "Is it alive?")
+    >>> true_reply("guitar", "Is it alive?"), true_reply("no such topic", "Is it alive?")
     ('No.', 'I do not know.')
     """
-    index = knowledge().index.get(topic)
+    index = topic_knowledge().index.get(topic)
     if index is None:
         return TEXTS["unknown"]
-    found = verdict_on(index, question)
+    found = answer_message(index, question)
     if found == "goal":
         return f"{GOAL}."
     return TEXTS["unknown" if found == "invalid" and not invalid else found]

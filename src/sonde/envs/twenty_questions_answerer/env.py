@@ -28,7 +28,7 @@ and every gain is n/a. What the asker can know is all the same exact: the words 
 the asker's private facts; log2 of their number is its uncertainty under a uniform prior.
 
 `turn.info`: `result` (consistent, contradiction, win, invalid, format), and unless it is invalid or format, `question`
-("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `contradiction` (its kind, or None).
+("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `find_contradiction` (its kind, or None).
 A user's act that could not be read adds `twenty_questions`: "unreadable".
 """
 
@@ -44,9 +44,9 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
-from .taxonomy import Question, contradiction, lexicon, narrowed, nouns, pool
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
+from .taxonomy import Question, all_nouns, find_contradiction, narrow_words, word_pool, word_taxonomy
 
 USER = "user"
 
@@ -117,30 +117,30 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         )
 
     @property
-    def questions(self) -> int:
+    def max_questions(self) -> int:
         """Questions before the final guess."""
         return self.max_turns - 1
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_N_TASKS, lambda i: self._task(self._drawn(split, i), split, i))
+        return TaskList(_N_TASKS, lambda i: self._make_task(self._draw_task(split, i), split, i))
 
-    def _drawn(self, split: str, index: int) -> tuple[str, ...]:
+    def _draw_task(self, split: str, index: int) -> tuple[str, ...]:
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
-        words = tuple(pool(split))
+        words = tuple(word_pool(split))
         return tuple(sorted(rng.sample(words, rng.randint(self.min_words, self.max_words))))
 
     def task(self, hidden: Json) -> Task:
         """`["acorn", "wallaby", ...]`: 2 to 200 different nouns of the pool, in any order."""
-        return self._task(_checked(hidden), "custom", 0)
+        return self._make_task(_check_words(hidden), "custom", 0)
 
-    def _task(self, words: tuple[str, ...], split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen[Json](words=words), words)
+    def _make_task(self, words: tuple[str, ...], split: str, index: int) -> Task:
+        return self.make_listed_task(split, index, Frozen[Json](words=words), words)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
         words: tuple[str, ...] = task.public["words"]
-        return State(words, lexicon(words).all)
+        return State(words, word_taxonomy(words).all)
 
     def to_act(self, state: State) -> str | None:
         return state.seat
@@ -152,67 +152,67 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         """None: the agent has the secret."""
 
     def intro(self, state: State, seat: str) -> str:
-        ask = pieces(_NAME)["user-ask" if self.questions else "user-must-guess"]
-        return _intro("intro" if seat == AGENT else "user-intro", state.words, self.questions, ask)
+        ask = load_pieces(_NAME)["user-ask" if self.max_questions else "user-must-guess"]
+        return _intro_text("intro" if seat == AGENT else "user-intro", state.words, self.max_questions, ask)
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
         """The game as data. Both seats: `words`, and `kinds`, which maps every hypernym to the mask of its words. The
         agent: `question`, a pair of "kind" or "word" and the term. The user: `remaining`, the mask of the words that
         fit all answers, and `questions_left`; at 0 it must guess."""
-        known = lexicon(state.words)
+        known = word_taxonomy(state.words)
         if seat == AGENT:
             return Frozen[Any](words=known.words, kinds=known.kinds, question=(state.question, state.term))
-        left = self.questions - state.answered
+        left = self.max_questions - state.answered
         return Frozen[Any](words=known.words, kinds=known.kinds, remaining=state.remaining, questions_left=left)
 
     def actions(self, state: State) -> Sequence[str] | None:
         return _ANSWERS if state.seat == AGENT else None
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        return self._asked(state, text) if state.seat == USER else self._answered(state, text)
+        return self._handle_question(state, text) if state.seat == USER else self._handle_answer(state, text)
 
     # --- the user asks -----------------------------------------------------------------------------------------------
 
-    def _asked(self, state: State, text: str) -> Step:
+    def _handle_question(self, state: State, text: str) -> Step:
         found = read_question(state.words, text)
-        if found is None or (found[0] == "kind" and state.answered == self.questions):
-            return self._missed(state)
+        if found is None or (found[0] == "kind" and state.answered == self.max_questions):
+            return self._handle_invalid_question(state)
         question, term = found
-        say = pieces(_NAME)
+        say = load_pieces(_NAME)
         asked = say[question].format(term=term)
         piece = say["question" if question == "kind" else "guess"]
         after = state._replace(question=question, term=term, misses=0, seat=AGENT)
         return Step(after, Frozen({AGENT: piece.format(number=state.answered + 1, question=asked)}))
 
-    def _missed(self, state: State) -> Step:
-        say, after = pieces(_NAME), state._replace(misses=state.misses + 1)
+    def _handle_invalid_question(self, state: State) -> Step:
+        say, after = load_pieces(_NAME), state._replace(misses=state.misses + 1)
         info = Frozen[Any](asker="unreadable")
         if after.misses == _PATIENCE:
             told = Frozen({AGENT: say["abandoned"]})
             return Step(after._replace(seat=None), told, info=info, outcome=Outcome("error"))
-        return Step(after, Frozen({USER: say["user-again"].format(ask=self._ask(state.answered))}), info=info)
+        return Step(after, Frozen({USER: say["user-again"].format(ask=self._next_question(state.answered))}), info=info)
 
-    def _ask(self, answered: int) -> str:
-        return pieces(_NAME)["user-ask" if answered < self.questions else "user-must-guess"]
+    def _next_question(self, answered: int) -> str:
+        return load_pieces(_NAME)["user-ask" if answered < self.max_questions else "user-must-guess"]
 
     # --- the agent answers -------------------------------------------------------------------------------------------
 
-    def _answered(self, state: State, text: str) -> Step:
-        reply = parse_answer(text, _yes_or_no, which=self.which_answer)
+    def _handle_answer(self, state: State, text: str) -> Step:
+        reply = parse_answer(text, _parse_yes_or_no, which=self.which_answer)
         if reply is not None:
-            return self._judged(state, reply)
+            return self._judge_answer(state, reply)
         if read_answer(text) is not None:
-            return self._repeated(state)
-        return _end(state, pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
+            return self._repeat_question(state)
+        return _final_step(state, load_pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
 
-    def _judged(self, state: State, reply: str) -> Step:
-        say, question, term, yes = pieces(_NAME), state.question, state.term, reply == "yes"
-        members = lexicon(state.words).members(question, term)
-        remaining = narrowed(state.remaining, members, yes)
-        wrong = None if remaining else contradiction(question, members, yes)
+    def _judge_answer(self, state: State, reply: str) -> Step:
+        say, question, term, yes = load_pieces(_NAME), state.question, state.term, reply == "yes"
+        members = word_taxonomy(state.words).kind_members(question, term)
+        remaining = narrow_words(state.remaining, members, yes)
+        wrong = None if remaining else find_contradiction(question, members, yes)
         result = "contradiction" if wrong else "win" if question == "word" else "consistent"
         info = Frozen[Any](
             result=result, question=question, term=term, answer=reply, remaining=remaining.bit_count(),
@@ -220,24 +220,24 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         )  # fmt: skip
         after = state._replace(remaining=remaining, answered=state.answered + 1, turn=state.turn + 1, seat=USER)
         if wrong:
-            return _end(after, say[wrong].format(term=term), info, Outcome("loss"))
+            return _final_step(after, say[wrong].format(term=term), info, Outcome("loss"))
         if question == "word":
-            return _end(after, say["win"].format(answers=after.answered), info, Outcome("win", 1.0))
+            return _final_step(after, say["win"].format(answers=after.answered), info, Outcome("win", 1.0))
         if after.turn == self.max_turns:
-            return _end(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
-        left, ask = self.questions - after.answered, self._ask(after.answered)
+            return _final_step(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+        left, ask = self.max_questions - after.answered, self._next_question(after.answered)
         return Step(after, Frozen({USER: say["user-next"].format(answer=reply, left=left, ask=ask)}), info=info)
 
-    def _repeated(self, state: State) -> Step:
-        say, after, info = pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
+    def _repeat_question(self, state: State) -> Step:
+        say, after, info = load_pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
         left = self.max_turns - after.turn
         if left == 0:
-            return _end(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+            return _final_step(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
         asked = say[state.question].format(term=state.term)
         return Step(after, Frozen({AGENT: say["invalid"].format(left=left, question=asked)}), info=info)
 
 
-def _yes_or_no(answer: str) -> str | None:
+def _parse_yes_or_no(answer: str) -> str | None:
     reply = answer.lower()
     return reply if reply in _ANSWERS else None
 
@@ -248,37 +248,37 @@ def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | N
     Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
     spaces, hyphens and apostrophes are taken as they are.
     """
-    return parse_answer(text, partial(_question, words), bare=True)
+    return parse_answer(text, partial(_format_question, words), bare=True)
 
 
-def _question(words: tuple[str, ...], said: str) -> tuple[Question, str] | None:
+def _format_question(words: tuple[str, ...], said: str) -> tuple[Question, str] | None:
     if len(said) > _LONGEST_QUESTION:
         return None
     said = " ".join(said.split())
     for question, form in _FORMS.items():
         if found := form.fullmatch(said):
             term = found[1].strip("\"'`*“”‘’ ")
-            known = lexicon(words).names.get(term.casefold())
+            known = word_taxonomy(words).names.get(term.casefold())
             if known is not None:
                 return known if known[0] == question else None
             return (question, term) if _TERM.fullmatch(term) else None
     return None
 
 
-def _end(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
+def _final_step(state: State, told: str, info: Frozen[Any], outcome: Outcome) -> Step:
     rewards = _WIN if outcome.kind == "win" else Frozen[float]()
     return Step(state._replace(seat=None), Frozen({AGENT: told}), rewards, info, outcome)
 
 
 @lru_cache(maxsize=1024)
-def _intro(piece: str, words: tuple[str, ...], questions: int, ask: str) -> str:
-    known, say = lexicon(words), pieces(_NAME)
-    return say[piece].format(questions=questions, lines=known.lines(), common=", ".join(known.common()), ask=ask)
+def _intro_text(piece: str, words: tuple[str, ...], questions: int, ask: str) -> str:
+    known, say = word_taxonomy(words), load_pieces(_NAME)
+    return say[piece].format(questions=questions, lines=known.word_lines(), common=", ".join(known.common()), ask=ask)
 
 
-def _checked(hidden: Json) -> tuple[str, ...]:
+def _check_words(hidden: Json) -> tuple[str, ...]:
     """Return the words of a setup, sorted; raises an error that names what is wrong."""
-    field, known = f"{_NAME}: hidden", nouns()
+    field, known = f"{_NAME}: hidden", all_nouns()
     words = cast("Sequence[Json]", hidden if isinstance(hidden, list | tuple) else ())
     if not 2 <= len(words) <= 200:
         raise invalid(field, cast("object", hidden), "a list of 2 to 200 nouns of the pool")

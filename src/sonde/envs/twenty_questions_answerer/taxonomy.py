@@ -25,7 +25,7 @@ to the only word that remains; yes to an excluded word; and, for all other cases
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
+class WordTaxonomy:
     """A word list, ready for questions."""
 
     words: tuple[str, ...]
@@ -40,22 +40,22 @@ class Lexicon:
     def all(self) -> int:
         return (1 << len(self.words)) - 1
 
-    def lines(self) -> str:
+    def word_lines(self) -> str:
         """Format one line per word: its kinds, nearest first, without those that all words share."""
-        above, common = nouns(), self.common()
+        above, common = all_nouns(), self.common()
         return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
 
     def common(self) -> tuple[str, ...]:
         """Return the kinds that all words of the list share."""
         return tuple(k for k, mask in self.kinds.items() if mask == self.all)
 
-    def members(self, question: Question, term: str) -> int:
+    def kind_members(self, question: Question, term: str) -> int:
         """Return the words for which yes is the right answer; none for a term that is foreign to the list."""
         return (self.kinds if question == "kind" else self.bits).get(term, 0)
 
 
 @cache
-def pool(split: str) -> Mapping[str, tuple[str, ...]]:
+def word_pool(split: str) -> Mapping[str, tuple[str, ...]]:
     """Word -> hypernyms, nearest first, for the words of one split."""
     text = data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")
     rows: dict[str, list[str]] = json.loads(text)[split]
@@ -63,29 +63,29 @@ def pool(split: str) -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def nouns() -> Mapping[str, tuple[str, ...]]:
+def all_nouns() -> Mapping[str, tuple[str, ...]]:
     """The words of both splits."""
-    return Frozen({**pool("train"), **pool("test")})
+    return Frozen({**word_pool("train"), **word_pool("test")})
 
 
 @lru_cache(maxsize=2048)
-def lexicon(words: tuple[str, ...]) -> Lexicon:
+def word_taxonomy(words: tuple[str, ...]) -> WordTaxonomy:
     """The list of these words of the pool."""
     kinds: dict[str, int] = {}
     for i, word in enumerate(words):
-        for kind in nouns()[word]:
+        for kind in all_nouns()[word]:
             kinds[kind] = kinds.get(kind, 0) | 1 << i
     names: dict[str, tuple[Question, str]] = {kind.casefold(): ("kind", kind) for kind in kinds}
     names.update({word.casefold(): ("word", word) for word in words})
-    return Lexicon(words, Frozen(kinds), Frozen({word: 1 << i for i, word in enumerate(words)}), Frozen(names))
+    return WordTaxonomy(words, Frozen(kinds), Frozen({word: 1 << i for i, word in enumerate(words)}), Frozen(names))
 
 
-def narrowed(remaining: int, members: int, yes: bool) -> int:
-    """The words that still fit after an answer to a question whose right answer is yes for `members`."""
+def narrow_words(remaining: int, members: int, yes: bool) -> int:
+    """The words that still fit after an answer to a question whose right answer is yes for `kind_members`."""
     return remaining & members if yes else remaining & ~members
 
 
-def contradiction(question: Question, members: int, yes: bool) -> Contradiction:
+def find_contradiction(question: Question, members: int, yes: bool) -> Contradiction:
     """Classify an answer after which no word fits.
 
     Every such answer is one of the paper's first four contradictions, unless it says yes to a term that no word of the

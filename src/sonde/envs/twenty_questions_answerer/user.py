@@ -49,17 +49,17 @@ class Trapper(ProgramPolicy):
             raise UserError(f"users:trapper: {view.spec.name} tells this seat no words and kinds to ask about")
         must_guess = facts["questions_left"] == 0 or facts["remaining"].bit_count() == 1
         if must_guess or rng.random() < self.guess:
-            return Action(f"Is your word {self._word(facts['words'], facts['remaining'], rng)}?")
-        return Action(f"Is it a kind of {self._kind(facts['kinds'], facts['remaining'], rng)}?")
+            return Action(f"Is your word {self._choose_word(facts['words'], facts['remaining'], rng)}?")
+        return Action(f"Is it a kind of {self._choose_kind(facts['kinds'], facts['remaining'], rng)}?")
 
-    def _word(self, words: Sequence[str], remaining: int, rng: Rng) -> str:
+    def _choose_word(self, words: Sequence[str], remaining: int, rng: Rng) -> str:
         excluded = [word for i, word in enumerate(words) if not remaining >> i & 1]
         if excluded and rng.random() < self.excluded_word:
             return rng.choice(excluded)
         return rng.choice([word for i, word in enumerate(words) if remaining >> i & 1])
 
-    def _kind(self, kinds: Mapping[str, Any], remaining: int, rng: Rng) -> str:
-        excluded, shared, open_ = parted(kinds, remaining)
+    def _choose_kind(self, kinds: Mapping[str, Any], remaining: int, rng: Rng) -> str:
+        excluded, shared, open_ = partition_kinds(kinds, remaining)
         u = rng.random()
         if excluded and u < self.excluded_kind:
             return rng.choice(excluded)
@@ -68,7 +68,7 @@ class Trapper(ProgramPolicy):
         return rng.choice(open_)
 
 
-def parted(kinds: Mapping[str, int], remaining: int) -> tuple[list[str], list[str], list[str]]:
+def partition_kinds(kinds: Mapping[str, int], remaining: int) -> tuple[list[str], list[str], list[str]]:
     """The kinds that none, all and some of the remaining words have; the last list is never empty while two words
     remain, because no two words have the same hypernyms."""
     excluded: list[str] = []

@@ -27,12 +27,12 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
-from .._shared.checks import several_questions
-from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, decided, spoken
-from .._shared.prompts import pieces
-from .._shared.quoting import quote
+from .._shared.checks import has_several_questions
+from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, spoken_line, strip_thinking
+from .._shared.prompts import load_pieces
+from .._shared.quoting import quote_message
 from .filter import LONGEST, PersonaFilter
-from .personas import GENERAL, PREFERENCES, Persona, data, requests
+from .personas import GENERAL, PREFERENCES, Persona, load_requests, persona_data
 
 _NAME = "user_personalization"
 _N_TASKS = 1000
@@ -97,40 +97,40 @@ class UserPersonalization(Env[State]):
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(_N_TASKS, lambda i: self._drawn(split, i))
+        return TaskList(_N_TASKS, lambda i: self._draw_task(split, i))
 
-    def _drawn(self, split: str, index: int) -> Task:
+    def _draw_task(self, split: str, index: int) -> Task:
         """Every request comes equally often. Even personas are for training and odd ones for testing."""
-        names, people = tuple(requests()), data()["people"]
+        names, people = tuple(load_requests()), persona_data()["people"]
         name = names[index % len(names)]
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
-        personas = requests()[name].personas
+        personas = load_requests()[name].all_personas
         persona = personas[2 * rng.randrange(len(personas) // 2) + (split == "test")]
         about = f"{rng.choice(people['names'])}, {rng.choice(people['jobs'])} who {rng.choice(people['traits'])}"
-        return self._task(name, persona, about, split, index)
+        return self._make_task(name, persona, about, split, index)
 
     def task(self, hidden: Json) -> Task:
         """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, if wanted,
         `about`, such as "Ines, a geologist who owns eleven clocks"."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         name, about = setup.get("request"), setup.get("about", "Ines, a geologist who owns eleven clocks")
-        if not isinstance(name, str) or name not in requests():
-            raise invalid(f"{_NAME}: hidden: request", name, ", ".join(requests()))
+        if not isinstance(name, str) or name not in load_requests():
+            raise invalid(f"{_NAME}: hidden: request", name, ", ".join(load_requests()))
         if not isinstance(about, str) or "," not in about:
             raise invalid(f"{_NAME}: hidden: about", about, "a name, a comma, and who that is")
-        return self._task(name, _persona(name, setup.get("preferences")), about, "custom", 0)
+        return self._make_task(name, _parse_persona(name, setup.get("preferences")), about, "custom", 0)
 
-    def _task(self, name: str, persona: Persona, about: str, split: str, index: int) -> Task:
-        names = (d.name for d in requests()[name].dimensions)
+    def _make_task(self, name: str, persona: Persona, about: str, split: str, index: int) -> Task:
+        names = (d.name for d in load_requests()[name].dimensions)
         preferences = Frozen({n: v for n, v in zip(names, persona, strict=True) if v})
         hidden = Frozen[Any](request=name, preferences=preferences, about=about)
-        return self.listed(split, index, Frozen[Json](request=name), hidden, request=name)
+        return self.make_listed_task(split, index, Frozen[Json](request=name), hidden, request=name)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
         h = task.hidden
-        return State(h["request"], _persona(h["request"], h["preferences"]), h["about"])
+        return State(h["request"], _parse_persona(h["request"], h["preferences"]), h["about"])
 
     def to_act(self, state: State) -> str | None:
         return state.seat
@@ -138,24 +138,24 @@ class UserPersonalization(Env[State]):
     def acts(self, seat: str) -> tuple[int, int]:
         if seat == JUDGE:
             return 1, RETRIES
-        return (self.max_turns if seat == AGENT else self.questions), 0
+        return (self.max_turns if seat == AGENT else self.max_questions), 0
 
     def hypothesis(self, state: State) -> str:
-        return requests()[state.request].shown(state.persona)
+        return load_requests()[state.request].shown_answer(state.persona)
 
     @property
-    def questions(self) -> int:
+    def max_questions(self) -> int:
         """Questions before the answer."""
         return self.max_turns - 1
 
     def intro(self, state: State, seat: str) -> str:
-        say, text = pieces(_NAME), requests()[state.request].text
+        say, text = load_pieces(_NAME), load_requests()[state.request].text
         if seat == USER:
-            return say["user"].format(persona=_described(state), request=text)
+            return say["user"].format(persona=_describe_persona(state), request=text)
         if seat != AGENT:
             return ""
-        last = say["answer-now"].format(request=text) if not self.questions else ""
-        return say["intro"].format(request=text, questions=self.questions, last=last).strip()
+        last = say["answer-now"].format(request=text) if not self.max_questions else ""
+        return say["intro"].format(request=text, questions=self.max_questions, last=last).strip()
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
         """The user: `request` (its name), `persona` and the `question`."""
@@ -164,77 +164,79 @@ class UserPersonalization(Env[State]):
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
 
     def denies(self, state: State, seat: str, text: str) -> bool:
-        return seat == USER and requests()[state.request].untrue(state.persona, spoken(text, LONGEST_REPLY))
+        return seat == USER and load_requests()[state.request].untrue_values(
+            state.persona, spoken_line(text, LONGEST_REPLY)
+        )
 
     def actions(self, state: State) -> Sequence[str]:
-        request = requests()[state.request]
-        return request.questions if state.turn < self.questions else request.answers
+        request = load_requests()[state.request]
+        return request.all_questions if state.turn < self.max_questions else request.all_answers
 
     def filter(self, public: Mapping[str, Json]) -> PersonaFilter:
-        return _prior(public["request"], self.questions)
+        return _prior_filter(public["request"], self.max_questions)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.seat == USER:
-            return self._replied(state, text)
+            return self._apply_reply(state, text)
         if state.seat == JUDGE:
-            return self._rated(state, text)
-        said = spoken(text, LONGEST)
-        if state.turn >= self.questions:
-            return self._answered(state._replace(said=said))
-        if self.single_inquiry and several_questions(said, LONGEST, lambda said: 0):
-            return self._next(state, pieces(_NAME)["one-question"], Frozen(result="invalid"))
-        told = pieces(_NAME)["to-user"].format(said=said or "...")
+            return self._rate_answer(state, text)
+        said = spoken_line(text, LONGEST)
+        if state.turn >= self.max_questions:
+            return self._handle_answer(state._replace(said=said))
+        if self.single_inquiry and has_several_questions(said, LONGEST, lambda said: 0):
+            return self._next_turn(state, load_pieces(_NAME)["one-question"], Frozen(result="invalid"))
+        told = load_pieces(_NAME)["to-user"].format(said=said or "...")
         return Step(state._replace(said=said, seat=USER), Frozen({USER: told}))
 
-    def _replied(self, state: State, text: str) -> Step:
-        request = requests()[state.request]
-        asked = request.asked(state.said)
+    def _apply_reply(self, state: State, text: str) -> Step:
+        request = load_requests()[state.request]
+        asked = request.asked_dimensions(state.said)
         revealed = asked and (() if asked == GENERAL else tuple(request.dimensions[i].name for i in asked))
-        reply = spoken(text, LONGEST_REPLY) or "..."
-        return self._next(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
+        reply = spoken_line(text, LONGEST_REPLY) or "..."
+        return self._next_turn(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
 
-    def _next(self, state: State, told: str, info: Frozen[Any]) -> Step:
+    def _next_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, said="", seat=AGENT)
-        if after.turn == self.questions:
-            now = pieces(_NAME)["answer-now"].format(request=requests()[state.request].text)
+        if after.turn == self.max_questions:
+            now = load_pieces(_NAME)["answer-now"].format(request=load_requests()[state.request].text)
             told = f"{told}\n\n{now}"
         return Step(after, Frozen({AGENT: told}), info=info)
 
-    def _answered(self, state: State) -> Step:
-        request = requests()[state.request]
+    def _handle_answer(self, state: State) -> Step:
+        request = load_requests()[state.request]
         if self.judge == "seat":
-            gold = pieces(_NAME)["gold"].format(gold=request.gold(state.persona)) if self.gold else ""
-            told = pieces(_NAME)["judge"].format(
-                persona=_described(state),
+            gold = load_pieces(_NAME)["gold"].format(gold=request.gold_answer(state.persona)) if self.gold else ""
+            told = load_pieces(_NAME)["judge"].format(
+                persona=_describe_persona(state),
                 request=request.text,
-                answer=quote(state.said or "(nothing)", _described(state)),
+                answer=quote_message(state.said or "(nothing)", _describe_persona(state)),
                 gold=gold,
             )
             return Step(state._replace(seat=JUDGE), Frozen({JUDGE: told}))
-        fit = request.fit(state.persona, state.said)
-        return self._over(state, fit.score, Frozen[Any](covered=fit.covered, invented=fit.invented))
+        fit = request.fit_answer(state.persona, state.said)
+        return self._end_game(state, fit.score, Frozen[Any](covered=fit.covered, invented=fit.invented))
 
-    def _rated(self, state: State, text: str) -> Step:
-        found = _SCORE.findall(decided(text))
+    def _rate_answer(self, state: State, text: str) -> Step:
+        found = _SCORE.findall(strip_thinking(text))
         if found:
-            return self._over(state, (int(found[-1]) - 1) / 9, Frozen[Any](judged=int(found[-1])))
+            return self._end_game(state, (int(found[-1]) - 1) / 9, Frozen[Any](judged=int(found[-1])))
         after = state._replace(tries=state.tries + 1)
         if after.tries > RETRIES:
-            return self._over(after, 0.0, Frozen[Any](judged=None))
-        return Step(after, Frozen({JUDGE: pieces(_NAME)["judge-again"]}))
+            return self._end_game(after, 0.0, Frozen[Any](judged=None))
+        return Step(after, Frozen({JUDGE: load_pieces(_NAME)["judge-again"]}))
 
-    def _over(self, state: State, score: float, found: Frozen[Any]) -> Step:
+    def _end_game(self, state: State, score: float, found: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, seat=None)
-        told = pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _told(found)
+        told = load_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
         info = Frozen[Any]({**found, "result": "scored", "score": score})
         rewards = Frozen({AGENT: score}) if score else Frozen[float]()
         return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))
 
 
-def _persona(name: str, preferences: object) -> Persona:
+def _parse_persona(name: str, preferences: object) -> Persona:
     """Return the preferences as one value per dimension; raises an error that names what is wrong."""
     chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
-    dims = requests()[name].dimensions
+    dims = load_requests()[name].dimensions
     if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:
         allowed = f"{PREFERENCES} of {', '.join(d.name for d in dims)}, each with its value"
         raise invalid(f"{_NAME}: hidden: preferences", cast("object", preferences), allowed)
@@ -244,20 +246,20 @@ def _persona(name: str, preferences: object) -> Persona:
     return tuple(chosen.get(d.name, "") for d in dims)
 
 
-def _told(found: Mapping[str, Any]) -> str:
+def _format_persona(found: Mapping[str, Any]) -> str:
     """Format what the rules found in the answer."""
     rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 
 
-def _described(state: State) -> str:
+def _describe_persona(state: State) -> str:
     """The persona in words, for a language model that plays or judges it."""
     name, _, who = state.about.partition(",")
-    dims = requests()[state.request].dimensions
+    dims = load_requests()[state.request].dimensions
     said = " ".join(d.values[v].said for d, v in zip(dims, state.persona, strict=True) if v)
     return f"You are {name},{who}. {said}"
 
 
 @lru_cache(maxsize=256)
-def _prior(name: str, questions: int) -> PersonaFilter:
-    return PersonaFilter(requests()[name], questions)
+def _prior_filter(name: str, questions: int) -> PersonaFilter:
+    return PersonaFilter(load_requests()[name], questions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 from .filter import PersonaFilter
 
 
@@ -15,7 +15,7 @@ class UserPersonalizationFloor(ProgramPolicy):
     """See the module. Both choices are uniform, over legal questions and over personas."""
 
     def act_now(self, view: View) -> Action:
-        known, rng = needs(view, PersonaFilter, "user_personalization_floor", "over personas"), Rng(view.seed)
+        known, rng = require_filter(view, PersonaFilter, "user_personalization_floor", "over personas"), Rng(view.seed)
         if known.questions:
-            return Action(rng.choice(known.request.questions))
-        return Action(known.request.gold(rng.choice(known.request.personas)))
+            return Action(rng.choice(known.request.all_questions))
+        return Action(known.request.gold_answer(rng.choice(known.request.all_personas)))

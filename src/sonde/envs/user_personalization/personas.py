@@ -3,7 +3,7 @@
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
-(`data/personas.toml`).
+(`persona_data/all_personas.toml`).
 
 The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
 general words; at every place the longest phrase counts, in any inflection (`envs/_shared/english`). A persona answers
@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.letters import apostrophes, plain_words, unaccented
-from .._shared.english.words import base, tokens
+from .._shared.english.letters import add_apostrophes, plain_words, strip_accents
+from .._shared.english.words import base_form, tokenize
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."
@@ -71,15 +71,15 @@ class Fit(NamedTuple):
 
 
 @cache
-def data() -> Mapping[str, Any]:
+def persona_data() -> Mapping[str, Any]:
     source = data_file("user_personalization", "personas.toml").read_text("utf-8")
     return tomllib.loads(source)
 
 
 @cache
-def dimensions() -> Mapping[str, Dimension]:
+def load_dimensions() -> Mapping[str, Dimension]:
     found: dict[str, Dimension] = {}
-    for name, row in data()["dimensions"].items():
+    for name, row in persona_data()["dimensions"].items():
         values = {
             v: Value(r["said"], r["advice"], tuple(map(plain_words, r["cues"]))) for v, r in row["values"].items()
         }
@@ -92,36 +92,36 @@ class Request:
 
     def __init__(self, name: str, text: str, names: Sequence[str]) -> None:
         self.name, self.text = name, text
-        self.dimensions = tuple(dimensions()[n] for n in names)
+        self.dimensions = tuple(load_dimensions()[n] for n in names)
         self.topics = tuple(dict.fromkeys(d.topic for d in self.dimensions))
 
     @cached_property
-    def personas(self) -> tuple[Persona, ...]:
+    def all_personas(self) -> tuple[Persona, ...]:
         """All of them, in a fixed order."""
-        return tuple(self._choices(PREFERENCES))
+        return tuple(self._dimension_choices(PREFERENCES))
 
-    def _choices(self, n: int) -> Iterator[Persona]:
+    def _dimension_choices(self, n: int) -> Iterator[Persona]:
         """Every choice of values in n dimensions."""
         for chosen in combinations(range(len(self.dimensions)), n):
             options = [tuple(d.values) if i in chosen else ("",) for i, d in enumerate(self.dimensions)]
             yield from product(*options)
 
     @cached_property
-    def questions(self) -> tuple[str, ...]:
+    def all_questions(self) -> tuple[str, ...]:
         """A question about everything, one about each topic, and one about each dimension."""
-        topics = tuple(f"What should I know about {data()['topics'][t][0]}?" for t in self.topics)
+        topics = tuple(f"What should I know about {persona_data()['topics'][t][0]}?" for t in self.topics)
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
-    def asked(self, said: str) -> About:
+    def asked_dimensions(self, said: str) -> About:
         """Return the dimensions that a question is about, for this request."""
-        about = read(said)
+        about = read_question(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
         return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
-    def told(self, persona: Persona, said: str) -> str:
+    def told_values(self, persona: Persona, said: str) -> str:
         """Return what the person says to a question."""
-        asked = self.asked(said)
+        asked = self.asked_dimensions(said)
         if asked is None:
             return LOST
         cares = [(d, v) for d, v in zip(self.dimensions, persona, strict=True) if v]
@@ -131,30 +131,30 @@ class Request:
         own = [(self.dimensions[i], persona[i]) for i in asked if persona[i]]
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
-    def fit(self, persona: Persona, answer: str) -> Fit:
+    def fit_answer(self, persona: Persona, answer: str) -> Fit:
         """Return what an answer takes up, in the dimensions of this request. Word-for-word repetitions of what the
         person said do not count, and what is advised against never does."""
-        answer = self._advised(_repeated().sub("", answer))
+        answer = self._advised_text(_repeated_pattern().sub("", answer))
         words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
         for d, wanted in zip(self.dimensions, persona, strict=True):
             for name, value in d.values.items():
-                if any(_takes_up(words, cue) for cue in value.cues):
+                if any(_takes_up_value(words, cue) for cue in value.cues):
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
 
-    def untrue(self, persona: Persona, told: str) -> bool:
+    def untrue_values(self, persona: Persona, told: str) -> bool:
         """Whether what somebody tells of themselves takes up, or repeats, what this person does not prefer."""
         rows = zip(self.dimensions, persona, strict=True)
         others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
-        return bool(self.fit(persona, told).invented) or any(said in told for said in others)
+        return bool(self.fit_answer(persona, told).invented) or any(said in told for said in others)
 
-    def _advised(self, answer: str) -> str:
+    def _advised_text(self, answer: str) -> str:
         """Drop what an answer advises against: from a refusal to the end of its sentence, or to a contrast. One that
         only points ("Do none of this") covers all that follows, or if nothing does, all before."""
         kept, refused = list[str](), False
-        sentences = _SENTENCE.findall(apostrophes(unaccented(answer).lower()))
+        sentences = _SENTENCE.findall(add_apostrophes(strip_accents(answer).lower()))
         for i, sentence in enumerate(sentences):
             contrast = _CONTRAST.match(sentence)
             found = _REFUSAL.search(sentence)
@@ -163,27 +163,29 @@ class Request:
                 kept += [] if refused else [sentence]
                 continue
             denied, *rest = _CONTRAST.split(sentence[found.start() :], maxsplit=1)
-            if _POINTING.search(denied) and not self._names(denied):
-                refused = any(map(self._names, sentences[i + 1 :]))
+            if _POINTING.search(denied) and not self._names_preference(denied):
+                refused = any(map(self._names_preference, sentences[i + 1 :]))
                 kept = kept if refused else []
             kept += [sentence[: found.start()], *rest]
         return " ".join(kept)
 
-    def _names(self, text: str) -> bool:
+    def _names_preference(self, text: str) -> bool:
         """Whether anything that could be preferred occurs in a text."""
         words = f" {plain_words(text)} "
         return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
 
     @cached_property
-    def answers(self) -> tuple[str, ...]:
+    def all_answers(self) -> tuple[str, ...]:
         """Short answers: every choice of up to four preferences, taken up."""
-        return tuple(dict.fromkeys(self.gold(p) for n in range(PREFERENCES + 1) for p in self._choices(n)))
+        return tuple(
+            dict.fromkeys(self.gold_answer(p) for n in range(PREFERENCES + 1) for p in self._dimension_choices(n))
+        )
 
-    def shown(self, persona: Persona) -> str:
+    def shown_answer(self, persona: Persona) -> str:
         """Describe a persona: its preferences and nothing else."""
         return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
 
-    def gold(self, known: Persona) -> str:
+    def gold_answer(self, known: Persona) -> str:
         """An answer that takes up exactly these preferences."""
         advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
         return f"My advice: {', '.join(advice)}." if advice else "My advice: do what you feel like."
@@ -202,12 +204,12 @@ _REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "sk
 
 
 @cache
-def _repeated() -> re.Pattern[str]:
-    said = (v.said for d in dimensions().values() for v in d.values.values())
+def _repeated_pattern() -> re.Pattern[str]:
+    said = (v.said for d in load_dimensions().values() for v in d.values.values())
     return re.compile("|".join(map(re.escape, said)), re.IGNORECASE)
 
 
-def _takes_up(words: str, cue: str) -> bool:
+def _takes_up_value(words: str, cue: str) -> bool:
     """Whether a phrase occurs, and at least once without a refusal in the two words before it in its clause: neither
     "not spicy" nor "instead of concerts" takes anything up."""
     at = words.find(f" {cue} ")
@@ -226,44 +228,44 @@ class _Phrase(NamedTuple):
 
 
 @cache
-def _phrases() -> Mapping[tuple[str, ...], _Phrase]:
+def _phrases_by_word() -> Mapping[tuple[str, ...], _Phrase]:
     """Every declared phrase, in base forms."""
     found: dict[tuple[str, ...], _Phrase] = {}
-    for rank, phrases, about in _declared():
+    for rank, phrases, about in _declared_phrases():
         for phrase in phrases:
-            words = _bases(phrase)
+            words = _base_words(phrase)
             old = found.get(words, _Phrase(rank, frozenset()))
             if rank <= old.rank:
                 found[words] = _Phrase(rank, about | old.about if rank == old.rank else about)
     return found
 
 
-def _declared() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
+def _declared_phrases() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
     """Declared phrases with their ranks and subjects."""
-    dims = dimensions().values()
+    dims = load_dimensions().values()
     for d in dims:
         yield 0, d.ask, frozenset((d.name,))
         yield 1, [cue for value in d.values.values() for cue in value.cues], frozenset((d.name,))
-    for topic, (name, *words) in data()["topics"].items():
+    for topic, (name, *words) in persona_data()["topics"].items():
         about = frozenset(d.name for d in dims if d.topic == topic)
         yield 0, [name], about
         yield 2, words, about
-    yield 3, data()["general"], frozenset((GENERAL,))
+    yield 3, persona_data()["general"], frozenset((GENERAL,))
 
 
-def _bases(text: str) -> tuple[str, ...]:
-    return tuple(base(word) for word in tokens(text) if word != ",")
+def _base_words(text: str) -> tuple[str, ...]:
+    return tuple(base_form(word) for word in tokenize(text) if word != ",")
 
 
 @lru_cache(maxsize=4096)
-def read(said: str) -> frozenset[str] | None:
+def read_question(said: str) -> frozenset[str] | None:
     """Return the dimensions that a question is about, whatever the request; `GENERAL` alone, or None if it is about
     none.
 
-    >>> read("How much time do you have?"), read("What do you want to spend?"), read("Purple monkey dishwasher?")
-    (frozenset({'duration'}), frozenset({'budget'}), None)
+    >>> read_question("How much time do you have?"), read_question("What do you want to spend?"),
+    read_question("Purple monkey dishwasher?") (frozenset({'duration'}), frozenset({'budget'}), None)
     """
-    words, known, found = _bases(said), _phrases(), list[_Phrase]()
+    words, known, found = _base_words(said), _phrases_by_word(), list[_Phrase]()
     at = 0
     while at < len(words):
         ends = range(min(len(words), at + _LONGEST), at, -1)
@@ -273,15 +275,15 @@ def read(said: str) -> frozenset[str] | None:
     if not found:
         return None
     best = [phrase.about for phrase in found if phrase.rank == min(p.rank for p in found)]
-    topics = _topics(best[0])
-    return frozenset[str]().union(*(about for about in best if _topics(about) & topics))
+    topics = _topic_words(best[0])
+    return frozenset[str]().union(*(about for about in best if _topic_words(about) & topics))
 
 
-def _topics(about: frozenset[str]) -> frozenset[str]:
-    return frozenset(dimensions()[name].topic if name != GENERAL else GENERAL for name in about)
+def _topic_words(about: frozenset[str]) -> frozenset[str]:
+    return frozenset(load_dimensions()[name].topic if name != GENERAL else GENERAL for name in about)
 
 
 @cache
-def requests() -> Mapping[str, Request]:
+def load_requests() -> Mapping[str, Request]:
     """All requests by name."""
-    return {row["id"]: Request(row["id"], row["text"], row["dimensions"]) for row in data()["requests"]}
+    return {row["id"]: Request(row["id"], row["text"], row["dimensions"]) for row in persona_data()["requests"]}

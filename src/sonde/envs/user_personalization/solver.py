@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, View
 
-from .._shared.needs import needs
+from .._shared.needs import require_filter
 from .filter import PersonaFilter
 
 
@@ -19,7 +19,7 @@ class UserPersonalizationSolver(ProgramPolicy):
     """See the module."""
 
     def act_now(self, view: View) -> Action:
-        known = needs(view, PersonaFilter, "user_personalization", "over personas")
+        known = require_filter(view, PersonaFilter, "user_personalization", "over personas")
         if not known.questions:
-            return Action(known.request.gold(known.likely()))
+            return Action(known.request.gold_answer(known.likely_preferences()))
         return Action(known.best_question()[0])

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from sonde.core import View
 
 from .._shared.rule_user import Ruled
-from .personas import LOST, requests
+from .personas import LOST, load_requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,8 @@ class Persona(Ruled):
     needs: ClassVar[tuple[str, ...]] = ("request", "persona", "question")
     hidden: ClassVar[str] = "persona"
 
-    def reply(self, facts: Mapping[str, Any]) -> str:
-        return requests()[facts["request"]].told(facts["persona"], facts["question"])
+    def compose_reply(self, facts: Mapping[str, Any]) -> str:
+        return load_requests()[facts["request"]].told_values(facts["persona"], facts["question"])
 
-    def answers(self, view: View) -> bool:
+    def has_answer(self, view: View) -> bool:
         return self.act_now(view).text != LOST

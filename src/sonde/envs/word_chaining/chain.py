@@ -16,14 +16,14 @@ from sonde._util.folders import data_file
 class Lexicon:
     """The words of one game, sorted. Hashes and compares by them.
 
-    >>> Lexicon(("east", "tea", "toast")).moves(("east",))
+    >>> Lexicon(("east", "tea", "toast")).legal_words(("east",))
     ('tea', 'toast')
     """
 
     words: tuple[str, ...]
 
     @cached_property
-    def starting(self) -> Mapping[str, tuple[str, ...]]:
+    def words_by_letter(self) -> Mapping[str, tuple[str, ...]]:
         """First letter -> its words, letters and words in order."""
         groups: dict[str, list[str]] = {}
         for word in self.words:
@@ -31,27 +31,27 @@ class Lexicon:
         return {letter: tuple(group) for letter, group in groups.items()}
 
     @cached_property
-    def openings(self) -> tuple[str, ...]:
+    def opening_words(self) -> tuple[str, ...]:
         """The words that another word can follow."""
         return tuple(word for word in self.words if self.can_go_on((word,)))
 
-    def moves(self, played: Sequence[str]) -> tuple[str, ...]:
+    def legal_words(self, played: Sequence[str]) -> tuple[str, ...]:
         """The words that may come after those played, in order."""
         if not played:
             return self.words
-        return tuple([word for word in self.starting.get(played[-1][-1], ()) if word not in played])
+        return tuple([word for word in self.words_by_letter.get(played[-1][-1], ()) if word not in played])
 
     def can_go_on(self, played: Sequence[str]) -> bool:
-        """Whether `moves` has any; `played` holds at least one word."""
-        return any(word not in played for word in self.starting.get(played[-1][-1], ()))
+        """Whether `legal_words` has any; `played` holds at least one word."""
+        return any(word not in played for word in self.words_by_letter.get(played[-1][-1], ()))
 
-    def broken(self, played: Sequence[str], word: str) -> str:
+    def broken_rule(self, played: Sequence[str], word: str) -> str:
         """The first rule that `word` breaks after those played: unlisted, letter or repeated; empty if none.
 
-        >>> Lexicon(("east", "tea", "toast")).broken(("east",), "east")
+        >>> Lexicon(("east", "tea", "toast")).broken_rule(("east",), "east")
         'letter'
         """
-        if word not in self.starting.get(word[:1], ()):
+        if word not in self.words_by_letter.get(word[:1], ()):
             return "unlisted"
         if played and word[0] != played[-1][-1]:
             return "letter"
@@ -59,12 +59,12 @@ class Lexicon:
 
 
 @lru_cache(maxsize=1024)
-def lexicon(words: tuple[str, ...]) -> Lexicon:
+def make_lexicon(words: tuple[str, ...]) -> Lexicon:
     """The lexicon of these words, shared by the episodes of a task."""
     return Lexicon(words)
 
 
-def listing(words: Iterable[str]) -> str:
+def format_words(words: Iterable[str]) -> str:
     """Words in order, one line per first letter."""
     lines: dict[str, list[str]] = {}
     for word in words:
@@ -73,7 +73,7 @@ def listing(words: Iterable[str]) -> str:
 
 
 @cache
-def pool(split: str) -> tuple[str, ...]:
+def split_words(split: str) -> tuple[str, ...]:
     """The words for the games of a split, sorted."""
     path = data_file("word_chaining", f"chaining.{split}.txt")
     return tuple(path.read_text(encoding="ascii").split())

@@ -25,8 +25,8 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, 
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, begins_another, parse_answer, read_answer, tagged
-from .._shared.prompts import pieces
+from .._shared.answer import AnswerTags, begins_another, parse_answer, read_answer, tag_answer
+from .._shared.prompts import load_pieces
 from .._shared.words.lists import are_words
 from . import chain
 
@@ -79,11 +79,11 @@ class WordChaining(Env[State], AnswerTags):
         )
 
     def split(self, split: str) -> Sequence[Task]:
-        return TaskList(N_TASKS, lambda i: self._drawn(split, i))
+        return TaskList(N_TASKS, lambda i: self._draw_task(split, i))
 
-    def _drawn(self, split: str, index: int) -> Task:
+    def _draw_task(self, split: str, index: int) -> Task:
         rng = random.Random(derive(0, "task", "word_chaining", self.preset, split, index))
-        words = tuple(sorted(rng.sample(chain.pool(split), N_WORDS)))
+        words = tuple(sorted(rng.sample(chain.split_words(split), N_WORDS)))
         return self._task(words, rng.choice((AGENT, OPPONENT)), split, index)
 
     def task(self, hidden: Json) -> Task:
@@ -99,19 +99,19 @@ class WordChaining(Env[State], AnswerTags):
         if first not in (AGENT, OPPONENT):
             raise invalid("word_chaining: hidden.first", first, f"{AGENT} or {OPPONENT}")
         words = tuple(sorted(words))
-        if first == OPPONENT and not chain.lexicon(words).openings:
+        if first == OPPONENT and not chain.make_lexicon(words).opening_words:
             raise invalid("word_chaining: hidden.first", first, f"{AGENT}, since no word can follow another")
         return self._task(words, first, "custom", 0)
 
     def _task(self, words: tuple[str, ...], first: str, split: str, index: int) -> Task:
         # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
         setup = Frozen[Json](lexicon=words, first=first)
-        return self.listed(split, index, setup, setup, first=first)
+        return self.make_listed_task(split, index, setup, setup, first=first)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
-        return State(chain.lexicon(task.public["lexicon"]), task.public["first"])
+        return State(chain.make_lexicon(task.public["lexicon"]), task.public["first"])
 
     def to_act(self, state: State) -> str | None:
         return state.seat
@@ -125,77 +125,77 @@ class WordChaining(Env[State], AnswerTags):
     def actions(self, state: State) -> Sequence[str] | None:
         """The words that break no rule, for the side to act."""
         opens = state.seat == OPPONENT and not state.played
-        return state.lexicon.openings if opens else state.lexicon.moves(state.played)
+        return state.lexicon.opening_words if opens else state.lexicon.legal_words(state.played)
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     def intro(self, state: State, seat: str) -> str:
-        say, listed = pieces("word_chaining"), chain.listing(state.lexicon.words)
+        say, listed = load_pieces("word_chaining"), chain.format_words(state.lexicon.words)
         rules = say["intro"].format(listed=listed, end=say[f"end_{seat}"].format(turns=self.max_turns))
         return f"{rules}\n\n{say['open' if seat == state.seat else 'wait']}"
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
-        word = self._word(state, text) or ""
+        word = self._parse_word(state, text) or ""
         unread = not word and read_answer(text) is None
-        broken = "format" if unread else state.lexicon.broken(state.played, word)
+        broken = "format" if unread else state.lexicon.broken_rule(state.played, word)
         if state.seat == AGENT:
-            return self._lost(state, word, broken) if broken else self._said(state, word)
-        if not state.played and (broken or word not in state.lexicon.openings):
-            return self._passed(state)
-        return self._forfeited(state) if broken else self._replied(state, word)
+            return self._lose_game(state, word, broken) if broken else self._say_word(state, word)
+        if not state.played and (broken or word not in state.lexicon.opening_words):
+            return self._pass_turn(state)
+        return self._forfeit_game(state) if broken else self._apply_reply(state, word)
 
-    def _word(self, state: State, text: str) -> str | None:
+    def _parse_word(self, state: State, text: str) -> str | None:
         """The listed word in a reply; None if there is none."""
         words = state.lexicon.words
 
-        def parse(answer: str) -> str | None:
+        def parse_listed(answer: str) -> str | None:
             word = answer.lower()
-            return word if state.lexicon.broken((), word) != "unlisted" else None
+            return word if state.lexicon.broken_rule((), word) != "unlisted" else None
 
-        return parse_answer(text, parse, begins_another(words), which=self.which_answer)
+        return parse_answer(text, parse_listed, begins_another(words), which=self.which_answer)
 
-    def _said(self, state: State, word: str) -> Step:
-        played, turn, say = (*state.played, word), state.turn + 1, pieces("word_chaining")
+    def _say_word(self, state: State, word: str) -> Step:
+        played, turn, say = (*state.played, word), state.turn + 1, load_pieces("word_chaining")
         facts = {"word": word, "letter": word[-1]}
         if not state.lexicon.can_go_on(played):
             told = say["stuck_opponent"].format(letter=word[-1])
-            return _won(State(state.lexicon, None, played, turn), told, Frozen(result="stuck", **facts))
+            return _win_step(State(state.lexicon, None, played, turn), told, Frozen(result="stuck", **facts))
         if turn == self.max_turns:
-            return _won(State(state.lexicon, None, played, turn), say["turns"], Frozen(result="turns", **facts))
+            return _win_step(State(state.lexicon, None, played, turn), say["turns"], Frozen(result="turns", **facts))
         after = State(state.lexicon, OPPONENT, played, turn)
-        return Step(after, Frozen({OPPONENT: _heard(word)}), info=Frozen(result="word", **facts))
+        return Step(after, Frozen({OPPONENT: _word_text(word)}), info=Frozen(result="word", **facts))
 
-    def _replied(self, state: State, word: str) -> Step:
-        played, letter, say = (*state.played, word), word[-1], pieces("word_chaining")
+    def _apply_reply(self, state: State, word: str) -> Step:
+        played, letter, say = (*state.played, word), word[-1], load_pieces("word_chaining")
         if not state.lexicon.can_go_on(played):
             told = say["stuck"].format(word=word, letter=letter)
             info = Frozen(result="stuck", reply=word, letter=letter)
-            return _won(State(state.lexicon, None, played, state.turn), told, info)
+            return _win_step(State(state.lexicon, None, played, state.turn), told, info)
         left = say["left"].replace("{left}", str(self.max_turns - state.turn))
         info = Frozen(result="reply", reply=word, letter=letter)
         after = State(state.lexicon, AGENT, played, state.turn)
-        return Step(after, Frozen({AGENT: f"{_heard(word)}\n{left}"}), info=info)
+        return Step(after, Frozen({AGENT: f"{_word_text(word)}\n{left}"}), info=info)
 
-    def _lost(self, state: State, word: str, broken: str) -> Step:
+    def _lose_game(self, state: State, word: str, broken: str) -> Step:
         letter = state.played[-1][-1] if state.played else ""
-        told = Frozen({AGENT: pieces("word_chaining")[broken].format(word=word, letter=letter)})
+        told = Frozen({AGENT: load_pieces("word_chaining")[broken].format(word=word, letter=letter)})
         info = Frozen(result=broken, word=word) if broken in ("letter", "repeated") else Frozen(result=broken)
         over = State(state.lexicon, None, state.played, state.turn + 1)
         return Step(over, told, info=info, outcome=Outcome("format" if broken == "format" else "loss"))
 
-    def _forfeited(self, state: State) -> Step:
+    def _forfeit_game(self, state: State) -> Step:
         over = State(state.lexicon, None, state.played, state.turn)
-        return _won(over, pieces("word_chaining")["forfeit"], Frozen(result="forfeit"))
+        return _win_step(over, load_pieces("word_chaining")["forfeit"], Frozen(result="forfeit"))
 
-    def _passed(self, state: State) -> Step:
-        told = Frozen({AGENT: pieces("word_chaining")["pass"]})
+    def _pass_turn(self, state: State) -> Step:
+        told = Frozen({AGENT: load_pieces("word_chaining")["pass"]})
         return Step(State(state.lexicon, AGENT), told, info=Frozen(result="pass"))
 
 
-def _heard(word: str) -> str:
-    return pieces("word_chaining")["heard"].replace("{word}", word).replace("{letter}", word[-1])
+def _word_text(word: str) -> str:
+    return load_pieces("word_chaining")["heard"].replace("{word}", word).replace("{letter}", word[-1])
 
 
-def _won(over: State, told: str, info: Frozen[Json]) -> Step:
+def _win_step(over: State, told: str, info: Frozen[Json]) -> Step:
     return Step(over, Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))

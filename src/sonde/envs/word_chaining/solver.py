@@ -29,11 +29,11 @@ class WordChainingSolver(ProgramPolicy):
         words = view.legal
         if not words or "lexicon" not in view.public or "played" not in view.private:
             raise UserError(f"agents:word_chaining: env: got {view.spec.name}, allowed: word_chaining")
-        unsaid = Unsaid(view.public["lexicon"], view.private["played"])
+        unsaid = UnusedWords(view.public["lexicon"], view.private["played"])
         first: dict[tuple[str, str], str] = {}
         for word in words:
             first.setdefault((word[0], word[-1]), word)
-        pairs = sorted(first, key=lambda pair: unsaid.replies(*pair))
+        pairs = sorted(first, key=lambda pair: unsaid.count_replies(*pair))
         best, most = pairs[0], -1.0
         for pair in pairs:
             chance = unsaid.end_after(*pair, self.depth - 1)
@@ -44,7 +44,7 @@ class WordChainingSolver(ProgramPolicy):
         return Action(view.say(first[best]))
 
 
-class Unsaid:
+class UnusedWords:
     """The unused words, as counts per pair of first and last letter. The search removes words and restores them."""
 
     def __init__(self, lexicon: tuple[str, ...], played: tuple[str, ...]) -> None:
@@ -55,7 +55,7 @@ class Unsaid:
                 self.pairs[word[0]][word[-1]] += 1
         self.size = Counter({letter: counts.total() for letter, counts in self.pairs.items()})
 
-    def replies(self, first: str, last: str) -> int:
+    def count_replies(self, first: str, last: str) -> int:
         """The number of words that may follow one from `first` to `last`."""
         return self.size[last] - (first == last)
 

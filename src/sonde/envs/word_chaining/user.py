@@ -36,7 +36,7 @@ class Chainer(ProgramPolicy):
             raise UserError(f"users:chainer: env: got {view.spec.name}, allowed: word_chaining")
         prefer = STRATEGIES[self.strategy]
         if prefer is not None:
-            words = _best(words, prefer(_left(view)))
+            words = _best_words(words, prefer(_words_left(view)))
         return Action(view.say(words[Rng(view.seed).randrange(len(words))]))
 
 
@@ -45,7 +45,7 @@ Left = Mapping[str, Sequence[str]]
 Score = Callable[[str], float]
 
 
-def _left(view: View) -> Left:
+def _words_left(view: View) -> Left:
     played = frozenset(view.private["played"])
     left: dict[str, list[str]] = {}
     for word in view.public["lexicon"]:
@@ -54,7 +54,7 @@ def _left(view: View) -> Left:
     return left
 
 
-def _best(words: Sequence[str], score: Score) -> Sequence[str]:
+def _best_words(words: Sequence[str], score: Score) -> Sequence[str]:
     scores = [score(word) for word in words]
     best = max(scores)
     return [word for word, value in zip(words, scores, strict=True) if value == best]

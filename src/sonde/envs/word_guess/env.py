@@ -24,9 +24,9 @@ from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, Tas
 from sonde.core.env import Split
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tagged
+from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 from .._shared.words import lists as words
 from . import feedback
 
@@ -81,7 +81,7 @@ class WordGuess(CertainEnv[State], AnswerTags):
 
     def split(self, split: str) -> Sequence[Task]:
         found = words.task_words(feedback.LENGTH, cast(Split, split))
-        return TaskList(N_VOCABULARIES * SIZE, lambda i: self._task(_slice(found, i // SIZE), i % SIZE, split, i))
+        return TaskList(N_VOCABULARIES * SIZE, lambda i: self._task(_word_slice(found, i // SIZE), i % SIZE, split, i))
 
     def task(self, hidden: Json) -> Task:
         """`{"vocabulary": ["boost", "toast", ...], "secret": "toast"}`: 2 to 200 different words of five letters, in
@@ -98,8 +98,8 @@ class WordGuess(CertainEnv[State], AnswerTags):
         return self._task(tuple(found), found.index(secret), "custom", 0)
 
     def _task(self, vocabulary: tuple[str, ...], secret: int, split: str, index: int) -> Task:
-        public, hidden = Frozen(vocabulary=vocabulary), _hidden(vocabulary, vocabulary[secret])
-        return self.listed(split, index, public, hidden)
+        public, hidden = Frozen(vocabulary=vocabulary), _hidden_setup(vocabulary, vocabulary[secret])
+        return self.make_listed_task(split, index, public, hidden)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class WordGuess(CertainEnv[State], AnswerTags):
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         found = public["vocabulary"]
-        return [(1.0 / len(found), _hidden(found, word)) for word in found]
+        return [(1.0 / len(found), _hidden_setup(found, word)) for word in found]
 
     def to_act(self, state: State) -> str | None:
         return AGENT if state.turn < self.max_turns else None
@@ -117,34 +117,34 @@ class WordGuess(CertainEnv[State], AnswerTags):
         return state.secret
 
     def intro(self, state: State, seat: str) -> str:
-        say, listed = pieces("word_guess"), " ".join(state.vocabulary)
+        say, listed = load_pieces("word_guess"), " ".join(state.vocabulary)
         rule = say[f"rule_{self.feedback}"]
         return say["intro"].format(n=len(state.vocabulary), turns=self.max_turns, listed=listed, rule=rule)
 
-    def after(self, state: State, text: str) -> Step:
-        say, guess = pieces("word_guess"), _named(state.vocabulary, self.which_answer, text)
+    def next_step(self, state: State, text: str) -> Step:
+        say, guess = load_pieces("word_guess"), _parse_guess(state.vocabulary, self.which_answer, text)
         if guess is None:
             if read_answer(text) is not None:
-                return self._next(state, say["invalid"], Frozen(result="invalid"))
+                return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
             told = Frozen({AGENT: say["format"]})
-            return Step(self._over(state), told, info=Frozen(result="format"), outcome=Outcome("format"))
-        known = feedback.facts(self.feedback, state.secret, guess)
+            return Step(self._end_game(state), told, info=Frozen(result="format"), outcome=Outcome("format"))
+        known = feedback.feedback_facts(self.feedback, state.secret, guess)
         if guess == state.secret:
             score, told = 1.0 - state.turn / self.max_turns, Frozen({AGENT: say["win"].format(guess=guess)})
             info = Frozen(result="win", guess=guess, **known)
-            return Step(self._over(state), told, Frozen({AGENT: score}), info, Outcome("win", score))
-        return self._next(state, self._told(guess, known), Frozen(result="feedback", guess=guess, **known))
+            return Step(self._end_game(state), told, Frozen({AGENT: score}), info, Outcome("win", score))
+        return self._end_turn(state, self._feedback_text(guess, known), Frozen(result="feedback", guess=guess, **known))
 
-    def _told(self, guess: str, known: Mapping[str, Json]) -> str:
+    def _feedback_text(self, guess: str, known: Mapping[str, Json]) -> str:
         if self.feedback == "wordle":
-            return feedback.lines(guess, known["marks"])
-        return pieces("word_guess")[f"told_{self.feedback}"].format(guess=guess, **known)
+            return feedback.marks_lines(guess, known["marks"])
+        return load_pieces("word_guess")[f"told_{self.feedback}"].format(guess=guess, **known)
 
-    def _over(self, state: State) -> State:
+    def _end_game(self, state: State) -> State:
         return State(state.vocabulary, state.secret, self.max_turns)
 
-    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        after, say = State(state.vocabulary, state.secret, state.turn + 1), pieces("word_guess")
+    def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
+        after, say = State(state.vocabulary, state.secret, state.turn + 1), load_pieces("word_guess")
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"
@@ -156,19 +156,19 @@ class WordGuess(CertainEnv[State], AnswerTags):
         return state.vocabulary
 
     def say(self, answer: str) -> str:
-        return tagged(answer)
+        return tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
-        return _guessing(self.feedback, public["vocabulary"], self.which_answer).start()
+        return _shared_game(self.feedback, public["vocabulary"], self.which_answer).start()
 
 
-def _slice(found: Sequence[str], k: int) -> tuple[str, ...]:
+def _word_slice(found: Sequence[str], k: int) -> tuple[str, ...]:
     return tuple(sorted(found[k * SIZE : (k + 1) * SIZE]))
 
 
-def _hidden(vocabulary: tuple[str, ...], secret: str) -> Frozen[Json]:
+def _hidden_setup(vocabulary: tuple[str, ...], secret: str) -> Frozen[Json]:
     return Frozen(vocabulary=vocabulary, secret=secret)
 
 
@@ -177,24 +177,26 @@ def _is_vocabulary(value: Json) -> bool:
     return words.are_words(value, _LARGEST, n) and all(len(word) == n for word in value)
 
 
-def _named(vocabulary: tuple[str, ...], which: Which, text: str) -> str | None:
+def _parse_guess(vocabulary: tuple[str, ...], which: Which, text: str) -> str | None:
     """The word of the vocabulary that a reply guesses; None if it guesses none."""
 
-    def parse(answer: str) -> str | None:
+    def parse_listed(answer: str) -> str | None:
         guess = join_symbols(answer).lower()
         return guess if guess in vocabulary else None
 
-    return parse_answer(text, parse, which=which)
+    return parse_answer(text, parse_listed, which=which)
 
 
 # 20 vocabularies ship; custom ones may be many.
 @lru_cache(maxsize=64)
-def _guessing(kind: str, vocabulary: tuple[str, ...], which: Which) -> Guessing:
+def _shared_game(kind: str, vocabulary: tuple[str, ...], which: Which) -> Guessing:
     from .._shared.words.guessing import Guessing
 
-    def read(turn: Turn) -> tuple[str, int] | None:
+    def read_turn(turn: Turn) -> tuple[str, int] | None:
         info = turn.info
-        return (info["guess"], feedback.number(kind, info, info["result"] == "win")) if "guess" in info else None
+        return (
+            (info["guess"], feedback.feedback_number(kind, info, info["result"] == "win")) if "guess" in info else None
+        )
 
-    parse = partial(_named, vocabulary, which)
-    return Guessing(vocabulary, feedback.table(kind), feedback.N_NUMBERS[kind], read, parse)
+    parse = partial(_parse_guess, vocabulary, which)
+    return Guessing(vocabulary, feedback.verdict_table(kind), feedback.N_NUMBERS[kind], read_turn, parse)

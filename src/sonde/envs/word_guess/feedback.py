@@ -33,14 +33,14 @@ _SAID = {"g": "right place", "y": "other place", "b": "absent"}
 _LINES = {(letter, mark): f"{letter}: {said}" for letter in ascii_lowercase for mark, said in _SAID.items()}
 
 
-def facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
+def feedback_facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
     """The feedback of this kind on `guess`.
 
-    >>> facts("bulls_cows", "toast", "stoat")
+    >>> feedback_facts("bulls_cows", "toast", "stoat")
     {'bulls': 1, 'cows': 4}
     """
     if kind == "wordle":
-        return {"marks": marks.standard(secret, guess)}
+        return {"marks": marks.standard_marks(secret, guess)}
     bulls = sum(map(eq, secret, guess))
     if kind == "bulls":
         return {"bulls": bulls}
@@ -48,31 +48,31 @@ def facts(kind: str, secret: str, guess: str) -> dict[str, Json]:
     return {"shared": shared} if kind == "shared_letters" else {"bulls": bulls, "cows": shared - bulls}
 
 
-def number(kind: str, known: Mapping[str, Json], found: bool) -> int:
+def feedback_number(kind: str, known: Mapping[str, Json], found: bool) -> int:
     """The feedback as one number; `found` says whether the guess was the secret, because anagrams share all letters
     with it."""
     if kind == "wordle":
-        return marks.number(known["marks"])
+        return marks.marks_number(known["marks"])
     if kind == "shared_letters":
         return known["shared"] + found
     return known["bulls"] if kind == "bulls" else known["bulls"] * (LENGTH + 1) + known["cows"]
 
 
-def table(kind: str) -> Callable[[Codes, Codes], Verdicts]:
+def verdict_table(kind: str) -> Callable[[Codes, Codes], Verdicts]:
     """A function of guesses and secrets that returns the number of every pair; shape `(G, N)`."""
     if kind == "wordle":
         return marks.standard_table
 
-    def numbers(guesses: Codes, secrets: Codes) -> Verdicts:
-        bulls, shared = _counts(guesses, secrets)
+    def pair_numbers(guesses: Codes, secrets: Codes) -> Verdicts:
+        bulls, shared = _letter_counts(guesses, secrets)
         if kind == "shared_letters":
             return shared + (bulls == LENGTH)
         return bulls if kind == "bulls" else bulls * (LENGTH + 1) + (shared - bulls)
 
-    return numbers
+    return pair_numbers
 
 
-def _counts(guesses: Codes, secrets: Codes) -> tuple[Verdicts, Verdicts]:
+def _letter_counts(guesses: Codes, secrets: Codes) -> tuple[Verdicts, Verdicts]:
     """Letters in their right place, and letters in common, of every pair; shape `(G, N)` each."""
     import numpy as np
 
@@ -84,6 +84,6 @@ def _counts(guesses: Codes, secrets: Codes) -> tuple[Verdicts, Verdicts]:
     return bulls, shared
 
 
-def lines(guess: str, seen: str) -> str:
+def marks_lines(guess: str, seen: str) -> str:
     """Marks as text, one line per letter."""
     return "\n".join([_LINES[pair] for pair in zip(guess, seen, strict=True)])

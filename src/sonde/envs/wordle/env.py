@@ -24,9 +24,9 @@ from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Ta
 from sonde.core.env import Split
 from sonde.core.types import Json
 
-from .._shared.answer import AnswerTags, parse_answer, read_answer, tagged
+from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import pieces
+from .._shared.prompts import load_pieces
 from .._shared.words import lists as words
 from .._shared.words import marks
 
@@ -73,13 +73,13 @@ class Wordle(CertainEnv[State], AnswerTags):
         return self.max_turns or _PRESETS[self.preset].max_turns
 
     @cached_property
-    def _lmrl(self) -> bool:
+    def _is_lmrl(self) -> bool:
         return self.preset == "lmrl"
 
     @cached_property
     def spec(self) -> Spec:
         preset = _PRESETS[self.preset]
-        sizes = ", ".join(f"{len(self._words(n)):,} of {n} letters" for n in preset.lengths)
+        sizes = ", ".join(f"{len(self._secret_words(n)):,} of {n} letters" for n in preset.lengths)
         rule = "membership rule for repeated letters, as published" if self.as_published else "standard rule"
         return Spec(
             name="wordle",
@@ -87,18 +87,18 @@ class Wordle(CertainEnv[State], AnswerTags):
             summary="find a secret word from marks on the letters of each guess",
             preset=self.preset,
             max_turns=self.turns,
-            reward_range=(-1.0, 0.0) if self._lmrl else (0.0, 1.0),
+            reward_range=(-1.0, 0.0) if self._is_lmrl else (0.0, 1.0),
             support=f"all answer words of the preset: {sizes}",
             source=preset.source,
             reference="entropy",
-            departures=("words from SCOWL", rule, *(() if self._lmrl else self.paprika_departures)),
+            departures=("words from SCOWL", rule, *(() if self._is_lmrl else self.paprika_departures)),
         )
 
     def split(self, split: str) -> Sequence[Task]:
         which = cast(Split, split)
         found = (
             words.lmrl_task_words(which)
-            if self._lmrl
+            if self._is_lmrl
             else words.modified_task_words(which)
             if self.preset == "modified"
             else words.task_words(5, which)
@@ -108,16 +108,16 @@ class Wordle(CertainEnv[State], AnswerTags):
     def task(self, hidden: Json) -> Task:
         """`"toast"`: one of the preset's answer words, in lower case."""
         lengths = _PRESETS[self.preset].lengths
-        if not isinstance(hidden, str) or len(hidden) not in lengths or hidden not in self._words(len(hidden)):
+        if not isinstance(hidden, str) or len(hidden) not in lengths or hidden not in self._secret_words(len(hidden)):
             allowed = f"an answer word of {', '.join(map(str, lengths))} letters, in lower case"
             raise invalid("wordle: hidden", hidden, allowed)
         return self._task(hidden, "custom", 0)
 
     def _task(self, word: str, split: str, index: int) -> Task:
-        return self.listed(split, index, Frozen(length=len(word)), word, length=str(len(word)))
+        return self.make_listed_task(split, index, Frozen(length=len(word)), word, length=str(len(word)))
 
-    def _words(self, length: int) -> tuple[str, ...]:
-        return words.lmrl_answers() if self._lmrl else words.answers(length)
+    def _secret_words(self, length: int) -> tuple[str, ...]:
+        return words.lmrl_answers() if self._is_lmrl else words.answer_words(length)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Wordle(CertainEnv[State], AnswerTags):
         return State(hidden)
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        found = self._words(public["length"])
+        found = self._secret_words(public["length"])
         return [(1.0 / len(found), word) for word in found]
 
     def to_act(self, state: State) -> str | None:
@@ -135,80 +135,82 @@ class Wordle(CertainEnv[State], AnswerTags):
         return state.word
 
     def intro(self, state: State, seat: str) -> str:
-        say, length = pieces("wordle"), len(state.word)
-        if self._lmrl:
+        say, length = load_pieces("wordle"), len(state.word)
+        if self._is_lmrl:
             rules = say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
             return f"{rules} {say['lmrl_listed']}" if self.as_published else rules
         rule = "_as_published" if self.as_published else ""
         absent, repeats = say["absent" + rule], say["repeats" + rule]
         return say["intro"].format(length=length, turns=self.turns, absent=absent, repeats=repeats)
 
-    def marks(self, secret: str, guess: str) -> str:
+    def mark_guess(self, secret: str, guess: str) -> str:
         """One of g, y, b per letter of `guess`, by this configuration's rule."""
-        return marks.membership(secret, guess) if self.as_published else marks.standard(secret, guess)
+        return marks.membership_marks(secret, guess) if self.as_published else marks.standard_marks(secret, guess)
 
-    def parse(self, text: str, length: int) -> str | None:
+    def parse_guess(self, text: str, length: int) -> str | None:
         """The guess in a text, or None. Under `lmrl` the whole text may be the guess; as published, a word of its
         list."""
-        parse = partial(_word, length, _listed() if self._lmrl and self.as_published else None)
-        return parse_answer(text, parse, which=self.which_answer, bare=self._lmrl and len(text) <= 64)
+        parse = partial(_match_word, length, _lmrl_words() if self._is_lmrl and self.as_published else None)
+        return parse_answer(text, parse, which=self.which_answer, bare=self._is_lmrl and len(text) <= 64)
 
-    def after(self, state: State, text: str) -> Step:
-        guess = self.parse(text, len(state.word))
+    def next_step(self, state: State, text: str) -> Step:
+        guess = self.parse_guess(text, len(state.word))
         if guess is None:
-            return self._unread(state, text)
-        seen = self.marks(state.word, guess)
+            return self._reject_answer(state, text)
+        seen = self.mark_guess(state.word, guess)
         if guess != state.word:
-            return self._next(state, self._feedback(guess, seen), Frozen(result="marks", guess=guess, feedback=seen))
-        told = pieces("wordle")["lmrl_win" if self._lmrl else "win"].format(guess=guess)
+            return self._end_turn(
+                state, self._feedback_text(guess, seen), Frozen(result="marks", guess=guess, feedback=seen)
+            )
+        told = load_pieces("wordle")["lmrl_win" if self._is_lmrl else "win"].format(guess=guess)
         info = Frozen(result="win", guess=guess, feedback=seen)
-        reward = _FREE if self._lmrl else _WIN
+        reward = _FREE if self._is_lmrl else _WIN
         return Step(State(guess, self.turns), Frozen({AGENT: told}), reward, info, Outcome("win", 1.0))
 
-    def _unread(self, state: State, text: str) -> Step:
-        say = pieces("wordle")
-        if self._lmrl or read_answer(text) is not None:
-            told = say["lmrl_invalid" if self._lmrl else "invalid"].format(length=len(state.word))
-            return self._next(state, told, Frozen(result="invalid"))
+    def _reject_answer(self, state: State, text: str) -> Step:
+        say = load_pieces("wordle")
+        if self._is_lmrl or read_answer(text) is not None:
+            told = say["lmrl_invalid" if self._is_lmrl else "invalid"].format(length=len(state.word))
+            return self._end_turn(state, told, Frozen(result="invalid"))
         told = Frozen({AGENT: say["format"]})
         return Step(State(state.word, self.turns), told, info=Frozen(result="format"), outcome=Outcome("format"))
 
-    def _feedback(self, guess: str, seen: str) -> str:
-        if self._lmrl:
+    def _feedback_text(self, guess: str, seen: str) -> str:
+        if self._is_lmrl:
             return " ".join(seen)
         return "\n".join([_LINES[pair] for pair in map(add, guess, seen)])
 
-    def _next(self, state: State, told: str, info: Frozen[Json]) -> Step:
+    def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.word, state.turn + 1)
-        reward = _MISS if self._lmrl else EMPTY
+        reward = _MISS if self._is_lmrl else EMPTY
         left = self.turns - after.turn
         if left == 0:
-            told = f"{told}\n{pieces('wordle')['lmrl_timeout' if self._lmrl else 'timeout']}"
+            told = f"{told}\n{load_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
             return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
-        if not self._lmrl:
-            before, behind = self._asked
+        if not self._is_lmrl:
+            before, behind = self._request_parts
             told = f"{told}\n{before}{left}{behind}"
         return Step(after, Frozen({AGENT: told}), reward, info)
 
     @cached_property
-    def _asked(self) -> tuple[str, str]:
+    def _request_parts(self) -> tuple[str, str]:
         """The text before and after the number of guesses left."""
-        before, _, behind = pieces("wordle")["next"].partition("{left}")
+        before, _, behind = load_pieces("wordle")["next"].partition("{left}")
         return before, behind
 
     def actions(self, state: State) -> Sequence[str] | None:
-        return self._words(len(state.word))
+        return self._secret_words(len(state.word))
 
     def say(self, answer: str) -> str:
-        return " ".join(answer) if self._lmrl else tagged(answer)
+        return " ".join(answer) if self._is_lmrl else tag_answer(answer)
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> GuessFilter:
-        return _guessing(self, public["length"]).start()
+        return _shared_game(self, public["length"]).start()
 
 
-def _word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:
+def _match_word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:
     """The word in an answer, whole or letter by letter; None if it is not of this length, or not listed."""
     guess = join_symbols(answer).lower()
     if listed is not None:
@@ -217,20 +219,20 @@ def _word(length: int, listed: frozenset[str] | None, answer: str) -> str | None
 
 
 @cache
-def _listed() -> frozenset[str]:
+def _lmrl_words() -> frozenset[str]:
     """The words of LMRL-Gym's list."""
     return frozenset(words.lmrl_answers())
 
 
 @cache
-def _guessing(env: Wordle, length: int) -> Guessing:
+def _shared_game(env: Wordle, length: int) -> Guessing:
     from .._shared.words.guessing import Guessing
 
-    def read(turn: Turn) -> tuple[str, int] | None:
+    def read_turn(turn: Turn) -> tuple[str, int] | None:
         info = turn.info
-        return (info["guess"], marks.number(info["feedback"])) if "guess" in info else None
+        return (info["guess"], marks.marks_number(info["feedback"])) if "guess" in info else None
 
-    found = env._words(length)  # pyright: ignore[reportPrivateUsage]
+    found = env._secret_words(length)  # pyright: ignore[reportPrivateUsage]
     table = marks.membership_table if env.as_published else marks.standard_table
-    parts = partial(marks.parts, table)
-    return Guessing(found, table, 3**length, read, lambda text: env.parse(text, length), parts=parts)
+    parts = partial(marks.letter_parts, table)
+    return Guessing(found, table, 3**length, read_turn, lambda text: env.parse_guess(text, length), parts=parts)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import AGENT
 
 from ..third_party import HostReply, ThirdPartyEnv, make_outcome
@@ -30,7 +30,7 @@ try:
     from gem.envs.registration import ENV_REGISTRY
     from gem.utils.constants import TERMINAL_STATE, LanguageGameReward
 except ModuleNotFoundError as e:
-    raise lacking("gem:...", "gem-llm" if e.name == "gem" else e.name or "gem-llm") from e
+    raise missing_extra("gem:...", "gem-llm" if e.name == "gem" else e.name or "gem-llm") from e
 finally:  # importing it takes over the program's logging
     _root.level, _root.handlers[:] = _before
 

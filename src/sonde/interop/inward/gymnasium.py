@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import AGENT, Outcome, UserError
 
 from ..third_party import HostReply, Place, ThirdPartyEnv, make_outcome
@@ -28,7 +28,7 @@ try:
     import gymnasium
     from gymnasium.spaces import Discrete
 except ModuleNotFoundError as e:
-    raise lacking("gymnasium:...", e.name or "gymnasium") from e
+    raise missing_extra("gymnasium:...", e.name or "gymnasium") from e
 
 _NUMBER = re.compile(r"-?\d+")
 _COLOURED = re.compile(r"\x1b\[[\d;]+m(.*?)\x1b\[0m", re.DOTALL)

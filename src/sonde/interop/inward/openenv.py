@@ -25,7 +25,7 @@ from functools import cache
 from threading import Thread
 from typing import Any, ClassVar
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import AGENT, Outcome, invalid
 
 from ..third_party import HostReply, ThirdPartyEnv, make_outcome
@@ -33,7 +33,7 @@ from ..third_party import HostReply, ThirdPartyEnv, make_outcome
 try:
     from openenv.core.generic_client import GenericEnvClient
 except ModuleNotFoundError as e:
-    raise lacking("openenv:...", "openenv-core") from e
+    raise missing_extra("openenv:...", "openenv-core") from e
 
 PATIENCE = 120.0
 """Seconds to wait for an answer of the server."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import AGENT
 
 from ..third_party import HostReply, ThirdPartyEnv, make_outcome
@@ -26,7 +26,7 @@ try:
     from reasoning_gym.factory import DATASETS
     from reasoning_gym.utils import extract_answer
 except ModuleNotFoundError as e:
-    raise lacking("reasoning_gym:...", "reasoning-gym" if e.name == "reasoning_gym" else e.name or "") from e
+    raise missing_extra("reasoning_gym:...", "reasoning-gym" if e.name == "reasoning_gym" else e.name or "") from e
 
 ITEMS = 2**31
 INSTRUCTION = "Give your final answer between <answer> and </answer>."

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde._util.frozen import Frozen
 from sonde.core import AGENT, invalid
 
@@ -34,7 +34,7 @@ try:
     from textarena.core import GAME_ID, ObservationType, Wrapper
     from textarena.envs.registration import ENV_REGISTRY
 except ModuleNotFoundError as e:
-    raise lacking("textarena:...", "textarena") from e
+    raise missing_extra("textarena:...", "textarena") from e
 
 
 @dataclass(frozen=True, kw_only=True)

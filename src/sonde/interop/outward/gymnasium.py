@@ -19,16 +19,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, invalid, names, unknown
 
-from ..session import Heard, Session
+from ..session import SeatObservation, Session
 
 try:
     import gymnasium
     from gymnasium.spaces import Space
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.gymnasium", e.name or "gymnasium") from e
+    raise missing_extra("sonde.interop.outward.gymnasium", e.name or "gymnasium") from e
 
 _OPTIONS = ("index", "sample")
 _PRINTABLE = "".join(map(chr, range(32, 127)))
@@ -92,11 +92,11 @@ class TextEnv(gymnasium.Env[str, str]):
         super().reset(seed=seed)
         world = int(self.np_random.integers(2**63)) if seed is None else seed
         heard = self.session.reset(world, index=options.get("index"), sample=options.get("sample", 0))
-        return heard.text, self._info(heard)
+        return heard.text, self._make_info(heard)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         heard = self.session.say(action)
-        return heard.text, heard.reward, heard.terminated, heard.truncated, self._info(heard)
+        return heard.text, heard.reward, heard.terminated, heard.truncated, self._make_info(heard)
 
     def render(self) -> str:  # type: ignore[override]
         """The conversation so far."""
@@ -106,7 +106,7 @@ class TextEnv(gymnasium.Env[str, str]):
     def close(self) -> None:
         self.session.close()
 
-    def _info(self, heard: Heard) -> dict[str, Any]:
+    def _make_info(self, heard: SeatObservation) -> dict[str, Any]:
         info: dict[str, Any] = {
             "messages": self.session.messages,
             "turn": len(self.session.episode.turns),
@@ -124,11 +124,11 @@ def make(env: Env[Any] | str, **options: Any) -> TextEnv:
     return TextEnv(env, **options)
 
 
-def register() -> None:
+def register_all() -> None:
     """Register `sonde/NAME-v0` with Gymnasium for every environment of the registry; importing the module does it."""
     for name in names():
         if (known := f"sonde/{name}-v0") not in gymnasium.registry:
             gymnasium.register(known, entry_point=f"{__name__}:TextEnv", kwargs={"env": name})
 
 
-register()
+register_all()

@@ -25,13 +25,13 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.types import Kind
 from sonde.models.chat.reasoning import split_completion
 
-from ..session import Heard, Session, environment
-from ..session import task_of as chosen
+from ..session import SeatObservation, Session, resolve_env
+from ..session import find_task as chosen
 
 try:
     from inspect_ai import Task, task
@@ -41,7 +41,7 @@ try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.inspect", "inspect-ai") from e
+    raise missing_extra("sonde.interop.outward.inspect", "inspect-ai") from e
 
 _STORE = "sonde"
 _FINISH: Mapping[str, Literal["stop", "length", "filter"]] = {
@@ -49,7 +49,7 @@ _FINISH: Mapping[str, Literal["stop", "length", "filter"]] = {
 }  # fmt: skip
 
 
-def task_of(
+def make_task(
     env: Env[Any] | str,
     *,
     split: str = "test",
@@ -61,7 +61,7 @@ def task_of(
 ) -> Task:
     """An environment (with these constructor arguments, where it is a name) as a task of Inspect: all tasks of the
     split, or those of `indices`."""
-    made = environment(env, config)
+    made = resolve_env(env, config)
     tasks = made.tasks(split)
     rows = [
         Sample(
@@ -85,14 +85,14 @@ def play(seat: Callable[[], Session]) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session, place = seat(), state.metadata
-        heard = await session.areset(place["seed"], index=place["index"], sample=state.epoch - 1)
+        heard = await session.reset_async(place["seed"], index=place["index"], sample=state.epoch - 1)
         state.messages = [ChatMessageUser(content=heard.text)]
         played: dict[str, Any] = {"turns": [], "outcome": None}
         state.store.set(_STORE, played)  # filled turn by turn: one of Inspect's limits may end the sample at any time
         while not heard.done:
             state = await generate(state)
-            heard = await session.asay(_said(state.output))
-            played["turns"].append(_row(heard))
+            heard = await session.say_async(_read_answer(state.output))
+            played["turns"].append(_turn_record(heard))
             played["outcome"] = heard.outcome
             if heard.text:
                 state.messages.append(ChatMessageUser(content=heard.text))
@@ -102,13 +102,13 @@ def play(seat: Callable[[], Session]) -> Solver:
     return solve
 
 
-def _said(output: ModelOutput) -> Action:
+def _read_answer(output: ModelOutput) -> Action:
     finish = _FINISH.get(output.stop_reason, "stop")
     completion, answer = split_completion(Completion(text=output.completion, finish=finish, model=output.model))
     return Action(answer, completions=(completion,))
 
 
-def _row(heard: Heard) -> dict[str, Any]:
+def _turn_record(heard: SeatObservation) -> dict[str, Any]:
     row = dataclasses.asdict(heard)
     return {name: row[name] for name in ("reward", "facts", "gain", "truth_gain")}
 
@@ -135,17 +135,17 @@ def outcome(gains: bool = False) -> Scorer:
     return score
 
 
-def _named(name: str) -> Callable[..., Task]:
-    def made(split: str = "test", seed: int = 0, gains: bool = False, **config: Any) -> Task:
-        return task_of(name, split=split, seed=seed, gains=gains, **config)
+def _register_task(name: str) -> Callable[..., Task]:
+    def build_task(split: str = "test", seed: int = 0, gains: bool = False, **config: Any) -> Task:
+        return make_task(name, split=split, seed=seed, gains=gains, **config)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"The environment {name}."
-    found = task(name=name)(made)
+    build_task.__name__ = build_task.__qualname__ = name
+    build_task.__doc__ = f"The environment {name}."
+    found = task(name=name)(build_task)
     if registry_info(found).name == name:  # Inspect leaves the package out where it is installed for development
-        found = task(name=f"sonde/{name}")(made)
+        found = task(name=f"sonde/{name}")(build_task)
     return found
 
 
-TASKS: Mapping[str, Callable[..., Task]] = {name: _named(name) for name in names()}
+TASKS: Mapping[str, Callable[..., Task]] = {name: _register_task(name) for name in names()}
 """What `inspect eval sonde/NAME` finds."""

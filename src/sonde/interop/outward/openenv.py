@@ -1,6 +1,7 @@
 """Every environment as a server of OpenEnv (openenv-core 0.3), and the client to it.
 
-    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000      # or uvicorn with `app("wordle", ...)`
+    python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000      # or uvicorn with
+    `make_app("wordle", ...)`
 
     with SondeClient(base_url="http://localhost:8000").sync() as env:
         result = env.reset(seed=7)
@@ -8,8 +9,8 @@
 
 Each connection is a session of its own; up to `sessions` of them may be open at once. `reset` takes `seed`, `index` and
 `sample` (`session.py`) and honours them; without a seed one is drawn, and the state says which. OpenEnv's metadata
-never reaches a client (OpenEnv #616), so everything is in fields of `Told`: `turn`, `facts`, `gain` (bits, on request),
-`truncated` and at the end `outcome`. The hidden setup stays on the server.
+never reaches a client (OpenEnv #616), so everything is in fields of `SondeObservation`: `turn`, `facts`, `gain`
+(bits, on request), `truncated` and at the end `outcome`. The hidden setup stays on the server.
 """
 
 # Types are checked without this extra too.
@@ -23,10 +24,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import EMPTY, AnyPolicy, Env, run_sync
 
-from ..session import Heard, Session, environment
+from ..session import SeatObservation, Session, resolve_env
 
 try:
     from openenv.core.client_types import StepResult
@@ -36,16 +37,16 @@ try:
     from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
     from starlette.websockets import WebSocketDisconnect
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.openenv", "openenv-core") from e
+    raise missing_extra("sonde.interop.outward.openenv", "openenv-core") from e
 
 
-class Say(Action):
+class SayAction(Action):
     """What the agent says."""
 
     text: str
 
 
-class Told(Observation):
+class SondeObservation(Observation):
     """What the agent is told, in addition to OpenEnv's own `reward` and `done`."""
 
     text: str
@@ -56,7 +57,7 @@ class Told(Observation):
     outcome: dict[str, Any] | None = None
 
 
-class Where(State):
+class SondeState(State):
     """Which episode is being played."""
 
     env: str = ""
@@ -65,7 +66,7 @@ class Where(State):
     sample: int = 0
 
 
-class SondeEnvironment(Environment[Say, Told, Where]):
+class SondeEnvironment(Environment[SayAction, SondeObservation, SondeState]):
     """One session; see the module."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -73,7 +74,7 @@ class SondeEnvironment(Environment[Say, Told, Where]):
     def __init__(self, env: Env[Any], policies: Mapping[str, AnyPolicy], split: str, gains: bool) -> None:
         super().__init__()
         self._session = Session(env, policies, split=split, gains=gains)
-        self._where = Where(env=env.name)
+        self._where = SondeState(env=env.name)
 
     async def reset_async(
         self,
@@ -82,25 +83,27 @@ class SondeEnvironment(Environment[Say, Told, Where]):
         index: int | None = None,
         sample: int = 0,
         **more: Any,
-    ) -> Told:
+    ) -> SondeObservation:
         world = secrets.randbits(63) if seed is None else seed
-        heard = await self._session.areset(world, index=index, sample=sample)
-        self._where = Where(episode_id=episode_id, env=self._session.env.name, seed=world, index=index, sample=sample)
-        return _told(heard, 0)
+        heard = await self._session.reset_async(world, index=index, sample=sample)
+        self._where = SondeState(
+            episode_id=episode_id, env=self._session.env.name, seed=world, index=index, sample=sample
+        )
+        return _make_observation(heard, 0)
 
-    async def step_async(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
-        heard = await self._session.asay(action.text)
+    async def step_async(self, action: SayAction, timeout_s: float | None = None, **more: Any) -> SondeObservation:
+        heard = await self._session.say_async(action.text)
         self._where.step_count += 1
-        return _told(heard, self._where.step_count)
+        return _make_observation(heard, self._where.step_count)
 
-    def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> Told:
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> SondeObservation:
         return run_sync(self.reset_async(seed, episode_id, **more))
 
-    def step(self, action: Say, timeout_s: float | None = None, **more: Any) -> Told:
+    def step(self, action: SayAction, timeout_s: float | None = None, **more: Any) -> SondeObservation:
         return run_sync(self.step_async(action, timeout_s, **more))
 
     @property
-    def state(self) -> Where:
+    def state(self) -> SondeState:
         return self._where
 
     def get_metadata(self) -> EnvironmentMetadata:
@@ -108,8 +111,8 @@ class SondeEnvironment(Environment[Say, Told, Where]):
         return EnvironmentMetadata(name=f"sonde/{spec.name}", description=spec.summary, version=spec.version)
 
 
-def _told(heard: Heard, turn: int) -> Told:
-    return Told(
+def _make_observation(heard: SeatObservation, turn: int) -> SondeObservation:
+    return SondeObservation(
         text=heard.text,
         reward=heard.reward if turn else None,
         done=heard.done,
@@ -121,22 +124,22 @@ def _told(heard: Heard, turn: int) -> Told:
     )
 
 
-class SondeClient(EnvClient[Say, Told, Where]):
+class SondeClient(EnvClient[SayAction, SondeObservation, SondeState]):
     """The client, with the types of this module. Asynchronous; `.sync()` gives a blocking one."""
 
-    def _step_payload(self, action: Say) -> dict[str, Any]:
+    def _step_payload(self, action: SayAction) -> dict[str, Any]:
         return action.model_dump()
 
-    def _parse_result(self, payload: dict[str, Any]) -> StepResult[Told]:
+    def _parse_result(self, payload: dict[str, Any]) -> StepResult[SondeObservation]:
         reward, done = payload.get("reward"), payload.get("done", False)
-        told = Told.model_validate({**payload["observation"], "reward": reward, "done": done})
+        told = SondeObservation.model_validate({**payload["observation"], "reward": reward, "done": done})
         return StepResult(observation=told, reward=reward, done=done)
 
-    def _parse_state(self, payload: dict[str, Any]) -> Where:
-        return Where.model_validate(payload)
+    def _parse_state(self, payload: dict[str, Any]) -> SondeState:
+        return SondeState.model_validate(payload)
 
 
-def app(
+def make_app(
     env: Env[Any] | str,
     policies: Mapping[str, AnyPolicy] = EMPTY,
     *,
@@ -146,18 +149,18 @@ def app(
     **config: Any,
 ) -> Any:
     """The server, for uvicorn: an environment, with these constructor arguments where it is a name."""
-    made = environment(env, config)
-    logging.getLogger("uvicorn.error").addFilter(_not_a_disconnection)
+    made = resolve_env(env, config)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_disconnection)
     return create_app(
         lambda: SondeEnvironment(made, policies, split, gains),
-        Say,
-        Told,
+        SayAction,
+        SondeObservation,
         env_name=f"sonde/{made.name}",
         max_concurrent_envs=sessions,
     )
 
 
-def _not_a_disconnection(record: logging.LogRecord) -> bool:
+def _is_no_disconnection(record: logging.LogRecord) -> bool:
     """False for the log record of a client that has disconnected, which OpenEnv's server logs with a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, WebSocketDisconnect)
@@ -178,7 +181,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     args = parser.parse_args()
     config = {} if args.preset is None else {"preset": args.preset}
-    server = app(args.env, split=args.split, gains=args.gains, sessions=args.sessions, **config)
+    server = make_app(args.env, split=args.split, gains=args.gains, sessions=args.sessions, **config)
     uvicorn.run(server, host=args.host, port=args.port, log_level="warning")
 
 

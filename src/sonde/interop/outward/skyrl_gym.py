@@ -5,9 +5,9 @@
     prompt, _ = env.init([])
     out = env.step("<Answer>toast</Answer>")                            # observations, reward, done, metadata
 
-A row of SkyRL's data set names the environment and the episode; `rows` makes such rows. `extras` are the row's other
-columns: `seed` and `index` (`session.py`), `split`, `sample`, and `config`, constructor arguments as JSON or a mapping.
-`sonde_other` stands for any environment that the column `env` names, those of other libraries too
+A row of SkyRL's data set names the environment and the episode; `make_rows` makes such rows. `extras` are the row's
+other columns: `seed` and `index` (`session.py`), `split`, `sample`, and `config`, constructor arguments as JSON or a
+mapping. `sonde_other` stands for any environment that the column `env` names, those of other libraries too
 (`textarena:Wordle-v0`). SkyRL places the reward of a step on the tokens of that step. `metadata` has `facts`, and at
 the end `outcome` and `truncated`; SkyRL averages `get_metrics` over a batch.
 """
@@ -21,17 +21,17 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import Env, invalid, names
 from sonde.core.types import Kind
 
-from ..session import Heard, Session, environment
+from ..session import SeatObservation, Session, resolve_env
 
 try:
     import skyrl_gym
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.skyrl_gym", "skyrl-gym") from e
+    raise missing_extra("sonde.interop.outward.skyrl_gym", "skyrl-gym") from e
 
 
 OTHER = "sonde_other"
@@ -53,7 +53,7 @@ class TextEnv(BaseTextEnv):
         self._seed = given["seed"]
         self.session = Session(env or given["env"], split=given.get("split", "train"), **config)
         self.max_turns = self.session.env.spec.max_turns
-        self._heard: list[Heard] = []
+        self._heard: list[SeatObservation] = []
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Begin the episode. The prompt is the agent's first message, after a system message if the row has one."""
@@ -86,11 +86,11 @@ class TextEnv(BaseTextEnv):
         self.session.close()
 
 
-def rows(
+def make_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
     """n rows of a data set for SkyRL, for world seeds from `seed` on; nothing in them is hidden from the model."""
-    made = environment(env, config)
+    made = resolve_env(env, config)
     session = Session(made, split=split)
     arguments = {key: value for key, value in made.config.items() if key != "name"}
     for world in range(seed, seed + n):
@@ -100,11 +100,11 @@ def rows(
         yield {"prompt": prompt, "env_class": named, "reward_spec": {"method": "rule"}, **place}
 
 
-def register() -> None:
+def register_all() -> None:
     """Register `sonde_NAME` with SkyRL-Gym for every environment; importing the module does it."""
     for id_, env in ((OTHER, ""), *((f"sonde_{name}", name) for name in names())):
         if id_ not in skyrl_gym.registry:
             skyrl_gym.register(id=id_, entry_point=f"{__name__}:TextEnv", kwargs={"env": env})
 
 
-register()
+register_all()

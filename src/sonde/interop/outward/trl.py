@@ -4,11 +4,11 @@
     trainer = CreditedGRPO(model, args=GRPOConfig(num_generations=8, ...), train_dataset=play.dataset(64),
                            processing_class=tokenizer, rollout_func=play, reward_funcs=play.reward)
 
-**`Play` is a `rollout_func`.** Our engine plays the episodes with the trainer's own weights and returns every sampled
-token, its log-probability, and a mask of the agent's tokens. A prompt is a task's name (`"maze 12"`); its group shares
-one world, derived from seed, step and place, and every step has new worlds. Rewards and their mixes are those of
-`train.online` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives each turn
-its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's trainer in everything else.
+**`RolloutFunc` is a `rollout_func`.** Our engine plays the episodes with the trainer's own weights and returns every
+sampled token, its log-probability, and a mask of the agent's tokens. A prompt is a task's name (`"maze 12"`); its
+group shares one world, derived from seed, step and place, and every step has new worlds. Rewards and their mixes are
+those of `train.online` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
+each turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's trainer in everything else.
 
 **With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
 trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); the sampled tokens come back as
@@ -29,15 +29,22 @@ from typing import Any
 
 import torch
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.agents.llm import LLM
 from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.train.collect import Game
 from sonde.train.formats import to_dataset
-from sonde.train.online.groups import Brought, Chosen, credited, measured, play_groups
+from sonde.train.online.groups import Brought, PlannedTask, assign_credit, measure_rewards, play_groups
 from sonde.train.online.off_policy import VERSION, Agreement
-from sonde.train.online.rollout_backend import Here, Player, There, around, as_served, check_server
+from sonde.train.online.rollout_backend import (
+    LocalBackend,
+    RolloutBackend,
+    ServerBackend,
+    check_server,
+    settings_for_server,
+    wrap_model,
+)
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
@@ -46,12 +53,12 @@ from sonde.train.types import Row, Sample
 try:
     import trl
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.trl", e.name or "trl") from e
+    raise missing_extra("sonde.interop.outward.trl", e.name or "trl") from e
 
 _ADVANTAGES = "sonde_advantages"
 
 
-class Play:
+class RolloutFunc:
     """See the module. `online` as in `train.online`, without the settings that need a critic, earlier weights, a
     curriculum or a folder; `k` is TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes
     of the latest call."""
@@ -65,17 +72,20 @@ class Play:
         server: TokenEndpoint | None = None,
         seed: int = 0,
     ) -> None:
-        self.games, self.online = {game.name: game for game in games}, as_served(online or OnlineSettings(), server)
+        self.games, self.online = (
+            {game.name: game for game in games},
+            settings_for_server(online or OnlineSettings(), server),
+        )
         self.policies, self.server, self.seed = policies, server, seed
         self.played: list[list[Trajectory]] = []
         self._worlds: Counter[int] = Counter()
-        self._players: tuple[Player, Here] | None = None
-        _check(self.online)
+        self._players: tuple[RolloutBackend, LocalBackend] | None = None
+        _check_settings(self.online)
         for rewarder in self.online.rewarders:
             for game in games:
-                rewarder.check(game.env)
+                rewarder.check_environment(game.env)
 
-    def dataset(self, n: int) -> Any:
+    def make_dataset(self, n: int) -> Any:
         """n prompts, alternating over the games and then over their tasks."""
         games = list(self.games.values())
         places = (divmod(i, len(games)) for i in range(n))
@@ -87,8 +97,8 @@ class Play:
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
         """TRL's `rollout_func`: play the prompts, which come repeated, group by group."""
-        chosen, k = self._chosen(prompts, trainer)
-        player, here = self._players = self._players or self._seats(trainer)
+        chosen, k = self._choose_tasks(prompts, trainer)
+        player, here = self._players = self._players or self._make_players(trainer)
         version, model = f"{VERSION}{trainer.state.global_step}", trainer.model
         training = model.training
         model.eval()
@@ -97,18 +107,18 @@ class Play:
             self.played = play_groups(chosen, player.agent, self.policies, k)
             player.confirm()
             player.release()
-            asked = _asking(here, version)
-            brought, _ = measured(self.online.rewarders, self.games.values(), chosen, self.played, asked)
+            asked = _lend_model(here, version)
+            brought, _ = measure_rewards(self.online.rewarders, self.games.values(), chosen, self.played, asked)
         finally:
             model.train(training)
             here.release()
-        groups = credited(chosen, self.played, self.online, brought)
+        groups = assign_credit(chosen, self.played, self.online, brought)
         found = {sample.trajectory: sample for group in groups for sample in group.samples}
         end = [int(trainer.processing_class.eos_token_id)]
-        rows = [_columns(t, found.get(t.id), end, self.online, brought) for group in self.played for t in group]
+        rows = [_make_columns(t, found.get(t.id), end, self.online, brought) for group in self.played for t in group]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def _chosen(self, prompts: Sequence[Any], trainer: Any) -> tuple[list[Chosen], int]:
+    def _choose_tasks(self, prompts: Sequence[Any], trainer: Any) -> tuple[list[PlannedTask], int]:
         k = trainer.num_generations if trainer.model.training else trainer.num_generations_eval
         groups = [prompts[i : i + k] for i in range(0, len(prompts), k)]
         if any(len(group) < k or any(p != group[0] for p in group) for group in groups):
@@ -118,30 +128,30 @@ class Play:
         first = self._worlds[step]
         self._worlds[step] += len(groups)
         worlds = (derive(self.seed, "world", step, rank, first + i) for i in range(len(groups)))
-        return [self._place(group[0], world) for group, world in zip(groups, worlds, strict=True)], k
+        return [self._find_task(group[0], world) for group, world in zip(groups, worlds, strict=True)], k
 
-    def _place(self, prompt: Any, seed: int) -> Chosen:
+    def _find_task(self, prompt: Any, seed: int) -> PlannedTask:
         name, _, index = str(prompt).rpartition(" ")
         if name not in self.games:
             raise unknown("prompt: game", name, self.games)
         game = self.games[name]
         if not index.isdecimal() or int(index) >= len(game.tasks):
             raise invalid("prompt", prompt, f"'{name} 0' to '{name} {len(game.tasks) - 1}'")
-        return Chosen(game, game.tasks[int(index)], seed, name)
+        return PlannedTask(game, game.tasks[int(index)], seed, name)
 
-    def _seats(self, trainer: Any) -> tuple[Player, Here]:
+    def _make_players(self, trainer: Any) -> tuple[RolloutBackend, LocalBackend]:
         """The rollout backend, and the trainer's own model, which rewarders ask."""
         if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise UserError("play: FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")
         model, tokenizer = trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class
-        here = Here(around(model, tokenizer, self.online), self.online)
+        here = LocalBackend(wrap_model(model, tokenizer, self.online), self.online)
         server = check_server(self.server, self.online, tokenizer)
         if server is None:
             return here, here
         folder, meet = Path(trainer.args.output_dir), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
         folder = folder.absolute()
-        there = There(
+        there = ServerBackend(
             server, self.online, model, tokenizer, folder, main, meet, here.hf, nullcontext, Agreement(folder)
         )  # fmt: skip
         return there, here
@@ -151,7 +161,7 @@ ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacemen
 """Settings of `train.online` without a meaning here: TRL chooses what is played and when it is trained on."""
 
 
-def _check(online: OnlineSettings) -> None:
+def _check_settings(online: OnlineSettings) -> None:
     usual = OnlineSettings()
     for name in ALONE:
         if getattr(online, name) != getattr(usual, name):
@@ -159,23 +169,25 @@ def _check(online: OnlineSettings) -> None:
     if online.critic is not None:
         raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
     for rewarder in online.rewarders:
-        if rewarder.asks not in (None, "current"):
-            raise invalid(f"play: {rewarder.called}: of", rewarder.asks, "current; train.online has the others")
+        if rewarder.asked_weights not in (None, "current"):
+            raise invalid(
+                f"play: {rewarder.called}: of", rewarder.asked_weights, "current; train.online has the others"
+            )
 
 
-def _asking(here: Here, version: str) -> Any:
+def _lend_model(here: LocalBackend, version: str) -> Any:
     """The trainer's model as an agent, for rewarders that ask one; None for those that do not."""
 
     @contextmanager
-    def under(weights: Weights | None) -> Iterator[LLM | None]:
+    def lend_under(weights: Weights | None) -> Iterator[LLM | None]:
         if weights is not None:
             here.publish(version)
         yield None if weights is None else here.agent
 
-    return under
+    return lend_under
 
 
-def _columns(
+def _make_columns(
     t: Trajectory, sample: Sample | None, end: list[int], online: OnlineSettings, brought: Brought
 ) -> dict[str, Any]:
     """An episode in TRL's columns: the prompt is everything before the agent's first token. An episode that cannot be
@@ -183,7 +195,7 @@ def _columns(
     if sample is None:
         nothing = {"prompt_ids": end, "completion_ids": end, "logprobs": [0.0], "env_mask": [0], _ADVANTAGES: [0.0]}
         return {**nothing, "earned": None, "turn_rewards": [], "outcome": "error"}
-    row = _only(sample, online)
+    row = _only_row(sample, online)
     cut = row.agent.index(1)
     return {
         "prompt_ids": row.ids[:cut].tolist(),
@@ -191,13 +203,13 @@ def _columns(
         "logprobs": [p if a else 0.0 for p, a in zip(row.logprobs or (), row.agent, strict=True)][cut:],
         "env_mask": list(row.agent[cut:]),
         _ADVANTAGES: list(row.advantages or ())[cut:],
-        "earned": online.rewards.earned({**named_rewards(t), **brought.get(t.id, {})}),
+        "earned": online.rewards.total_reward({**named_rewards(t), **brought.get(t.id, {})}),
         "turn_rewards": list(sample.rewards),
         "outcome": sample.kind,
     }
 
 
-def _only(sample: Sample, online: OnlineSettings) -> Row:
+def _only_row(sample: Sample, online: OnlineSettings) -> Row:
     row, *more = sample.rows
     if more:
         raise UserError(
@@ -209,7 +221,8 @@ def _only(sample: Sample, online: OnlineSettings) -> Row:
 
 
 class CreditedGRPO(trl.GRPOTrainer):  # pyright: ignore[reportPrivateImportUsage]
-    """TRL's trainer with an advantage per token: that of the token's turn, from `train.credit`. For use with `Play`."""
+    """TRL's trainer with an advantage per token: that of the token's turn, from `train.credit`. For use with
+    `RolloutFunc`."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         out = super()._generate_and_score_completions(inputs)

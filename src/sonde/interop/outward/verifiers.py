@@ -28,26 +28,26 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, get_args
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
 from sonde.core.types import Kind
 
-from ..session import Heard, Session
+from ..session import SeatObservation, Session
 
 try:
     import verifiers.v1 as vf
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.verifiers", "verifiers") from e
+    raise missing_extra("sonde.interop.outward.verifiers", "verifiers") from e
 
 
-class Row(vf.TaskData):
+class TaskRow(vf.TaskData):
     """The public part of a task: its number and the world seed."""
 
     index: int
     seed: int
 
 
-class SondeTask(vf.Task[Row, vf.State, vf.TaskConfig]):
+class SondeTask(vf.Task[TaskRow, vf.State, vf.TaskConfig]):
     """A task of an environment; the environment itself rewards."""
 
 
@@ -59,7 +59,7 @@ class SondeTasksetConfig(vf.TasksetConfig):
     split: str = "train"
     seed: int = 0
 
-    def made(self) -> Env[Any]:
+    def make_env(self) -> Env[Any]:
         return make(self.env, **self.arguments)
 
 
@@ -69,11 +69,11 @@ class SondeTaskset(vf.Taskset[SondeTask, SondeTasksetConfig]):
     def load(self) -> Iterator[SondeTask]:
         c = self.config
         for index in range(len(c.made().tasks(c.split))):
-            row = Row(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed)
+            row = TaskRow(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed)
             yield SondeTask(row, c.task)
 
 
-def _agent(**sampling: Any) -> vf.AgentConfig:
+def _agent_config(**sampling: Any) -> vf.AgentConfig:
     runtime = {"harness": {"id": "null"}, "runtime": {"type": "subprocess"}}
     return vf.AgentConfig.model_validate({**runtime, "sampling": sampling or None})
 
@@ -85,10 +85,10 @@ class SondeEnvConfig(vf.EnvConfig):
     """An agent per seat. `seats` names the seats beside `agent` that agents of verifiers play; the settings of the
     others are ignored. Users and judges sample as in PAPRIKA (appendix E): temperature 0, at most 1,024 tokens."""
 
-    agent: vf.AgentConfig = _agent()
-    user: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
-    judge: vf.AgentConfig = _agent(temperature=0.0, max_tokens=1024)
-    opponent: vf.AgentConfig = _agent()
+    agent: vf.AgentConfig = _agent_config()
+    user: vf.AgentConfig = _agent_config(temperature=0.0, max_tokens=1024)
+    judge: vf.AgentConfig = _agent_config(temperature=0.0, max_tokens=1024)
+    opponent: vf.AgentConfig = _agent_config()
     seats: tuple[str, ...] = ()
 
 
@@ -98,43 +98,48 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
     def __init__(self, config: SondeEnvConfig) -> None:
         super().__init__(config)
         taskset: SondeTasksetConfig = self.taskset.config
-        self._env, self._split, self._samples = taskset.made(), taskset.split, count()
+        self._env, self._split, self._samples = taskset.make_env(), taskset.split, count()
         for seat in config.seats:
             if seat not in OTHERS or seat not in self._env.spec.seats:
                 raise unknown("seats", seat, [other for other in OTHERS if other in self._env.spec.seats])
-        Session(self._env, {seat: _Seat(asked=_unasked) for seat in config.seats}, split=self._split)  # all are filled
+        Session(
+            self._env, {seat: _VerifiersSeat(asked=_refuse_call) for seat in config.seats}, split=self._split
+        )  # all are filled
 
     async def setup(self, agents: Any) -> None:
         for seat in OTHERS:
             getattr(agents, seat).trainable = False
 
     async def run(self, task: Any, agents: Any) -> None:
-        turns: list[Heard] = []
+        turns: list[SeatObservation] = []
         async with agents.agent.interaction(task) as exchange, AsyncExitStack() as stack:
-            others = {seat: _Seat(asked=_asked(getattr(agents, seat), task, stack)) for seat in self.config.seats}
+            others = {
+                seat: _VerifiersSeat(asked=_connect_agent(getattr(agents, seat), task, stack))
+                for seat in self.config.seats
+            }
             session = Session(self._env, others, split=self._split, gains=True)
             try:
-                heard = await session.areset(task.data.seed, index=task.data.index, sample=next(self._samples))
+                heard = await session.reset_async(task.data.seed, index=task.data.index, sample=next(self._samples))
                 while not heard.done:
                     segment = await exchange.turn(heard.text)
                     if segment.terminated:
                         break
-                    heard = await session.asay(segment.last_reply or "")
+                    heard = await session.say_async(segment.last_reply or "")
                     turns.append(heard)
-            except _Ended as e:
+            except _AgentEnded as e:
                 exchange.trace.info["error"] = str(e)
-            _record(exchange.trace, turns)
+            _write_trace(exchange.trace, turns)
 
 
 Asked = Callable[[str], Awaitable[str]]
 
 
-class _Ended(WorldError):
+class _AgentEnded(WorldError):
     """An agent of verifiers ended before its episode did."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Seat(Policy):
+class _VerifiersSeat(Policy):
     """A seat other than `agent`, played by an agent of verifiers."""
 
     kind: ClassVar[str] = "users"
@@ -145,27 +150,27 @@ class _Seat(Policy):
         return Action(await self.asked(view.messages[-1].content))
 
 
-def _asked(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
+def _connect_agent(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
     """Ask an agent of verifiers. Its conversation begins with its first turn: a judge that is never called has none."""
     begun: list[Any] = []
 
-    async def asked(text: str) -> str:
+    async def ask_agent(text: str) -> str:
         if not begun:
             its = vf.Task(vf.TaskData(idx=task.data.idx, name=task.data.name, prompt=None))
             begun.append(await stack.enter_async_context(agent.interaction(its)))
         segment = await begun[0].turn(text)
         if segment.terminated:
-            raise _Ended(f"the agent {begun[0].trace.agent.name!r} of verifiers ended before the episode did")
+            raise _AgentEnded(f"the agent {begun[0].trace.agent.name!r} of verifiers ended before the episode did")
         return segment.last_reply
 
-    return asked
+    return ask_agent
 
 
-async def _unasked(text: str) -> str:
+async def _refuse_call(text: str) -> str:
     raise AssertionError(text)
 
 
-def _record(trace: Any, turns: list[Heard]) -> None:
+def _write_trace(trace: Any, turns: list[SeatObservation]) -> None:
     """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a
     reward."""
     end = turns[-1].outcome if turns else None

@@ -27,17 +27,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from sonde._util.extras import lacking
+from sonde._util.extras import missing_extra
 from sonde.core import Action, Completion, Env
 from sonde.core.episode import CUT
 from sonde.models.chat.reasoning import decode_reply, find_open_mark, special_marks, split_completion
 
-from ..session import Heard, Session, places
+from ..session import SeatObservation, Session, episode_rows
 
 try:
     from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
 except ModuleNotFoundError as e:
-    raise lacking("sonde.interop.outward.verl", "verl") from e
+    raise missing_extra("sonde.interop.outward.verl", "verl") from e
 
 AGENT_NAME = "sonde"
 _TAIL = 16
@@ -51,17 +51,19 @@ class SondeAgentLoop(AgentLoopBase):
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> AgentLoopOutput:
         place = kwargs["extra_info"]
         session = Session(place["env"], split=place.get("split", "train"), **json.loads(place.get("config") or "{}"))
-        heard = await session.areset(int(place["seed"]), index=place.get("index"), sample=int(place.get("sample", 0)))
+        heard = await session.reset_async(
+            int(place["seed"]), index=place.get("index"), sample=int(place.get("sample", 0))
+        )
         system = [message for message in kwargs.get("raw_prompt", ()) if message["role"] == "system"]
         messages: list[dict[str, str]] = [*system, {"role": "user", "content": heard.text}]
-        spoken = _Spoken(await self.ct_build_initial_tokens(messages))
+        spoken = _EpisodeTokens(await self.ct_build_initial_tokens(messages))
         room, request = int(self.rollout_config.response_length), uuid4().hex
         while True:
             open_mark = find_open_mark(self.tokenizer.decode(spoken.ids[-_TAIL:]))
-            text = await self._generated(spoken, request, sampling_params, session, room)
+            text = await self._generate_turn(spoken, request, sampling_params, session, room)
             completion, answer = split_completion(Completion(text=text, open_mark=open_mark))
-            heard = await session.asay(Action(answer, completions=(completion,)))
-            spoken.turn(heard)
+            heard = await session.say_async(Action(answer, completions=(completion,)))
+            spoken.end_turn(heard)
             if heard.done:
                 break
             before = [*messages, {"role": "assistant", "content": text}]
@@ -71,11 +73,11 @@ class SondeAgentLoop(AgentLoopBase):
             )
             if len(mask) >= room:
                 break
-            spoken.merge(merged.token_ids, mask, logprobs)
-        return spoken.output(heard, room)
+            spoken.merge_tokens(merged.token_ids, mask, logprobs)
+        return spoken.make_output(heard, room)
 
-    async def _generated(
-        self, spoken: _Spoken, request: str, sampling: Mapping[str, Any], session: Session, room: int
+    async def _generate_turn(
+        self, spoken: _EpisodeTokens, request: str, sampling: Mapping[str, Any], session: Session, room: int
     ) -> str:
         """Generate the model's turn and append its tokens; the decoded text."""
         most = max(1, min(session.env.spec.max_new_tokens, room - len(spoken.mask)))
@@ -86,11 +88,11 @@ class SondeAgentLoop(AgentLoopBase):
         merged, mask, logprobs = await self.ct_merge_assistant_token(
             spoken.ids, found.token_ids, spoken.mask, logprobs, assistant_logprobs=found.log_probs or None
         )
-        spoken.merge(merged.token_ids, mask, logprobs)
+        spoken.merge_tokens(merged.token_ids, mask, logprobs)
         return decode_reply(self.tokenizer, found.token_ids, special_marks(self.tokenizer))
 
 
-class _Spoken:
+class _EpisodeTokens:
     """The tokens of an episode: prompt and response, the mask of the model's own, and the rewards of its turns."""
 
     def __init__(self, prompt: list[int]) -> None:
@@ -98,14 +100,14 @@ class _Spoken:
         self.logprobs: list[float] | None = None
         self.rewards, self.ends = list[float](), list[int]()
 
-    def merge(self, ids: list[int], mask: list[int], logprobs: list[float] | None) -> None:
+    def merge_tokens(self, ids: list[int], mask: list[int], logprobs: list[float] | None) -> None:
         self.ids, self.mask, self.logprobs = ids, mask, logprobs
 
-    def turn(self, heard: Heard) -> None:
+    def end_turn(self, heard: SeatObservation) -> None:
         self.rewards.append(heard.reward)
         self.ends.append(len(self.mask))
 
-    def output(self, heard: Heard, room: int) -> AgentLoopOutput:
+    def make_output(self, heard: SeatObservation, room: int) -> AgentLoopOutput:
         prompt = len(self.ids) - len(self.mask)
         end = heard.outcome or CUT["context"]._asdict()
         return AgentLoopOutput(
@@ -126,17 +128,17 @@ class _Spoken:
         )
 
 
-def _name(place: Mapping[str, Any]) -> str:
+def _describe_row(place: Mapping[str, Any]) -> str:
     return f"{place['env']}, world {place['seed']}"
 
 
-def rows(
+def make_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
     """n rows of a data set for verl, for world seeds from `seed` on; nothing in them is hidden from the model."""
-    for place in places(env, n, seed=seed, split=split, **config):
+    for place in episode_rows(env, n, seed=seed, split=split, **config):
         yield {
-            "prompt": [{"role": "user", "content": _name(place)}],  # a placeholder: the loop sends the real one
+            "prompt": [{"role": "user", "content": _describe_row(place)}],  # a placeholder: the loop sends the real one
             "agent_name": AGENT_NAME,
             "data_source": f"sonde/{place['env']}",
             "extra_info": {"index": None, **place},

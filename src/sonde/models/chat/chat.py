@@ -7,8 +7,8 @@ reasoning). Then `Chat` encodes the whole rendering instead, and `Prompt.rewritt
 
 The end of a turn is what the template writes behind an assistant message: its end token, or the mark of the next role
 (GLM). A reply contains that end once: it is not appended to a sampled reply that has it. If a turn ended with another
-token than history shows (`<|return|>` and `<|end|>` of gpt-oss), the prompt has the token of history and differs there
-from what was sampled, which starts a new row in training.
+token than history shows (`<|return|>` and `<|end_id|>` of gpt-oss), the prompt has the token of history and differs
+there from what was sampled, which starts a new row in training.
 
 Source: ours; the trap it avoids (ids trained != ids sampled) is described in many training frameworks.
 """
@@ -30,7 +30,7 @@ from sonde.core.types import Completion, Json, Message
 
 from .encoding import CUT, Encoder
 from .reasoning import decode_reply, find_open_mark, special_marks
-from .rendering import Renderer, Said, Span, shorten
+from .rendering import MessageSpan, Renderer, Said, shorten_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Prompt:
     open_mark: str = ""
 
 
-class Reply(NamedTuple):
+class EncodedReply(NamedTuple):
     """The ids of a reply and its text. The text starts with what the template writes before a reply (an empty thought,
     for example) if history shows the reply without it."""
 
@@ -58,7 +58,7 @@ class Reply(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredIds:
     """Token ids of a conversation up to the assistant message at its end, and the positions of the tokens to score."""
 
     ids: array[int]
@@ -86,72 +86,78 @@ class Chat:
         return self._encoder.encode
 
     @cached_property
-    def tokens(self) -> frozenset[int]:
+    def vocabulary_ids(self) -> frozenset[int]:
         """The ids that the tokenizer defines. A model's vocabulary may be padded with more."""
         return frozenset(self.tokenizer.get_vocab().values())
 
     def holds_text(self, c: Completion) -> bool:
         """Whether the ids of a completion can be those of its text. A stop word may have cut the text, and the text
         lacks what the template wrote around it."""
-        text, said = c.text.strip(), self.decode(c.ids).strip()
-        return self.tokens.issuperset(c.ids) and (said.startswith(text) or said.endswith(text))
+        text, said = c.text.strip(), self.decode_ids(c.ids).strip()
+        return self.vocabulary_ids.issuperset(c.ids) and (said.startswith(text) or said.endswith(text))
 
-    def render(self, messages: Sequence[Message], *, speak: bool = True) -> str:
+    def render_text(self, messages: Sequence[Message], *, speak: bool = True) -> str:
         """Render the messages with the template; with `speak`, up to where the assistant's next message starts."""
-        return self._renderer.render(self._guard(messages), speak=speak).replace(CUT, "")
+        return self._renderer.render_messages(self._guard_messages(messages), speak=speak).replace(CUT, "")
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode_ids(self, ids: Sequence[int]) -> str:
         """Decode sampled ids without special tokens, except the marks of reasoning (`reasoning.py`)."""
         return decode_reply(self.tokenizer, ids, self._reasoning - self.ends)
 
     # --- prompts -----------------------------------------------------------------------------------------------------
 
-    def prompt(self, messages: Sequence[Message]) -> Prompt:
+    def encode_prompt(self, messages: Sequence[Message]) -> Prompt:
         """Encode the prompt that makes the model speak next. `messages` ends with a user message."""
         if not messages or messages[-1].role != "user":
             raise invalid("messages", [m.role for m in messages], "a user message last")
-        said, sampled = self._guard(messages), self._find_sampled(messages)
-        text = self._renderer.render(said, speak=True)
-        spans = self._locate(said, text, sampled, speak=True)
-        ids = array("i", self.encode(text)) if spans is None else self._join(text, spans, sampled)
-        previous = self._previous(messages)
-        return Prompt(ids, common(ids, previous), len(previous), spans is None, find_open_mark(text.replace(CUT, "")))
+        said, sampled = self._guard_messages(messages), self._find_sampled(messages)
+        text = self._renderer.render_messages(said, speak=True)
+        spans = self._locate_spans(said, text, sampled, speak=True)
+        ids = array("i", self.encode(text)) if spans is None else self._join_ids(text, spans, sampled)
+        previous = self._previous_ids(messages)
+        return Prompt(
+            ids,
+            common_prefix_length(ids, previous),
+            len(previous),
+            spans is None,
+            find_open_mark(text.replace(CUT, "")),
+        )
 
-    def encode_reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> Reply:
+    def encode_reply(self, messages: Sequence[Message], text: str, *, cut: bool = False) -> EncodedReply:
         """Encode an assistant reply to these messages, including its end unless it was `cut`.
 
         The ids are those of the template's rendering behind the prompt, including what the template writes before and
         behind the reply, provided that it renders a reply behind its prompt and the tokenizer keeps the two apart. A
         text that the tokenizer does not reproduce is an error.
         """
-        said = self._guard((*messages, Message("assistant", text)))
+        said = self._guard_messages((*messages, Message("assistant", text)))
         spoken = said[-1][1]
         if (back := self._round_trip(spoken)) != text:
             raise UserError(
-                f"text: got {shorten(text)}, which the tokenizer of {self.label!r} reproduces as {shorten(back)}; "
+                f"text: got {shorten_message(text)}, which the tokenizer of {self.label!r} reproduces as {shorten_message(back)}; "
                 "allowed: text that it reproduces"
             )
-        whole, lead = self._renderer.render(said, speak=False), ""
-        spans = self._renderer.locate(said, whole, range(len(said)), speak=False)
+        whole, lead = self._renderer.render_messages(said, speak=False), ""
+        spans = self._renderer.locate_messages(said, whole, range(len(said)), speak=False)
         if spans and spans[-1].message == len(messages):
             spoken, lead = whole[spans[-1].start : spans[-1].end], self._find_lead(spans[-1].before)
-        asked, tail = self._renderer.render(said[:-1], speak=True), "" if cut else self._tail
+        asked, tail = self._renderer.render_messages(said[:-1], speak=True), "" if cut else self._tail
         ids = self._encoder.encode_after(asked, lead + spoken + tail)[:]
         if not (cut or tail):
-            ids.append(self.end)
+            ids.append(self.end_id)
         kept = not lead or lead == self._history_lead
-        return Reply(ids, text if kept else (lead + spoken).replace(CUT, ""))
+        return EncodedReply(ids, text if kept else (lead + spoken).replace(CUT, ""))
 
     def _round_trip(self, spoken: str) -> str:
         """Encode a text and decode it again. If a leading space gets lost on its own, the text is encoded in its
         place."""
-        back = self.decode(self.encode(spoken))
+        back = self.decode_ids(self.encode(spoken))
         if spoken.startswith(" ") and back == spoken.replace(CUT, "")[1:]:
-            back = self.decode(self.encode("." + CUT + spoken)).removeprefix(".")
+            back = self.decode_ids(self.encode("." + CUT + spoken)).removeprefix(".")
         return back
 
     @property
-    def end(self) -> int:
+    def end_id(self) -> int:
         """The id that ends an assistant message: the one that the template writes there, else the tokenizer's end of
         text."""
         if self._end is not None:
@@ -165,7 +171,7 @@ class Chat:
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
-    def scored(self, probe: Probe) -> Scored:
+    def encode_probe(self, probe: Probe) -> ScoredIds:
         """Encode a probe's messages up to the last token that counts.
 
         The last message is encoded together with the template's text around it, unless it was sampled. The tokenizer's
@@ -175,13 +181,13 @@ class Chat:
             raise UserError(
                 f"model: got {self.label!r}, whose tokenizer gives no offsets; allowed: a fast one, to score"
             )
-        said, last = self._guard(probe.messages), len(probe.messages) - 1
+        said, last = self._guard_messages(probe.messages), len(probe.messages) - 1
         sampled = self._find_sampled(probe.messages)
-        text = self._renderer.render(said, speak=False)
-        spans = self._locate(said, text, {*sampled, last}, speak=False)
+        text = self._renderer.render_messages(said, speak=False)
+        spans = self._locate_spans(said, text, {*sampled, last}, speak=False)
         if spans is None:  # history is rewritten
             sampled = {i: c for i, c in sampled.items() if i == last}
-            spans = self._locate(said, text, {last}, speak=False)
+            spans = self._locate_spans(said, text, {last}, speak=False)
         if spans is None or spans[-1].message != last:
             raise UserError(
                 f"probe: messages: the chat template of {self.label!r} does not show the last message unchanged, "
@@ -191,23 +197,25 @@ class Chat:
             return self._score_ids(probe, text, spans, sampled)
         return self._score_text(probe, text, spans, sampled)
 
-    def _score_text(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
+    def _score_text(
+        self, probe: Probe, text: str, spans: Sequence[MessageSpan], sampled: Mapping[int, Completion]
+    ) -> ScoredIds:
         """Positions in a last message that is shown as text."""
         *earlier, last = spans
         before, rest = self._encode_to_last_special(text[: last.start], earlier, sampled)
         form = text[last.start : last.end]
         encoded = self._encoder.encode_with_offsets(rest + form + text[last.end :])
         start, end = len(rest), len(rest) + len(form)
-        a, b = (start + at for at in _find_places(form, probe.messages[-1].content, probe.bounds))
+        a, b = (start + at for at in _find_places(form, probe.messages[-1].content, probe.span_bounds))
         places = [i for i, (left, right) in enumerate(encoded.offsets) if max(left, a) < min(right, b)]
         ids = encoded.ids
         if probe.ending:
             after = next((i for i, at in enumerate(encoded.offsets) if at[0] >= end), len(ids))
-            places.append(self._ending(ids, after))
-        return self._cut(before + ids, [len(before) + i for i in places])
+            places.append(self._find_ending(ids, after))
+        return self._cut_ids(before + ids, [len(before) + i for i in places])
 
     def _encode_to_last_special(
-        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
+        self, text: str, spans: Sequence[MessageSpan], sampled: Mapping[int, Completion]
     ) -> tuple[array[int], str]:
         """Encode a text up to its last special token; returns the ids and the remaining text."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
@@ -215,24 +223,28 @@ class Chat:
         at = self._encoder.find_last_special(rest)
         return ids + self._encoder.encode_by_parts(rest[:at]), rest[at:]
 
-    def _score_ids(self, probe: Probe, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]) -> Scored:
+    def _score_ids(
+        self, probe: Probe, text: str, spans: Sequence[MessageSpan], sampled: Mapping[int, Completion]
+    ) -> ScoredIds:
         """Positions in a last message that this model sampled, by the ids that it sampled."""
         own = sampled[spans[-1].message].ids
-        ids = self._join(text, spans, sampled)
-        start = len(self._join(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before)))
-        texts = [self.decode(own[:i]) for i in range(len(own) + 1)]  # an id may end inside a character
+        ids = self._join_ids(text, spans, sampled)
+        start = len(
+            self._join_ids(text[: spans[-1].start], spans[:-1], sampled, lead=self._find_lead(spans[-1].before))
+        )
+        texts = [self.decode_ids(own[:i]) for i in range(len(own) + 1)]  # an id may end inside a character
         before = max(0, texts[-1].find(probe.messages[-1].content))
-        a, b = (before + at for at in probe.bounds)
+        a, b = (before + at for at in probe.span_bounds)
         places = [i for i, (x, y) in enumerate(pairwise(texts)) if max(len(x.rstrip("\ufffd")), a) < min(len(y), b)]
         if probe.ending:
-            places.append(self._ending(ids, start + len(own) - (own[-1] in self.ends)) - start)
-        return self._cut(ids, [start + i for i in places])
+            places.append(self._find_ending(ids, start + len(own) - (own[-1] in self.ends)) - start)
+        return self._cut_ids(ids, [start + i for i in places])
 
-    def _ending(self, ids: array[int], at: int) -> int:
+    def _find_ending(self, ids: array[int], at: int) -> int:
         """The position, from `at` on, where the last message ends. If the mark of the next role ends messages, it is
         appended."""
         if self._ends_later and at == len(ids):
-            ids.append(self.end)
+            ids.append(self.end_id)
         end_at = next((i for i in range(at, len(ids)) if ids[i] in self.ends), None)
         if end_at is None:
             raise UserError(
@@ -240,17 +252,17 @@ class Chat:
             )
         return end_at
 
-    def _cut(self, ids: array[int], places: list[int]) -> Scored:
+    def _cut_ids(self, ids: array[int], places: list[int]) -> ScoredIds:
         """Cut the ids behind the last position, since nothing after it matters. The first token has no probability."""
         if 0 in places:
             raise UserError(
                 f"probe: messages: the chat template of {self.label!r} shows nothing before the last message"
             )
-        return Scored(ids[: max(places, default=-1) + 1], array("i", places))
+        return ScoredIds(ids[: max(places, default=-1) + 1], array("i", places))
 
     # --- messages in the text ----------------------------------------------------------------------------------------
 
-    def _guard(self, messages: Sequence[Message]) -> Said:
+    def _guard_messages(self, messages: Sequence[Message]) -> Said:
         guard = self._encoder.guard
         return tuple((m.role, guard(m.content, m.role)) for m in messages)
 
@@ -259,13 +271,13 @@ class Chat:
         completions = ((i, m.completion, m.content) for i, m in enumerate(messages))
         return {i: c for i, c, text in completions if c and c.ids and c.model == self.label and c.text == text}
 
-    def _locate(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[Span] | None:
+    def _locate_spans(self, said: Said, text: str, needed: Collection[int], *, speak: bool) -> list[MessageSpan] | None:
         """Where the needed messages stand: found among all messages, or else alone."""
         if not needed:
             return []
-        spans = self._renderer.locate(said, text, range(len(said)), speak=speak)
+        spans = self._renderer.locate_messages(said, text, range(len(said)), speak=speak)
         if spans is None:
-            return self._renderer.locate(said, text, needed, speak=speak)
+            return self._renderer.locate_messages(said, text, needed, speak=speak)
         return [span for span in spans if span.message in needed]
 
     def _find_lead(self, before: str) -> str:
@@ -274,8 +286,8 @@ class Chat:
 
     # --- ids around what was sampled ---------------------------------------------------------------------------------
 
-    def _join(
-        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion], *, lead: str = ""
+    def _join_ids(
+        self, text: str, spans: Sequence[MessageSpan], sampled: Mapping[int, Completion], *, lead: str = ""
     ) -> array[int]:
         """Encode a text, with the sampled ids where their messages stand, and without `lead` at its end."""
         ids, rest = self._encode_up_to_last(text, spans, sampled)
@@ -283,7 +295,7 @@ class Chat:
         return ids + (self._encoder.encode_inside(rest) if ids else self.encode(rest))
 
     def _encode_up_to_last(
-        self, text: str, spans: Sequence[Span], sampled: Mapping[int, Completion]
+        self, text: str, spans: Sequence[MessageSpan], sampled: Mapping[int, Completion]
     ) -> tuple[array[int], str]:
         """Encode a text up to its last sampled message; returns the ids and the text after it, which is yet to be
         encoded."""
@@ -291,11 +303,11 @@ class Chat:
         for span in spans:
             piece = text[at : span.start - len(self._find_lead(span.before))]
             ids += self._encoder.encode_inside(piece) if ids else self.encode(piece)
-            own, at = self._close(sampled[span.message], text, span.end)
+            own, at = self._close_sampled(sampled[span.message], text, span.end)
             ids += own
         return ids, text[at:]
 
-    def _close(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
+    def _close_sampled(self, c: Completion, text: str, at: int) -> tuple[array[int], int]:
         """The part of sampled ids that stays before the template's text from `at` on, and where in that text to
         continue. The template writes the token that ends a message; if it writes another one than was sampled, history
         has the template's."""
@@ -311,7 +323,7 @@ class Chat:
             return ids[:-1], same
         return (ids[:-1] if controls else ids), at
 
-    def _previous(self, messages: Sequence[Message]) -> array[int]:
+    def _previous_ids(self, messages: Sequence[Message]) -> array[int]:
         """Prompt and completion of the latest completion, rebuilt along the chain; empty if its start is missing or
         another model sampled it."""
         ids, known = array("i"), True
@@ -327,7 +339,7 @@ class Chat:
     def _settle_structure(self, known: Set[int]) -> None:
         """Find out how the template asks for a reply and how it ends one. `known` are ids that end messages in any
         case."""
-        layout = self._renderer.layout
+        layout = self._renderer.layout_of
         asked, said = layout("user", speak=True), layout("user", "assistant", speak=False)
         history, instructed = layout("user", "assistant", "user", speak=False), layout("system", "user", speak=False)
         self._encoder.mark_structure([text for found in (said, history, instructed) if found for text in found.pieces])
@@ -363,10 +375,10 @@ def _find_places(form: str, content: str, bounds: tuple[int, int]) -> list[int]:
     return [[*places, len(form)][min(max(at - skipped, 0), len(places))] for at in bounds]
 
 
-def common(a: array[int], b: array[int]) -> int:
+def common_prefix_length(a: array[int], b: array[int]) -> int:
     """Length of the longest common prefix.
 
-    >>> common(array("i", [1, 2, 3]), array("i", [1, 2, 9, 3]))
+    >>> common_prefix_length(array("i", [1, 2, 3]), array("i", [1, 2, 9, 3]))
     2
     """
     n = min(len(a), len(b))

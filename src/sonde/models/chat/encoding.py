@@ -28,7 +28,7 @@ _BEFORE = ("\n", ".", "a", "1")
 """Texts to encode another text behind; the first that the tokenizer keeps separate from it is used."""
 
 
-class Encoded(NamedTuple):
+class EncodedText(NamedTuple):
     """Ids, and the characters (start, end) of the text that each id stands for."""
 
     ids: array[int]
@@ -48,32 +48,34 @@ class Encoder:
         """Ids of tokens that were added to the vocabulary, including special ones."""
         self.contents = {i: t.content for i, t in added.items()}
         self.special = frozenset(i for i, t in added.items() if t.special) | {*tokenizer.all_special_ids}
-        self._control = self._own_control = _any_of(t.content for t in special)
-        self._parting = _any_of(t.content for t in special if not t.lstrip)
-        self._folded = any(t.normalized for t in special) and _normalizer(tokenizer) is not None
+        self._control = self._own_control = _any_of_pattern(t.content for t in special)
+        self._parting = _any_of_pattern(t.content for t in special if not t.lstrip)
+        self._folded = any(t.normalized for t in special) and _get_normalizer(tokenizer) is not None
         self._bare = False
-        self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode)
+        self.encode = lru_cache(maxsize=PIECES_KEPT)(self._encode_with_cuts)
         self.encode_inside = lru_cache(maxsize=PIECES_KEPT)(self._encode_inside)
-        self.guard = lru_cache(maxsize=PIECES_KEPT)(self._guard)
+        self.guard = lru_cache(maxsize=PIECES_KEPT)(self._guard_text)
         self._bare = all(self._encode_alone(text) == self.encode(text) for text in ("a", "Yes."))
 
     # --- control tokens ----------------------------------------------------------------------------------------------
 
     def mark_structure(self, texts: Sequence[str]) -> None:
         """Treat tokens that the template writes as control tokens, unless they are white space."""
-        ordinary = _any_of(content for content, i in self.ids.items() if i not in self.special and content.strip())
+        ordinary = _any_of_pattern(
+            content for content, i in self.ids.items() if i not in self.special and content.strip()
+        )
         written = {found[0] for text in texts for found in ordinary.finditer(text)} if ordinary else set[str]()
         special = {content for content, i in self.ids.items() if i in self.special}
-        self._control = _any_of({*special, *written})
+        self._control = _any_of_pattern({*special, *written})
         structure = {found[0] for text in texts for found in self._control.finditer(text)} if self._control else set()
-        self._own_control = _any_of({c for c in special if c in structure or self.ids[c] not in self._thoughts})
+        self._own_control = _any_of_pattern({c for c in special if c in structure or self.ids[c] not in self._thoughts})
         self.guard.cache_clear()
 
-    def _guard(self, text: str, role: str) -> str:
+    def _guard_text(self, text: str, role: str) -> str:
         """Insert `CUT` into every control token of a message. In an assistant's message only special tokens count,
         because its reasoning may be marked by other tokens that the template writes too."""
         text = text.replace(CUT, "\ufffd")
-        spelled = _spellings(self._own_control if role == "assistant" else self._control, text)
+        spelled = _find_spellings(self._own_control if role == "assistant" else self._control, text)
         parts, at = list[str](), 0
         for start, length in spelled:
             parts.append(text[at : start + 1] + CUT if length > 1 else text[at:start] + "\ufffd")
@@ -104,7 +106,7 @@ class Encoder:
 
     # --- ids ---------------------------------------------------------------------------------------------------------
 
-    def _encode(self, text: str) -> array[int]:
+    def _encode_with_cuts(self, text: str) -> array[int]:
         first, *others = text.split(CUT)
         ids = self._encode_plain(first)
         for part in others:
@@ -115,7 +117,7 @@ class Encoder:
         """Encode a text that follows other text."""
         if self._bare or self._begins_special(text):
             return self.encode(text)
-        return self._encode(CUT + text)
+        return self._encode_with_cuts(CUT + text)
 
     def encode_after(self, before: str, text: str) -> array[int]:
         """Encode a text that follows `before` as part of the joint encoding. If the tokenizer merges across the border,
@@ -132,7 +134,7 @@ class Encoder:
             ids += self.encode(text[a:b])
         return ids
 
-    def encode_with_offsets(self, text: str) -> Encoded:
+    def encode_with_offsets(self, text: str) -> EncodedText:
         """Encode with offsets; needs a fast tokenizer."""
         ids, offsets, at = array("i"), list[tuple[int, int]](), 0
         for n, part in enumerate(text.split(CUT)):
@@ -142,7 +144,7 @@ class Encoder:
             ids += array("i", encoded["input_ids"][skip:])
             offsets += [(a + shift, b + shift) for a, b in encoded["offset_mapping"][skip:]]
             at += len(part) + 1
-        return Encoded(ids, offsets)
+        return EncodedText(ids, offsets)
 
     def _encode_alone(self, text: str) -> array[int]:
         """Encode a text without marks that follows other text."""
@@ -168,13 +170,13 @@ class Encoder:
         return array("i", self.tokenizer.encode(text, add_special_tokens=False))
 
 
-def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
+def _any_of_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
     """A pattern for any of these texts, the longest first."""
     ordered = sorted(set(texts), key=lambda text: (-len(text), text))
     return re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
 
-def _spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int, int]]:
+def _find_spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int, int]]:
     """Start and length of every match of the pattern, overlapping ones included."""
     at = 0
     while pattern is not None and (found := pattern.search(text, at)):
@@ -182,5 +184,5 @@ def _spellings(pattern: re.Pattern[str] | None, text: str) -> Iterator[tuple[int
         at = found.start() + 1
 
 
-def _normalizer(tokenizer: Any) -> Any:
+def _get_normalizer(tokenizer: Any) -> Any:
     return getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)

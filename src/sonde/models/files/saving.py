@@ -22,19 +22,19 @@ _ROOM = 1 << 20
 
 
 @contextmanager
-def saving(folder: Path) -> Iterator[None]:
+def report_full_disk(folder: Path) -> Iterator[None]:
     """Wrap code that saves models or checkpoints to `folder`; a full disk raises `StoreError`."""
     try:
         yield
     except SondeError:
         raise
     except Exception as e:
-        if not _is_of_disk(e, folder):
+        if not _is_disk_error(e, folder):
             raise
         raise StoreError(f"{folder}: cannot be written; is the disk full? ({' '.join(str(e).split())[:200]})") from e
 
 
-def _is_of_disk(e: Exception, folder: Path) -> bool:
+def _is_disk_error(e: Exception, folder: Path) -> bool:
     """Whether the error says that the disk is full, or has a type that writers use while the disk accepts nothing
     more."""
     if isinstance(e, OSError):
@@ -70,7 +70,7 @@ def read_command(model: str) -> str:
 
 
 @contextmanager
-def no_bars() -> Iterator[None]:
+def hide_progress_bars() -> Iterator[None]:
     """Hide transformers' progress bars, which would interfere with the caller's output."""
     from transformers.utils import logging
 

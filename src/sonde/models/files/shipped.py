@@ -17,7 +17,7 @@ from sonde.core.errors import UserError, unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
+class ShippedModel:
     """A shipped model: the environment and preset that it plays, and how `agents:llm` must present the game."""
 
     name: str
@@ -44,16 +44,16 @@ class Shipped:
         return (self.folder / "model.safetensors").stat().st_size
 
 
-SHIPPED: Mapping[str, Shipped] = Frozen(
+SHIPPED: Mapping[str, ShippedModel] = Frozen(
     {
         model.name: model
         for model in (
-            Shipped(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
-            Shipped(
+            ShippedModel(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
+            ShippedModel(
                 name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
                 also=("lmrl", "lmrl_partial", "umaze"),
             ),
-            Shipped(
+            ShippedModel(
                 name="sonde-tiny-twenty_questions", env="twenty_questions", preset="small", context="full",
                 also=("delta_belief", "lmrl"),
             ),
@@ -73,7 +73,7 @@ def check_plays(name: str, env: str, preset: str) -> None:
         )
 
 
-def shipped(name: str) -> Shipped:
+def get_shipped_model(name: str) -> ShippedModel:
     """The shipped model of this name."""
     if name not in SHIPPED:
         raise unknown("shipped model", name, SHIPPED)

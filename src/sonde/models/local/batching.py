@@ -4,7 +4,7 @@ thread.
 There are no timers. The first request starts a flush. It lets the event loop run until a few passes in a row bring no
 new request (no runnable episode remains) or the batch is full, and then starts the server on the worker thread. While
 the server runs, it takes new requests whenever it likes, so a batch is refilled as its members finish. `Batcher` knows
-nothing about models or torch; `Generate` and `Score` are the requests that the engine serves.
+nothing about models or torch; `GenerateRequest` and `ScoreRequest` are the requests that the engine serves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Generic, Literal, TypeVar
 
 from sonde.core.model import Sampling
 
-from ..chat.chat import Scored
+from ..chat.chat import ScoredIds
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -44,26 +44,26 @@ class Ticket(Generic[Q, R]):
         """True after the server called `finish` or `fail`."""
 
     def finish(self, result: R) -> None:
-        self._deliver(lambda: self.future.set_result(result))
+        self._deliver_result(lambda: self.future.set_result(result))
 
     def fail(self, error: BaseException) -> None:
-        self._deliver(lambda: self.future.set_exception(error))
+        self._deliver_result(lambda: self.future.set_exception(error))
 
-    def _deliver(self, settle: Callable[[], None]) -> None:
-        def once() -> None:
+    def _deliver_result(self, settle: Callable[[], None]) -> None:
+        def settle_once() -> None:
             if not self.future.done():
                 settle()
 
         self.settled = True
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            self.loop.call_soon_threadsafe(once)
+            self.loop.call_soon_threadsafe(settle_once)
 
 
 class Batcher(Generic[Q, R]):
     """A queue with one server.
 
-    `serve(batcher)` runs on the worker thread. It takes tickets with `take`, settles every one of them, and returns
-    when it has nothing left to do. If it raises, the tickets it holds fail with that error.
+    `serve(batcher)` runs on the worker thread. It takes tickets with `take_waiting`, settles every one of them, and
+    returns when it has nothing left to do. If it raises, the tickets it holds fail with that error.
     """
 
     def __init__(self, serve: Callable[[Batcher[Q, R]], None], *, full: int) -> None:
@@ -85,21 +85,21 @@ class Batcher(Generic[Q, R]):
             self._arrived += 1
             idle, self._serving = not self._serving, True
         if idle:
-            self._start()
+            self._start_flush()
         try:
             return await ticket.future
         finally:
             ticket.dropped = True
 
-    async def call(self, function: Callable[[], T]) -> T:
+    async def run_on_worker(self, function: Callable[[], T]) -> T:
         """Run `function` on the worker thread while the server is not running, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, function)
 
-    def call_and_wait(self, function: Callable[[], T]) -> T:
-        """Like `call`, for callers that are not on an event loop, or must not let it run meanwhile."""
+    def run_on_worker_and_wait(self, function: Callable[[], T]) -> T:
+        """Like `run_on_worker`, for callers that are not on an event loop, or must not let it run meanwhile."""
         return self._worker.submit(function).result()
 
-    def take(self, n: int) -> list[Ticket[Q, R]]:
+    def take_waiting(self, n: int) -> list[Ticket[Q, R]]:
         """Take at most `n` waiting tickets, oldest first. Called by the server."""
         taken: list[Ticket[Q, R]] = []
         with self._lock:
@@ -113,7 +113,7 @@ class Batcher(Generic[Q, R]):
         """Wait for the server to return and end the worker thread. Idempotent."""
         self._worker.shutdown(wait=True)
 
-    def _start(self) -> None:
+    def _start_flush(self) -> None:
         """Start a flush on the event loop of the oldest waiting ticket whose loop still runs."""
         while True:
             with self._lock:
@@ -121,7 +121,7 @@ class Batcher(Generic[Q, R]):
                     self._serving = False
                     return
                 loop = self._waiting[0].loop
-            flush = self._flush()
+            flush = self._run_flush()
             try:
                 self._flush_task = asyncio.run_coroutine_threadsafe(flush, loop)
                 return
@@ -130,20 +130,20 @@ class Batcher(Generic[Q, R]):
                 with self._lock:
                     self._waiting = deque(t for t in self._waiting if t.loop is not loop)
 
-    async def _flush(self) -> None:
+    async def _run_flush(self) -> None:
         try:
-            await self._settle()
+            await self._wait_until_quiet()
         finally:  # also when cancelled, because tickets of other loops may wait
-            self._worker.submit(self._work)
+            self._worker.submit(self._serve_waiting)
 
-    async def _settle(self) -> None:
+    async def _wait_until_quiet(self) -> None:
         seen, quiet = self._arrived, 0
         while quiet < QUIET_PASSES and len(self._waiting) < self._full:
             await asyncio.sleep(0)
             quiet = quiet + 1 if self._arrived == seen else 0
             seen = self._arrived
 
-    def _work(self) -> None:
+    def _serve_waiting(self) -> None:
         try:
             self._serve(self)
         except BaseException as error:
@@ -151,14 +151,14 @@ class Batcher(Generic[Q, R]):
                 ticket.fail(error)
         finally:
             self._taken = []
-            self._start()
+            self._start_flush()
 
 
 # --- requests to the local engine -------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Stats:
+class EngineStats:
     """Counts since the model was loaded, in tokens unless stated otherwise.
 
     `needed`: prompt tokens that no earlier call of the same conversation had computed; `prefilled`: prompt tokens that
@@ -182,9 +182,10 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Generate:
+class GenerateRequest:
     """Request to continue `ids`. An earlier call of the conversation computed `known` of them; `rewritten` as in
-    `Prompt`. Both are used for `Stats` only. `follows` is the `mark` of the conversation's last completion."""
+    `Prompt`. Both are used for `EngineStats` only. `follows` is the `completion_hash` of the conversation's last
+    completion."""
 
     ids: array[int]
     sampling: Sampling
@@ -193,22 +194,22 @@ class Generate:
     follows: int | None = None
 
 
-def mark(ids: array[int], logprobs: array[float]) -> int:
+def completion_hash(ids: array[int], logprobs: array[float]) -> int:
     """A hash that identifies a completion."""
     return hash((ids.tobytes(), logprobs.tobytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Score:
+class ScoreRequest:
     """Request for the log-probabilities of the tokens at the positions of every row; `valued`: adjusted by the value
     heads."""
 
-    rows: tuple[Scored, ...]
+    rows: tuple[ScoredIds, ...]
     valued: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class Generated:
+class GeneratedTokens:
     """Sampled ids with log-probabilities, finish reason, text, and how many prompt tokens came from the cache."""
 
     ids: array[int]
@@ -218,5 +219,5 @@ class Generated:
     cached: int = 0
 
 
-Answer = Generated | list[list[float]]
-Feed = Batcher[Generate | Score, Answer]
+Answer = GeneratedTokens | list[list[float]]
+Feed = Batcher[GenerateRequest | ScoreRequest, Answer]

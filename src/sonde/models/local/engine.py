@@ -35,11 +35,11 @@ from torch import Tensor
 
 from sonde.core.errors import ContextFull, WorldError
 
-from ..chat.chat import common
-from .attention import masks, windows
-from .batching import Feed, Generate, Generated, Score, Stats, Ticket, mark
-from .kv_cache import Beside, Deck, Slots, layers
-from .sampler import draw, put
+from ..chat.chat import common_prefix_length
+from .attention import attention_windows, build_masks
+from .batching import EngineStats, Feed, GeneratedTokens, GenerateRequest, ScoreRequest, Ticket, completion_hash
+from .kv_cache import DecodingBatch, PolicyWithValueModel, PrefixCache, count_layers
+from .sampler import sample_tokens, to_device
 from .scoring import Scorer, Steer, out_of_memory
 
 SHARED_MIN = 32
@@ -60,7 +60,7 @@ class _Job:
     kept: int = 0
 
     @property
-    def missing(self) -> int:
+    def n_missing(self) -> int:
         return len(self.ids) - self.kept
 
 
@@ -69,19 +69,19 @@ class _Row:
     """A completion in progress."""
 
     ticket: Ticket[Any, Any]
-    request: Generate
+    request: GenerateRequest
     room: int
     """Tokens that may still be sampled."""
-    out: Generated
+    out: GeneratedTokens
 
 
 class Engine:
-    """A loaded model that serves `Generate` and `Score` requests from a `Batcher`.
+    """A loaded model that serves `GenerateRequest` and `ScoreRequest` requests from a `Batcher`.
 
     `context` is the most tokens that the model can hold; `ends` are the ids that end a message; `decode` returns their
     text; `tokens` are the valid ids: a model may have more, which are never sampled. `lock_step`: requests that wait
     when serving begins are served together, and nobody joins in between. `beside`: a model with the same tokens that
-    reads along; `steer` then gets its hidden states. `rank`, like `steer`: applied to `Score` requests that are
+    reads along; `steer` then gets its hidden states. `rank`, like `steer`: applied to `ScoreRequest` requests that are
     `valued`.
     """
 
@@ -101,15 +101,15 @@ class Engine:
         beside: Any | None = None,
         lock_step: bool = False,
     ) -> None:
-        self.model, self.lock_step = model if beside is None else Beside(model, beside), lock_step
+        self.model, self.lock_step = model if beside is None else PolicyWithValueModel(model, beside), lock_step
         self.context, self.ends, self.decode, self.max_batch = context, ends, decode, max_batch
         self.tokens = tokens
-        self.stats = Stats()
+        self.stats = EngineStats()
         self.steer = steer
-        self.slots = Slots(kv_bytes)
-        every = n_layers if beside is None else n_layers + layers(beside)
-        self.deck = Deck(every)
-        self.windows = windows(self.model)
+        self.slots = PrefixCache(kv_bytes)
+        every = n_layers if beside is None else n_layers + count_layers(beside)
+        self.deck = DecodingBatch(every)
+        self.windows = attention_windows(self.model)
         self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
         valuer = model if beside is None else beside
         if rank is not None:
@@ -131,133 +131,133 @@ class Engine:
         that does not fit alone fails. Every call first tries twice the last number of rows.
         """
         self._most, self._again = min(self.max_batch, 2 * self._most), []
-        self._wave = sorted(feed.take(sys.maxsize), key=_rank) if self.lock_step else []
+        self._wave = sorted(feed.take_waiting(sys.maxsize), key=_seed_rank) if self.lock_step else []
         with torch.inference_mode():
             while True:
-                new = self._newcomers(feed)
+                new = self._take_newcomers(feed)
                 try:
-                    self._join(new)
+                    self._add_rows(new)
                     if self.rows:
-                        self._step()
+                        self._decode_step()
                     if not self.rows and not self._wave and not self._again:
                         return
                 except RuntimeError as error:
                     if not out_of_memory(error):
-                        self._forget()
+                        self._drop_rows()
                         raise
-                    self._shrink(new, error)
+                    self._retry_with_fewer_rows(new, error)
                 except BaseException:
-                    self._forget()
+                    self._drop_rows()
                     raise
 
-    def _shrink(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
+    def _retry_with_fewer_rows(self, new: Sequence[Ticket[Any, Any]], error: RuntimeError) -> None:
         """Memory ran out for the current rows and these newcomers: put them back, for half as many at once. A last row
         is tried once more with an empty cache."""
         held = list(dict.fromkeys([*(row.ticket for row in self.rows), *new]))
         n_rows, alone = max(len(held), len(self.deck.lengths)), self._most == 1
-        self._forget()
+        self._drop_rows()
         self._most = max(1, min(self._most, n_rows) // 2)
         if self._most == 1:
-            self.slots = Slots(self.slots.budget)
+            self.slots = PrefixCache(self.slots.budget)
         if alone:
             for ticket in held:
                 ticket.fail(WorldError(f"out of memory with one row: {error}"))
         else:
             self._again = [ticket for ticket in held if not (ticket.settled or ticket.dropped)] + self._again
 
-    def _newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
+    def _take_newcomers(self, feed: Feed) -> list[Ticket[Any, Any]]:
         """The tickets for which there is room. In lock-step nobody joins after serving began: the time of arrival
         depends on threads, and the shape of a batch decides how its numbers are rounded."""
         room = max(0, self._most - len(self.rows))
         again, self._again = self._again[:room], self._again[room:]
         room -= len(again)
         if not self.lock_step:
-            return again + feed.take(room)
+            return again + feed.take_waiting(room)
         new, self._wave = self._wave[:room], self._wave[room:]
         return again + new
 
-    def forget(self) -> None:
+    def forget_cache(self) -> None:
         """Drop all cached keys and values and free their memory. Not while rows are in progress."""
-        self._forget()
-        self.slots = Slots(self.slots.budget)
+        self._drop_rows()
+        self.slots = PrefixCache(self.slots.budget)
         self.stats.kept_bytes = 0
 
-    def _forget(self) -> None:
+    def _drop_rows(self) -> None:
         """Drop all rows, whatever their state."""
         self.rows = []
-        self.deck.clear()
+        self.deck.clear_rows()
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
 
     # --- rows join ---------------------------------------------------------------------------------------------------
 
-    def _join(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        self.slots.tick(len(tickets))
-        if scores := [t for t in tickets if isinstance(t.request, Score)]:
-            self._score(scores)
+    def _add_rows(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        self.slots.count_requests(len(tickets))
+        if scores := [t for t in tickets if isinstance(t.request, ScoreRequest)]:
+            self._serve_scores(scores)
         jobs: list[_Job] = []
         for ticket in tickets:
             request = ticket.request
-            if isinstance(request, Generate) and self._fits(ticket, request.ids):
+            if isinstance(request, GenerateRequest) and self._fits_context(ticket, request.ids):
                 jobs.append(_Job(request.ids, len(request.ids) - 1, ticket))
                 if request.follows is not None:
-                    self.slots.back(request.follows)
-        self._warm(jobs)
-        for chunk in self._chunks(jobs):
+                    self.slots.mark_returned(request.follows)
+        self._compute_shared_prefixes(jobs)
+        for chunk in self._group_jobs(jobs):
             first = len(self.rows)
-            logits_BTV = self._prefill(chunk)
-            self.rows += [self._row(job) for job in chunk]
+            logits_BTV = self._prefill_chunk(chunk)
+            self.rows += [self._make_row(job) for job in chunk]
             for row, job in enumerate(chunk, first):
-                self._keep(job.ids, row)  # now: requests with the same opening may come before it leaves
-            self._sample(first, logits_BTV[:, -1])
+                self._cache_row(job.ids, row)  # now: requests with the same opening may come before it leaves
+            self._sample_next(first, logits_BTV[:, -1])
 
-    def _score(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+    def _serve_scores(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
         longest = (max((row.ids for row in t.request.rows), key=len, default=()) for t in tickets)
-        fitting = [t for t, ids in zip(tickets, longest, strict=True) if self._fits(t, ids)]
+        fitting = [t for t, ids in zip(tickets, longest, strict=True) if self._fits_context(t, ids)]
         for scorer, valued in ((self.scorer, False), (self.ranker, True)):
             scorer.serve([t for t in fitting if t.request.valued == valued])
 
-    def _fits(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
+    def _fits_context(self, ticket: Ticket[Any, Any], ids: Sequence[int]) -> bool:
         fits = len(ids) < self.context
         if not fits:
             ticket.fail(ContextFull(f"the prompt has {len(ids)} tokens, the model's context holds {self.context}"))
         return fits
 
-    def _row(self, job: _Job) -> _Row:
-        request: Generate = job.tag.request
+    def _make_row(self, job: _Job) -> _Row:
+        request: GenerateRequest = job.tag.request
         room = min(self.context - len(request.ids), request.sampling.max_new_tokens)
-        return _Row(job.tag, request, room, Generated(array("i"), array("f"), cached=job.kept))
+        return _Row(job.tag, request, room, GeneratedTokens(array("i"), array("f"), cached=job.kept))
 
-    def _warm(self, jobs: Sequence[_Job]) -> None:
+    def _compute_shared_prefixes(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and that are not cached; shorter ones first."""
-        while prefixes := self._fitting(self._shared(jobs)):
-            for chunk in self._chunks([_Job(ids, len(ids) - 1) for ids in prefixes]):
-                self._prefill(chunk)
+        while prefixes := self._prefixes_with_room(self._find_shared_prefixes(jobs)):
+            for chunk in self._group_jobs([_Job(ids, len(ids) - 1) for ids in prefixes]):
+                self._prefill_chunk(chunk)
                 self._keep_and_drop([job.ids for job in chunk])
-            if any(self.slots.match(ids)[0] < len(ids) for ids in prefixes):
+            if any(self.slots.match_prefix(ids)[0] < len(ids) for ids in prefixes):
                 return  # the budget cannot hold them
 
-    def _fitting(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
+    def _prefixes_with_room(self, prefixes: Sequence[array[int]]) -> list[array[int]]:
         """The prefixes for which the cache has room."""
-        room = self.slots.room()
+        room = self.slots.free_tokens()
         fitting: list[array[int]] = []
         for ids in prefixes:
-            missing = len(ids) - self.slots.match(ids)[0]
+            missing = len(ids) - self.slots.match_prefix(ids)[0]
             if missing <= room:
                 fitting.append(ids)
                 room -= missing
         return fitting
 
-    def _shared(self, jobs: Sequence[_Job]) -> list[array[int]]:
+    def _find_shared_prefixes(self, jobs: Sequence[_Job]) -> list[array[int]]:
         runs = sorted((job.ids[: job.most] for job in jobs), key=array.tobytes)  # shared prefixes become neighbours
         prefixes: list[array[int]] = []
         for a, b in pairwise(runs):
-            prefix = a[: common(a, b)]
-            if len(prefix) - self.slots.match(prefix)[0] >= SHARED_MIN:
+            prefix = a[: common_prefix_length(a, b)]
+            if len(prefix) - self.slots.match_prefix(prefix)[0] >= SHARED_MIN:
                 prefixes.append(prefix)
         shortest: list[array[int]] = []
         for ids in sorted(prefixes, key=len):
-            if not any(common(ids, other) == len(other) for other in shortest):
+            if not any(common_prefix_length(ids, other) == len(other) for other in shortest):
                 shortest.append(ids)
         return shortest if self.slots.budget else []
 
@@ -265,40 +265,40 @@ class Engine:
         """Cache these first tokens of the deck's last rows, and drop the rows."""
         first = len(self.deck.lengths) - len(kept)
         for row, ids in enumerate(kept, first):
-            self._keep(ids, row)
+            self._cache_row(ids, row)
         del self.deck.lengths[first:]
 
-    def _keep(self, ids: array[int], row: int) -> None:
-        self.slots.insert(ids, lambda a, b: self.deck.take(row, a, b))
+    def _cache_row(self, ids: array[int], row: int) -> None:
+        self.slots.insert_ids(ids, lambda a, b: self.deck.copy_tokens(row, a, b))
         self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
-    def _step(self) -> None:
+    def _decode_step(self) -> None:
         """Decode one more token for every row."""
         deck, n = self.deck, len(self.rows)
-        deck.fit(n, max(deck.lengths) + 1, 1)
+        deck.make_room(n, max(deck.lengths) + 1, 1)
         deck.end += 1
         deck.lengths = [length + 1 for length in deck.lengths]
         self.stats.steps += 1
         self.stats.decoded += n
-        self._sample(0, self._forward([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
+        self._sample_next(0, self._forward_rows([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
 
-    def _sample(self, first: int, logits_BV: Tensor) -> None:
+    def _sample_next(self, first: int, logits_BV: Tensor) -> None:
         """Sample a token for the rows from `first` on; finished rows leave."""
         rows = self.rows[first:]
         if self.steer is not None:
             logits_BV = self.steer(cast("Tensor", self._hidden), logits_BV)
         samplings, positions = [r.request.sampling for r in rows], [len(r.out.ids) for r in rows]
-        tokens, logprobs = draw(logits_BV, samplings, positions, absent_V=self._absent(logits_BV))
+        tokens, logprobs = sample_tokens(logits_BV, samplings, positions, absent_V=self._absent_ids(logits_BV))
         for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
             row.out.ids.append(token)
             row.out.logprobs.append(logprob)
         for i in reversed(range(first, len(self.rows))):
-            if self._ended(self.rows[i]):
-                self._leave(i)
+            if self._check_ended(self.rows[i]):
+                self._finish_row(i)
 
-    def _absent(self, logits_BV: Tensor) -> Tensor | None:
+    def _absent_ids(self, logits_BV: Tensor) -> Tensor | None:
         """Which ids are no tokens; None if all are."""
         if self._absent_V is None:
             self._absent_V = torch.ones(logits_BV.shape[-1], dtype=torch.bool)
@@ -307,11 +307,11 @@ class Engine:
             self._all_tokens = not self._absent_V.any()
         return None if self._all_tokens else self._absent_V
 
-    def _ended(self, row: _Row) -> bool:
+    def _check_ended(self, row: _Row) -> bool:
         """Whether a row is finished; if so, its text and finish reason are set."""
         out, stops = row.out, row.request.sampling.stop
         if not math.isfinite(out.logprobs[-1]):
-            self._spoiled(row.ticket)
+            self._fail_spoiled(row.ticket)
             return True
         ended = out.ids[-1] in self.ends
         full = len(out.ids) == row.room
@@ -323,67 +323,67 @@ class Engine:
         out.finish = "length" if full and not ended and cut < 0 else "stop"
         return ended or full or cut >= 0 or row.ticket.dropped
 
-    def _spoiled(self, ticket: Ticket[Any, Any]) -> None:
+    def _fail_spoiled(self, ticket: Ticket[Any, Any]) -> None:
         """Fail a request whose probabilities are not finite. Masked columns must be finite, so all caches are
         cleaned."""
         ticket.fail(WorldError("the model's probabilities are not finite"))
-        self.deck.scrub()
-        self.slots = Slots(self.slots.budget)
+        self.deck.zero_non_finite()
+        self.slots = PrefixCache(self.slots.budget)
 
-    def _leave(self, i: int) -> None:
+    def _finish_row(self, i: int) -> None:
         row, last = self.rows[i], self.rows.pop()
         self.stats.requests += 1
         self.stats.needed += len(row.request.ids) - row.request.known
         self.stats.rewritten += row.request.rewritten
         row.ticket.finish(row.out)
         if math.isfinite(row.out.logprobs[-1]):
-            self._keep((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
-            self.slots.gone(mark(row.out.ids, row.out.logprobs))
-        self.deck.remove(i)
+            self._cache_row((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+            self.slots.mark_gone(completion_hash(row.out.ids, row.out.logprobs))
+        self.deck.remove_row(i)
         if last is not row:
             self.rows[i] = last
 
     # --- forward passes ----------------------------------------------------------------------------------------------
 
-    def _chunks(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
+    def _group_jobs(self, jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
         """Group jobs with a similar number of missing tokens, within the limits of one pass."""
         for job in jobs:
-            job.kept = min(job.most, self.slots.match(job.ids)[0])
+            job.kept = min(job.most, self.slots.match_prefix(job.ids)[0])
         most_rows = max(1, self._most - len(self.rows))
         chunk: list[_Job] = []
-        for job in sorted(jobs, key=lambda job: job.missing, reverse=True):
+        for job in sorted(jobs, key=lambda job: job.n_missing, reverse=True):
             if chunk:
-                fed = chunk[0].missing
+                fed = chunk[0].n_missing
                 full = (len(chunk) + 1) * fed > PREFILL_TOKENS or len(chunk) == most_rows
-                if full or 4 * job.missing < 3 * fed - 32:
+                if full or 4 * job.n_missing < 3 * fed - 32:
                     yield chunk
                     chunk = []
             chunk.append(job)
         if chunk:
             yield chunk
 
-    def _prefill(self, chunk: Sequence[_Job]) -> Tensor:
+    def _prefill_chunk(self, chunk: Sequence[_Job]) -> Tensor:
         """Add these jobs to the deck as its last rows; returns the logits of their last token, (B, 1, V)."""
-        paths = [self.slots.match(job.ids[: job.most]) for job in chunk]
+        paths = [self.slots.match_prefix(job.ids[: job.most]) for job in chunk]
         for job, (kept, _) in zip(chunk, paths, strict=True):
             job.kept = kept
-        fed = max(job.missing for job in chunk)
+        fed = max(job.n_missing for job in chunk)
         first, lengths = len(self.deck.lengths), [len(job.ids) for job in chunk]
-        self.deck.fit(first + len(chunk), max(lengths) + 1, 1)
+        self.deck.make_room(first + len(chunk), max(lengths) + 1, 1)
         self.deck.lengths += lengths
         for row, (job, (_, path)) in enumerate(zip(chunk, paths, strict=True), first):
-            self.deck.load(row, path, len(job.ids), fed)
-        missing = sum(job.missing for job in chunk)
+            self.deck.load_row(row, path, len(job.ids), fed)
+        missing = sum(job.n_missing for job in chunk)
         self.stats.prefilled += missing
         self.stats.padding += fed * len(chunk) - missing
         tokens = [[0] * (fed - len(job.ids)) + job.ids[-fed:].tolist() for job in chunk]
-        return self._forward(tokens, first)
+        return self._forward_rows(tokens, first)
 
-    def _forward(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
+    def _forward_rows(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
         """Feed `tokens` to the deck's rows from `first` on; returns the logits of the last column, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
         lengths = self.deck.lengths[first : first + len(tokens)]
-        lengths_B1, width = put(lengths, device, torch.int64)[:, None], max(fed, *lengths)
+        lengths_B1, width = to_device(lengths, device, torch.int64)[:, None], max(fed, *lengths)
         if fed == 1:
             width += (
                 1  # a masked column: without any mask, single queries take a path that is 5 times slower in bfloat16
@@ -391,12 +391,12 @@ class Engine:
         back_S = torch.arange(width - 1, -1, -1, device=device)
         mask: Any = back_S < lengths_B1
         if fed == 1 and self.windows is not None:
-            mask = masks(self.model, self.windows, mask[:, None], back_S)
+            mask = build_masks(self.model, self.windows, mask[:, None], back_S)
         out = self.model(
-            input_ids=put(tokens, device, torch.int64),
+            input_ids=to_device(tokens, device, torch.int64),
             attention_mask=mask,
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
-            past_key_values=self.deck.open(first, first + len(tokens), width, fed),
+            past_key_values=self.deck.open_window(first, first + len(tokens), width, fed),
             use_cache=True,
             logits_to_keep=1,
         )
@@ -406,6 +406,6 @@ class Engine:
         self._hidden = args[0][:, -1]
 
 
-def _rank(ticket: Ticket[Any, Any]) -> int:
+def _seed_rank(ticket: Ticket[Any, Any]) -> int:
     """Sort key that does not depend on the order of arrival: the seed of the call."""
-    return ticket.request.sampling.seed if isinstance(ticket.request, Generate) else -1
+    return ticket.request.sampling.seed if isinstance(ticket.request, GenerateRequest) else -1

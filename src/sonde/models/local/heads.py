@@ -33,7 +33,7 @@ from torch.utils.checkpoint import checkpoint
 from sonde._util.argument_checks import Checked
 from sonde.core.errors import UserError, invalid
 
-from ..files.saving import saving
+from ..files.saving import report_full_disk
 
 FILE = "heads.safetensors"
 """File name in a model's folder, and in every checkpoint."""
@@ -87,38 +87,38 @@ class Heads(nn.Module):
         middle = max(1, round(spec.width * hidden))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed % 2**63)
-            self.v = _head(hidden, middle, 1) if spec.v else None
-            self.q = nn.ModuleList(_head(hidden, middle, vocab) for _ in range(spec.q))
+            self.v = _make_head(hidden, middle, 1) if spec.v else None
+            self.q = nn.ModuleList(_make_head(hidden, middle, vocab) for _ in range(spec.q))
         slow = copy.deepcopy(self.q) if spec.target else nn.ModuleList()
         self.target = slow.requires_grad_(False)
-        self.register_load_state_dict_post_hook(_not_missed)
+        self.register_load_state_dict_post_hook(_ignore_missing_heads)
 
     def forward(self, hidden_NH: Tensor, target_N: Tensor) -> dict[str, Tensor]:
         """What the heads say about the token that follows each position: `v`; `q1` and `q1_logp`, its value and its
         log-probability under the softmax of all values; `q1_target`; and so on."""
         hidden_NH = hidden_NH.float() if self.spec.trunk == "shared" else hidden_NH.detach().float()
-        outputs: dict[str, Tensor] = {} if self.v is None else {"v": self.value(hidden_NH)}
+        outputs: dict[str, Tensor] = {} if self.v is None else {"v": self.state_value(hidden_NH)}
         for i, q in enumerate(self.q, 1):
-            outputs[f"q{i}"], outputs[f"q{i}_logp"] = _in_blocks(q, hidden_NH, target_N, self.vocab)
+            outputs[f"q{i}"], outputs[f"q{i}_logp"] = _evaluate_in_blocks(q, hidden_NH, target_N, self.vocab)
         for i, q in enumerate(self.target, 1):
             with torch.no_grad():
-                outputs[f"q{i}_target"] = _in_blocks(q, hidden_NH.detach(), target_N, self.vocab)[0]
+                outputs[f"q{i}_target"] = _evaluate_in_blocks(q, hidden_NH.detach(), target_N, self.vocab)[0]
         return outputs
 
-    def value(self, hidden_NH: Tensor) -> Tensor:
+    def state_value(self, hidden_NH: Tensor) -> Tensor:
         """V, shape `(N,)`."""
         assert self.v is not None
         with torch.autocast(hidden_NH.device.type, enabled=False):
             return self.v(hidden_NH.float())[:, 0]
 
-    def least(self, hidden_BH: Tensor) -> Tensor:
+    def least_q(self, hidden_BH: Tensor) -> Tensor:
         """The minimum over the Q heads of every token's value, by the slow copies if there are any, shape `(B, V)`."""
         heads = self.target if len(self.target) else self.q
         with torch.autocast(hidden_BH.device.type, enabled=False):
             return torch.stack([q(hidden_BH.float()) for q in heads]).amin(0)
 
     @torch.no_grad()
-    def follow(self) -> None:
+    def update_targets(self) -> None:
         """Move the slow copies towards the heads."""
         for slow, fast in zip(self.target.parameters(), self.q.parameters(), strict=True):
             slow.lerp_(fast, self.spec.polyak)
@@ -131,7 +131,7 @@ class Heads(nn.Module):
         """Save to `heads.safetensors` in this folder."""
         facts = {"spec": asdict(self.spec), "hidden": self.hidden, "vocab": self.vocab}
         about = {_ABOUT: json.dumps(facts, sort_keys=True)}  # one entry: safetensors would not keep an order
-        with saving(folder):
+        with report_full_disk(folder):
             save_file(
                 {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}, folder / FILE, about
             )
@@ -139,21 +139,21 @@ class Heads(nn.Module):
     @torch.no_grad()
     def load(self, folder: Path) -> None:
         """Load what `save` wrote for heads of the same kind. Raises `UserError` for other heads."""
-        with _opened(folder) as file:
+        with _open_heads_file(folder) as file:
             mine = dict(self.named_parameters())
             if set(file.keys()) != set(mine):
                 raise UserError(f"heads: {folder / FILE} holds {sorted(file.keys())}, allowed: {sorted(mine)}")
             for name, p in mine.items():
                 saved = file.get_tensor(name)
                 if saved.shape != p.shape:
-                    raise _misfit(folder, f"{name} of shape {tuple(saved.shape)}", tuple(p.shape))
+                    raise _misfit_error(folder, f"{name} of shape {tuple(saved.shape)}", tuple(p.shape))
                 p.copy_(saved)
 
 
-def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
+def attach_heads(model: Any, spec: HeadSpec, seed: int) -> Heads:
     """Add heads to a causal language model (also under an adapter), as one of its modules. With "frozen", nothing else
     of it is trained from now on."""
-    hidden, vocab = sizes(model)
+    hidden, vocab = model_sizes(model)
     heads = Heads(spec, hidden=hidden, vocab=vocab, seed=seed)
     if spec.trunk == "frozen":
         model.requires_grad_(False)
@@ -162,30 +162,30 @@ def put_on(model: Any, spec: HeadSpec, seed: int) -> Heads:
     return heads
 
 
-def read(folder: Path, model: Any) -> Heads:
+def load_heads(folder: Path, model: Any) -> Heads:
     """Load the heads of a folder for this model. Raises `UserError` if there are none, or if they do not fit."""
-    with _opened(folder) as file:
+    with _open_heads_file(folder) as file:
         about = file.metadata() or {}
     try:
         facts = json.loads(about[_ABOUT]) if _ABOUT in about else {**about, "spec": json.loads(about["spec"])}
         spec, saved_sizes = HeadSpec(**facts["spec"]), (int(facts["hidden"]), int(facts["vocab"]))
     except (KeyError, TypeError, ValueError) as e:
         raise UserError(f"heads: {folder / FILE} was not written by sonde ({e}); allowed: heads of a training") from e
-    if saved_sizes != sizes(model):
-        raise _misfit(folder, "hidden states of {} and {} tokens".format(*saved_sizes), sizes(model))
+    if saved_sizes != model_sizes(model):
+        raise _misfit_error(folder, "hidden states of {} and {} tokens".format(*saved_sizes), model_sizes(model))
     heads = Heads(spec, hidden=saved_sizes[0], vocab=saved_sizes[1])
     heads.load(folder)
     return heads.to(model.device).eval()
 
 
-def sizes(model: Any) -> tuple[int, int]:
+def model_sizes(model: Any) -> tuple[int, int]:
     """Size of the hidden state that a model's own head reads, and of its vocabulary."""
     vocab, hidden = model.get_output_embeddings().weight.shape
     return int(hidden), int(vocab)
 
 
 @contextmanager
-def hidden_states(model: Any) -> Iterator[list[Tensor]]:
+def record_hidden_states(model: Any) -> Iterator[list[Tensor]]:
     """Record the inputs of the model's own head within this context, one tensor per forward pass."""
     seen: list[Tensor] = []
     bare = model.module if isinstance(model, nn.parallel.DistributedDataParallel) else model
@@ -196,7 +196,9 @@ def hidden_states(model: Any) -> Iterator[list[Tensor]]:
         hook.remove()
 
 
-def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: float, top_k: int | None = None) -> Tensor:
+def perturb_logits(
+    logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: float, top_k: int | None = None
+) -> Tensor:
     """Logits of a policy that prefers valuable tokens: `log pi + beta (Q - V)`, for every token; without `v_B` nothing
     is subtracted. With `top_k`, only so many of the policy's own most likely tokens are allowed.
 
@@ -204,7 +206,7 @@ def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: floa
     probability.
 
     >>> log_pi, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 3.0]]).log()
-    >>> [round(p, 4) for p in perturbed(log_pi, q, None, beta=1.0).softmax(-1)[0].tolist()]
+    >>> [round(p, 4) for p in perturb_logits(log_pi, q, None, beta=1.0).softmax(-1)[0].tolist()]
     [0.25, 0.75]
     """
     log_pi_BV = logits_BV.float().log_softmax(-1)
@@ -216,57 +218,57 @@ def perturbed(logits_BV: Tensor, q_BV: Tensor, v_B: Tensor | None, *, beta: floa
     return out_BV.masked_fill(~kept_BV, -torch.inf)
 
 
-def steering(
+def make_steer(
     heads: Heads, *, beta: float, minus_v: bool = True, top_k: int | None = None
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """A function from hidden states and logits to the logits of the policy that prefers valuable tokens (see
-    `perturbed`)."""
+    `perturb_logits`)."""
     if not len(heads.q):
         raise UserError("heads: got heads without token values, allowed: heads of mc or ilql")
 
-    def steer(hidden_BH: Tensor, logits_BV: Tensor) -> Tensor:
-        v_B = heads.value(hidden_BH) if minus_v and heads.v is not None else None
-        return perturbed(logits_BV, heads.least(hidden_BH), v_B, beta=beta, top_k=top_k)
+    def steer_logits(hidden_BH: Tensor, logits_BV: Tensor) -> Tensor:
+        v_B = heads.state_value(hidden_BH) if minus_v and heads.v is not None else None
+        return perturb_logits(logits_BV, heads.least_q(hidden_BH), v_B, beta=beta, top_k=top_k)
 
-    return steer
+    return steer_logits
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _head(hidden: int, middle: int, out: int) -> nn.Sequential:
+def _make_head(hidden: int, middle: int, out: int) -> nn.Sequential:
     last = nn.Linear(middle, out)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
     return nn.Sequential(nn.Linear(hidden, middle), nn.ReLU(), last)
 
 
-def _in_blocks(q: nn.Module, hidden_NH: Tensor, target_N: Tensor, vocab: int) -> tuple[Tensor, Tensor]:
+def _evaluate_in_blocks(q: nn.Module, hidden_NH: Tensor, target_N: Tensor, vocab: int) -> tuple[Tensor, Tensor]:
     """Value and log-probability of one token per position. For many positions, the values are recomputed in the
     backward pass, so that not all are held in memory."""
     lines = max(1, BLOCK // vocab)
     if len(target_N) <= lines:
-        return _chosen(q, hidden_NH, target_N)
+        return _value_and_logprob(q, hidden_NH, target_N)
     parts = zip(hidden_NH.split(lines), target_N.split(lines), strict=True)
-    done: list[Any] = [checkpoint(_chosen, q, *part, use_reentrant=False) for part in parts]
+    done: list[Any] = [checkpoint(_value_and_logprob, q, *part, use_reentrant=False) for part in parts]
     values, logps = zip(*done, strict=True)
     return torch.cat(values), torch.cat(logps)
 
 
-def _chosen(q: nn.Module, hidden_NH: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+def _value_and_logprob(q: nn.Module, hidden_NH: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
     with torch.autocast(hidden_NH.device.type, enabled=False):
         q_NV = q(hidden_NH)
     value_N = q_NV.gather(-1, target_N[:, None])[:, 0]
     return value_N, value_N - q_NV.logsumexp(-1)
 
 
-def _not_missed(module: nn.Module, keys: Any) -> None:
+def _ignore_missing_heads(module: nn.Module, keys: Any) -> None:
     """Do not report missing heads when a model's own weights are loaded."""
     keys.missing_keys[:] = [key for key in keys.missing_keys if NAME not in key.split(".")]
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Any]:
+def _open_heads_file(folder: Path) -> Iterator[Any]:
     file = folder / FILE
     if not file.is_file():
         raise UserError(f"heads: {file} is missing; allowed: the folder of a model trained with heads (mc, ilql)")
@@ -277,7 +279,7 @@ def _opened(folder: Path) -> Iterator[Any]:
         raise UserError(f"heads: {file}: damaged ({e})") from e
 
 
-def _misfit(folder: Path, got: str, allowed: object) -> UserError:
+def _misfit_error(folder: Path, got: str, allowed: object) -> UserError:
     return UserError(
         f"heads: {folder / FILE} has {got}, allowed: {allowed}, as this model has; use the heads with the model that "
         "they were trained on"

@@ -24,19 +24,19 @@ NUCLEUS = 512
 """Most likely tokens that top-p considers first. They are nearly always enough, and considering all costs a sort."""
 
 
-def uniform(sampling: Sampling, position: int) -> float:
+def token_uniform(sampling: Sampling, position: int) -> float:
     """The number in [0, 1) that decides the token at `position` of a completion, independent of the rest of the
     batch."""
     return (derive(sampling.seed, "token", position) >> 11) * 2.0**-53
 
 
-def put(values: Sequence[object], device: torch.device, dtype: torch.dtype) -> Tensor:
+def to_device(values: Sequence[object], device: torch.device, dtype: torch.dtype) -> Tensor:
     """Copy numbers to a device. From pinned memory a GPU copies them asynchronously, so the host does not wait."""
     host = torch.tensor(values, dtype=dtype)
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)
 
 
-def draw(
+def sample_tokens(
     logits_BV: Tensor,
     samplings: Sequence[Sampling],
     positions: Sequence[int],
@@ -52,49 +52,51 @@ def draw(
     """
     device = logits_BV.device
     warm = [s.temperature > 0 for s in samplings]
-    logprobs_BV = torch.log_softmax(_warmed(logits_BV.float(), samplings), -1)
+    logprobs_BV = torch.log_softmax(_apply_temperature(logits_BV.float(), samplings), -1)
     drawn_BV = logprobs_BV if absent_V is None else logprobs_BV.masked_fill(absent_V, -torch.inf)
     tokens_B = enough_B = None
     if any(warm):
-        tokens_B, enough_B = _pick(drawn_BV, samplings, positions, top)
+        tokens_B, enough_B = _pick_tokens(drawn_BV, samplings, positions, top)
     if not all(warm):
         most_B = drawn_BV.argmax(-1)
-        tokens_B = most_B if tokens_B is None else torch.where(put(warm, device, torch.bool), tokens_B, most_B)
+        tokens_B = most_B if tokens_B is None else torch.where(to_device(warm, device, torch.bool), tokens_B, most_B)
     assert tokens_B is not None
     chosen_B = logprobs_BV.gather(-1, tokens_B[:, None])[:, 0]
     results = [tokens_B, chosen_B] if enough_B is None else [tokens_B, chosen_B, enough_B]
     tokens, logprobs, *enough = torch.stack([t.double() for t in results]).tolist()  # exact: ids are below 2^53
     if enough and not all(enough[0]) and top < logits_BV.shape[-1]:
-        return draw(logits_BV, samplings, positions, absent_V=absent_V, top=logits_BV.shape[-1])
+        return sample_tokens(logits_BV, samplings, positions, absent_V=absent_V, top=logits_BV.shape[-1])
     return [int(token) for token in tokens], logprobs
 
 
-def _warmed(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
+def _apply_temperature(logits_BV: Tensor, samplings: Sequence[Sampling]) -> Tensor:
     """Divide the logits of each row by its temperature; greedy rows stay unchanged."""
     temperatures = [s.temperature or 1.0 for s in samplings]
     if all(t == 1.0 for t in temperatures):
         return logits_BV
-    return logits_BV / put(temperatures, logits_BV.device, torch.float32)[:, None]
+    return logits_BV / to_device(temperatures, logits_BV.device, torch.float32)[:, None]
 
 
-def _pick(
+def _pick_tokens(
     logprobs_BV: Tensor, samplings: Sequence[Sampling], positions: Sequence[int], top: int
 ) -> tuple[Tensor, Tensor | None]:
     """Sample a token for every row; with top-p, also return whether `top` tokens were enough to find the nucleus."""
     cuts = [(s.min_p, s.top_p) if s.temperature > 0 else (0.0, 1.0) for s in samplings]
-    uniforms = [uniform(s, n) for s, n in zip(samplings, positions, strict=True)]
-    columns_B3 = put([(*c, u) for c, u in zip(cuts, uniforms, strict=True)], logprobs_BV.device, torch.float64)
+    uniforms = [token_uniform(s, n) for s, n in zip(samplings, positions, strict=True)]
+    columns_B3 = to_device([(*c, u) for c, u in zip(cuts, uniforms, strict=True)], logprobs_BV.device, torch.float64)
     min_p_B1, top_p_B1, uniform_B1 = columns_B3.split(1, -1)
     nucleus = any(top_p < 1 for _, top_p in cuts)
     probs_BV = torch.softmax(logprobs_BV, -1)
-    keep_BV, enough_B = truncate(probs_BV, min_p_B1.float(), top_p_B1.float() if nucleus else None, top)
+    keep_BV, enough_B = truncate_probs(probs_BV, min_p_B1.float(), top_p_B1.float() if nucleus else None, top)
     reached_BV = probs_BV.masked_fill_(~keep_BV, 0.0).cumsum(-1, dtype=torch.float64)
     wanted_B1 = uniform_B1 * reached_BV[:, -1:]
     last = reached_BV.shape[-1] - 1  # exceeded only if the probabilities are not finite
     return torch.searchsorted(reached_BV, wanted_B1, right=True)[:, 0].clamp_(max=last), enough_B
 
 
-def truncate(probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor | None, top: int) -> tuple[Tensor, Tensor | None]:
+def truncate_probs(
+    probs_BV: Tensor, min_p_B1: Tensor, top_p_B1: Tensor | None, top: int
+) -> tuple[Tensor, Tensor | None]:
     """Which tokens stay (the most likely always); and for which rows the `top` most likely tokens suffice to decide
     that."""
     keep_BV = probs_BV >= min_p_B1 * probs_BV.amax(-1, keepdim=True)

@@ -23,9 +23,9 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 from sonde.core.errors import WorldError
 
-from .attention import masks, windows
-from .batching import Score, Stats, Ticket
-from .prefix_tree import Block, Run, Tree, blocks
+from .attention import attention_windows, build_masks
+from .batching import EngineStats, ScoreRequest, Ticket
+from .prefix_tree import Block, PrefixTree, TokenRun, cut_blocks
 
 TOKENS = {"cpu": 512}
 """Tokens per pass, by type of device. Attention is computed for all pairs, masked or not, and a few tokens already keep
@@ -57,7 +57,7 @@ class _Past:
     """Keys and values of a block, and of those before it. `columns`: the first column of each run."""
 
     kv: list[Tensor]
-    columns: dict[Run, int]
+    columns: dict[TokenRun, int]
     before: _Path | None
 
 
@@ -70,15 +70,15 @@ class _Path:
 
 
 class Scorer:
-    """Serves `Score` requests with `model`, whose cache has `n_layers` layers. `steer` maps the hidden states before
-    the head of `valuer`, and the logits, to numbers that replace the log-probabilities."""
+    """Serves `ScoreRequest` requests with `model`, whose cache has `n_layers` layers. `steer` maps the hidden states
+    before the head of `valuer`, and the logits, to numbers that replace the log-probabilities."""
 
     def __init__(
-        self, model: Any, *, n_layers: int, stats: Stats, steer: Steer | None = None, valuer: Any | None = None
+        self, model: Any, *, n_layers: int, stats: EngineStats, steer: Steer | None = None, valuer: Any | None = None
     ) -> None:
         self.model, self.n_layers, self.stats, self.steer = model, n_layers, stats, steer
         self.most = TOKENS.get(model.device.type, MOST_TOKENS)
-        self.windows = windows(model)
+        self.windows = attention_windows(model)
         self._tokens = self.most  # of a pass; reduced when memory runs out
         self._hidden: Tensor | None = None
         if steer is not None:
@@ -91,14 +91,14 @@ class Scorer:
         self._tokens = min(self.most, 2 * self._tokens)
         while waiting := [ticket for ticket in tickets if not ticket.settled]:
             try:
-                self._settle(waiting)
+                self._settle_tickets(waiting)
             except RuntimeError as error:
                 if not out_of_memory(error) or self._tokens <= LEAST_TOKENS:
                     raise
                 self._tokens //= 2
 
-    def _settle(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
-        scores = self._score([ticket.request for ticket in tickets])
+    def _settle_tickets(self, tickets: Sequence[Ticket[Any, Any]]) -> None:
+        scores = self._score_requests([ticket.request for ticket in tickets])
         for ticket, rows in zip(tickets, scores, strict=True):
             if not any(math.isnan(x) for row in rows for x in row):
                 self.stats.scored += sum(map(len, rows))
@@ -106,27 +106,27 @@ class Scorer:
             elif len(tickets) == 1:
                 ticket.fail(WorldError("the model's probabilities are not finite"))
             else:  # a non-finite value spoils its whole pass, masked or not
-                self._settle([ticket])
+                self._settle_tickets([ticket])
 
-    def _score(self, requests: Sequence[Score]) -> list[list[list[float]]]:
+    def _score_requests(self, requests: Sequence[ScoreRequest]) -> list[list[list[float]]]:
         scores = [[[math.nan] * len(row.places) for row in request.rows] for request in requests]
         rows = [(t, r, row) for t, request in enumerate(requests) for r, row in enumerate(request.rows) if row.places]
         n_logits = max(1, LOGITS // self.model.config.get_text_config().vocab_size)
-        tree = Tree([row.ids[:-1] for _, _, row in rows], longest=min(self._tokens, n_logits))
-        targets: dict[Run, dict[int, list[_Target]]] = {}
+        tree = PrefixTree([row.ids[:-1] for _, _, row in rows], longest=min(self._tokens, n_logits))
+        targets: dict[TokenRun, dict[int, list[_Target]]] = {}
         for i, (t, r, row) in enumerate(rows):
             for place, at in enumerate(row.places):
-                run = tree.holder(i, at - 1)
+                run = tree.find_run(i, at - 1)
                 targets.setdefault(run, {}).setdefault(at - 1, []).append(_Target(t, r, place, row.ids[at]))
         for run, positions in targets.items():
             run.wanted = len(positions)
-        first = blocks(tree, tokens=self._tokens, wanted=n_logits, alone=self.windows is None)
-        for target, logprob in self._walk(first, targets):
+        first = cut_blocks(tree, tokens=self._tokens, wanted=n_logits, alone=self.windows is None)
+        for target, logprob in self._compute_blocks(first, targets):
             scores[target.ticket][target.row][target.place] = logprob
         return scores
 
-    def _walk(
-        self, first: Sequence[Block], targets: dict[Run, dict[int, list[_Target]]]
+    def _compute_blocks(
+        self, first: Sequence[Block], targets: dict[TokenRun, dict[int, list[_Target]]]
     ) -> Iterator[tuple[_Target, float]]:
         """Compute these blocks and all that follow, depth first, so that little has to be kept in memory."""
         stack: list[tuple[Block, _Past | None]] = [(block, None) for block in first]
@@ -135,26 +135,26 @@ class Scorer:
             starts = dict(zip(block.runs, accumulate((len(run.ids) for run in block.runs), initial=0), strict=False))
             wanted = [(starts[run] + at - run.start, found) for run in block.runs
                       for at, found in targets.get(run, {}).items()]  # fmt: skip
-            before = _path(past, block.base) if past and block.base else None
-            logits_TV, kv = self._forward(block, before, [column for column, _ in wanted])
-            yield from _gathered(*self._told(logits_TV), [found for _, found in wanted])
+            before = _context_path(past, block.base) if past and block.base else None
+            logits_TV, kv = self._forward_block(block, before, [column for column, _ in wanted])
+            yield from _gather_targets(*self._token_values(logits_TV), [found for _, found in wanted])
             if block.after:
                 past = _Past(kv, starts, before)
                 stack += [(child, past) for child in block.after]
 
-    def _forward(self, block: Block, before: _Path | None, wanted: Sequence[int]) -> tuple[Tensor, list[Tensor]]:
+    def _forward_block(self, block: Block, before: _Path | None, wanted: Sequence[int]) -> tuple[Tensor, list[Tensor]]:
         """Logits at the `wanted` columns, and keys and values of all columns if other blocks need them."""
         device = self.model.device
         ids = torch.tensor([i for run in block.runs for i in run.ids], device=device)
         positions_T = torch.cat([torch.arange(run.start, run.end, device=device) for run in block.runs])
         n_before = block.runs[0].start
-        cache = self._cache(before) if before or block.after or self.steer is not None else None
+        cache = self._build_cache(before) if before or block.after or self.steer is not None else None
         self.stats.fed += len(ids)
         self.stats.passes += 1
         out = self.model(
             input_ids=ids[None],
             position_ids=positions_T[None],
-            attention_mask=self._masks(block, positions_T, n_before),
+            attention_mask=self._block_masks(block, positions_T, n_before),
             past_key_values=cache,
             use_cache=cache is not None,
             logits_to_keep=torch.tensor(wanted or [0], device=device),
@@ -166,7 +166,7 @@ class Scorer:
         kept = [cast("Tensor", t) for layer in layers for t in (layer.keys, layer.values)]
         return logits_TV, [t[..., n_before:, :].clone() if n_before else t for t in kept]
 
-    def _told(self, logits_TV: Tensor) -> tuple[Tensor, Tensor]:
+    def _token_values(self, logits_TV: Tensor) -> tuple[Tensor, Tensor]:
         """A number for each token, and what to subtract from all numbers of a position."""
         if self.steer is None:
             logits_TV = logits_TV.float()
@@ -177,7 +177,7 @@ class Scorer:
     def _catch_hidden(self, module: Any, args: tuple[Tensor, ...]) -> None:
         self._hidden = args[0][0]
 
-    def _cache(self, before: _Path | None) -> Cache:
+    def _build_cache(self, before: _Path | None) -> Cache:
         """A cache that holds the whole context of a block."""
         paths: list[_Path] = []
         while before:
@@ -192,18 +192,18 @@ class Scorer:
             layer.update(keys, values)
         return Cache(layers=[*layers])
 
-    def _masks(self, block: Block, positions_T: Tensor, n_before: int) -> Any:
+    def _block_masks(self, block: Block, positions_T: Tensor, n_before: int) -> Any:
         """What each column sees, per layer type; None if the block is one plain sequence."""
         if self.windows is None or all(a is b.parent for a, b in zip(block.runs, block.runs[1:], strict=False)):
             return None
         reach_S = torch.cat([torch.arange(n_before, device=positions_T.device), positions_T])
         back_TS = positions_T[:, None] - reach_S
         seen_TS = back_TS >= 0
-        seen_TS[:, n_before:] &= _ancestors(block).to(seen_TS.device)
-        return masks(self.model, self.windows, seen_TS[None], back_TS)
+        seen_TS[:, n_before:] &= _ancestor_mask(block).to(seen_TS.device)
+        return build_masks(self.model, self.windows, seen_TS[None], back_TS)
 
 
-def _ancestors(block: Block) -> Tensor:
+def _ancestor_mask(block: Block) -> Tensor:
     """Which columns are in the same run or in one that leads to it."""
     index = {run: i for i, run in enumerate(block.runs)}
     leads = torch.eye(len(block.runs), dtype=torch.bool)
@@ -214,10 +214,10 @@ def _ancestors(block: Block) -> Tensor:
     return leads[holder][:, holder]
 
 
-def _path(past: _Past, base: Run) -> _Path:
+def _context_path(past: _Past, base: TokenRun) -> _Path:
     """The columns from the start of a block to the end of this run."""
-    runs: list[Run] = []
-    run: Run | None = base
+    runs: list[TokenRun] = []
+    run: TokenRun | None = base
     while run in past.columns:
         assert run is not None
         runs.append(run)
@@ -229,7 +229,7 @@ def _path(past: _Past, base: Run) -> _Path:
     return _Path(past, torch.cat(columns))
 
 
-def _gathered(
+def _gather_targets(
     values_TV: Tensor, offset_T: Tensor, targets: Sequence[Sequence[_Target]]
 ) -> Iterator[tuple[_Target, float]]:
     """The numbers of the targets at each row, minus what is to be subtracted there."""

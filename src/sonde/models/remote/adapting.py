@@ -55,7 +55,7 @@ class Refusal(UserError):
         """Pickle the message alone, for another process."""
         return Refusal, (str(self),)
 
-    def at(self, path: str) -> Refusal:
+    def at_path(self, path: str) -> Refusal:
         """The same refusal, for a model at this place of the configuration."""
         return Refusal(self.message, self.status, self.reply, self.remedies, path, self.asker)
 
@@ -69,68 +69,71 @@ def refused_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
     []
     """
     return frozenset(
-        name for complaint, names in _complaints(reply, sent) if not _of_value(complaint) for name in names
+        name for complaint, names in _find_complaints(reply, sent) if not _is_about_value(complaint) for name in names
     )
 
 
 def named_fields(reply: bytes, sent: Collection[str]) -> frozenset[str]:
     """The sent fields that a refusal names, for any reason."""
-    return frozenset(name for _, names in _complaints(reply, sent) for name in names)
+    return frozenset(name for _, names in _find_complaints(reply, sent) for name in names)
 
 
-def _complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, Any], set[str]]]:
+def _find_complaints(reply: bytes, sent: Collection[str]) -> list[tuple[Mapping[str, Any], set[str]]]:
     """The parts of a refusal with the fields that they name; only parts with a place for field names, if there are
     any."""
     try:
         data: object = json.loads(reply)
     except (ValueError, RecursionError):
         data = reply.decode("utf-8", "replace")
-    parts = list(_parts(data))
-    placed = [(part, _placed(part) & set(sent)) for part in parts]
+    parts = list(_refusal_parts(data))
+    placed = [(part, _fields_in_places(part) & set(sent)) for part in parts]
     if any(names for _, names in placed):
         return placed
-    return [(part, _spoken(part) & set(sent)) for part in parts]
+    return [(part, _fields_in_sentences(part) & set(sent)) for part in parts]
 
 
-def _parts(data: object, depth: int = 8) -> Iterator[Mapping[str, Any]]:
+def _refusal_parts(data: object, depth: int = 8) -> Iterator[Mapping[str, Any]]:
     """The mappings in a refusal, without what repeats the request; plain text becomes a mapping with a message."""
     if isinstance(data, str):
         yield {"message": data}
     elif isinstance(data, list) and depth:
         for inner in cast("list[object]", data):
-            yield from _parts(inner, depth - 1)
+            yield from _refusal_parts(inner, depth - 1)
     elif isinstance(data, Mapping) and depth:
         part = cast("Mapping[str, Any]", data)
         yield part
         for name, inner in part.items():
             if isinstance(inner, Mapping | list) and name not in (*_ECHOES, *_PLACES):
-                yield from _parts(inner, depth - 1)
+                yield from _refusal_parts(inner, depth - 1)
 
 
-def _placed(part: Mapping[str, Any]) -> set[str]:
-    return {word for name in _PLACES for text in _texts(part.get(name)) for word in _words(text)}
+def _fields_in_places(part: Mapping[str, Any]) -> set[str]:
+    return {word for name in _PLACES for text in _collect_texts(part.get(name)) for word in _split_words(text)}
 
 
-def _texts(value: object, depth: int = 3) -> Iterator[str]:
+def _collect_texts(value: object, depth: int = 3) -> Iterator[str]:
     """A text, or the texts in a list."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list) and depth:
         for inner in cast("list[object]", value):
-            yield from _texts(inner, depth - 1)
+            yield from _collect_texts(inner, depth - 1)
 
 
-def _spoken(part: Mapping[str, Any]) -> set[str]:
+def _fields_in_sentences(part: Mapping[str, Any]) -> set[str]:
     return {
-        word for name, text in part.items() if isinstance(text, str) and name not in _ECHOES for word in _words(text)
+        word
+        for name, text in part.items()
+        if isinstance(text, str) and name not in _ECHOES
+        for word in _split_words(text)
     }
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-def _of_value(part: Mapping[str, Any]) -> bool:
+def _is_about_value(part: Mapping[str, Any]) -> bool:
     """Whether a complaint is about the value of a field, not about the field itself."""
     kinds = " ".join(str(part.get(name)) for name in _KINDS)
     texts = " ".join(text for text in part.values() if isinstance(text, str))
@@ -149,7 +152,7 @@ _VERSION = "/v1"
 
 
 @dataclass(frozen=True)
-class Form:
+class RequestForm:
     """The form of requests: fields to leave out, another name for the token limit, and what stands between the base URL
     and the path of a request."""
 
@@ -157,27 +160,27 @@ class Form:
     limit: str = ""
     below: str = ""
 
-    def applied(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def apply_to(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The request in this form."""
         named = {self.limit if self.limit and name in LIMITS else name: value for name, value in body.items()}
         return {name: value for name, value in named.items() if name not in self.omitted}
 
-    def joined(self, other: Form) -> Form:
+    def join_with(self, other: RequestForm) -> RequestForm:
         """Combine two forms that were found at the same time."""
-        return Form(self.omitted | other.omitted, other.limit or self.limit, other.below or self.below)
+        return RequestForm(self.omitted | other.omitted, other.limit or self.limit, other.below or self.below)
 
-    def after(self, refusal: Refusal, body: Mapping[str, Any], *, versioned: bool) -> Form | None:
+    def next_form(self, refusal: Refusal, body: Mapping[str, Any], *, versioned: bool) -> RequestForm | None:
         """The form to try next, None if there is none. `versioned`: the base URL names a version already."""
         if refusal.status in (404, 405):
-            return None if versioned or self.below else Form(self.omitted, self.limit, _VERSION)
-        sent = self.applied(body)
+            return None if versioned or self.below else RequestForm(self.omitted, self.limit, _VERSION)
+        sent = self.apply_to(body)
         refused = refused_fields(refusal.reply, sent)
         if leave := refused & _OF_ITSELF:
-            return Form(self.omitted | leave, self.limit, self.below)
+            return RequestForm(self.omitted | leave, self.limit, self.below)
         other = "" if self.limit else other_limit(refusal, sent)
-        return Form(self.omitted, other, self.below) if other else None
+        return RequestForm(self.omitted, other, self.below) if other else None
 
-    def notes(self, at: str) -> Iterator[str]:
+    def describe_form(self, at: str) -> Iterator[str]:
         """Messages that describe the form, one line each."""
         if self.omitted:
             names = ", ".join(sorted(self.omitted))
@@ -195,31 +198,31 @@ def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class Adapted:
+class EndpointForm:
     """The known form of one endpoint and model; `key` names both."""
 
     key: str
-    form: Form = field(default_factory=Form)
+    form: RequestForm = field(default_factory=RequestForm)
 
 
-def recall(folder: Path, known: Iterable[Adapted]) -> None:
+def recall_forms(folder: Path, known: Iterable[EndpointForm]) -> None:
     """Load the forms that earlier parts of the run stored in this folder. An unreadable file is ignored: the endpoint
     is tried again."""
-    saved = [_read(file) for file in sorted(folder.glob("endpoints-*.json"))]
+    saved = [_read_forms(file) for file in sorted(folder.glob("endpoints-*.json"))]
     for adapted in known:
         for rows in saved:
-            adapted.form = adapted.form.joined(_form(rows.get(adapted.key)))
+            adapted.form = adapted.form.join_with(_form_from_json(rows.get(adapted.key)))
 
 
-def keep(folder: Path, writer: int, known: Iterable[Adapted]) -> None:
+def store_forms(folder: Path, writer: int, known: Iterable[EndpointForm]) -> None:
     """Store the known forms in the run's folder; each writer of the run has a file of its own."""
     file = folder / f"endpoints-{writer}.json"
-    learnt = {a.key: _to_json(a.form) for a in known if a.form != Form()}
-    if any(_read(file).get(key) != row for key, row in learnt.items()):
-        write_atomically(file, json.dumps({**_read(file), **learnt}, indent=2) + "\n")
+    learnt = {a.key: _to_json(a.form) for a in known if a.form != RequestForm()}
+    if any(_read_forms(file).get(key) != row for key, row in learnt.items()):
+        write_atomically(file, json.dumps({**_read_forms(file), **learnt}, indent=2) + "\n")
 
 
-def _read(file: Path) -> Mapping[str, Any]:
+def _read_forms(file: Path) -> Mapping[str, Any]:
     try:
         saved: object = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -227,17 +230,17 @@ def _read(file: Path) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", saved) if isinstance(saved, Mapping) else {}
 
 
-def _to_json(form: Form) -> dict[str, Any]:
+def _to_json(form: RequestForm) -> dict[str, Any]:
     return {"omitted": sorted(form.omitted), "limit": form.limit, "below": form.below}
 
 
-def _form(row: object) -> Form:
+def _form_from_json(row: object) -> RequestForm:
     """Read a form from a file, as far as it is valid."""
     saved = cast("Mapping[str, object]", row) if isinstance(row, Mapping) else {}
     omitted = saved.get("omitted")
     names = cast("list[object]", omitted) if isinstance(omitted, list) else []
     limit, below = saved.get("limit"), saved.get("below")
-    return Form(
+    return RequestForm(
         frozenset(name for name in _OF_ITSELF if name in names),
         str(limit) if limit in LIMITS else "",
         _VERSION if below == _VERSION else "",

@@ -32,10 +32,17 @@ from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError
 
 from .adapting import Refusal
 from .addresses import check_query, proxy_for, read_base_url
-from .keys import Keys, check_names, read_keys
-from .openai_chat import ROOM, Filtered, HostError, is_whole
-from .retry import Backoff, Stats, Transient, retry_after, retrying
-from .verdicts import ABOUT_REQUESTS, Experience, Refused, stated_verdict, tested_verdict, tests_of
+from .keys import SecretHeaders, check_names, read_keys
+from .openai_chat import ROOM, FilteredReply, HostError, is_whole
+from .retry import Backoff, CallStats, Transient, parse_retry_after, retry_call
+from .verdicts import (
+    ABOUT_REQUESTS,
+    EndpointHistory,
+    RefusedRequest,
+    make_refusal_tests,
+    stated_verdict,
+    tested_verdict,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,7 +52,7 @@ _MAY_PASS = {408, 409, 425, 429}
 """Statuses of failures that may pass, besides 5xx."""
 
 
-class Pool:
+class ConnectionPool:
     """Connections, concurrency limit and request rate in one event loop. All requests go through the `proxy`, if any,
     and add `query` to their addresses."""
 
@@ -81,7 +88,7 @@ class Pool:
         finally:
             await self.session.close()
 
-    async def pace(self) -> None:
+    async def wait_for_turn(self) -> None:
         """Wait for this attempt's place in the even spacing of attempts."""
         if self.interval:
             now = asyncio.get_running_loop().time()
@@ -89,7 +96,7 @@ class Pool:
             self.next = start + self.interval
             await asyncio.sleep(start - now)
 
-    async def post(
+    async def post_bytes(
         self, url: str, body: bytes | None, headers: Mapping[str, str], most: int
     ) -> tuple[int, float | None, bytes]:
         """Send a POST request, or GET without a `body`; returns status, seconds of `Retry-After`, and body. A
@@ -99,18 +106,18 @@ class Pool:
             method, url, params=self._query, data=body, headers=headers, allow_redirects=False, proxy=self.proxy
         ) as response:
             self.answered, reply = True, bytearray()
-            after = retry_after(response.headers.get("Retry-After"), time.time())
-            limit = most if fine(response.status) else ROOM
+            after = parse_retry_after(response.headers.get("Retry-After"), time.time())
+            limit = most if is_success(response.status) else ROOM
             async for chunk in response.content.iter_any():
                 reply += chunk
-                if len(reply) > limit and fine(response.status):
+                if len(reply) > limit and is_success(response.status):
                     raise aiohttp.ClientPayloadError(f"more than {limit} bytes, the limit for this request")
                 if len(reply) > limit:
                     break
             return response.status, after, bytes(reply[:limit])
 
 
-def fine(status: int) -> bool:
+def is_success(status: int) -> bool:
     """Whether the status means success."""
     return 200 <= status < 300
 
@@ -131,7 +138,7 @@ class Endpoint(Model):
     spaced evenly if `requests_per_minute` is given. `timeout` limits one attempt from connecting to the last byte,
     `connect_timeout` its connection (seconds). Up to `retries` further attempts wait `backoff` seconds, then twice that
     and so on, plus what the endpoint asks for, at most `max_wait`. A reply larger than the request allows
-    (`openai_chat.largest`) is not read to its end.
+    (`openai_chat.max_reply_bytes`) is not read to its end.
     """
 
     base_url: str = field(metadata=HOW)
@@ -147,10 +154,10 @@ class Endpoint(Model):
     retries: int = field(default=6, metadata=HOW)
     backoff: float = field(default=0.5, metadata=HOW)
     max_wait: float = field(default=60.0, metadata=HOW)
-    stats: Stats = field(default_factory=Stats, init=False, repr=False, compare=False)
-    experience: Experience = field(default_factory=Experience, init=False, repr=False, compare=False)
-    _pools: dict[asyncio.AbstractEventLoop, Pool] = field(
-        default_factory=dict[asyncio.AbstractEventLoop, Pool], init=False, repr=False, compare=False
+    stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
+    experience: EndpointHistory = field(default_factory=EndpointHistory, init=False, repr=False, compare=False)
+    _pools: dict[asyncio.AbstractEventLoop, ConnectionPool] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, ConnectionPool], init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
@@ -167,118 +174,125 @@ class Endpoint(Model):
     def _check_request(self) -> None:
         """Raise for invalid request fields; called between the checks of address and numbers."""
 
-    def url(self, path: str) -> str:
+    def url_of(self, path: str) -> str:
         """The address of a path behind `base_url`."""
         return self.base_url + path
 
-    async def ask(
-        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], T], *, most: Callable[[int], int],
+    async def send_request(
+        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, SecretHeaders], T], *, most: Callable[[int], int],
         seed: int = 0,
     ) -> T:  # fmt: skip
         """Send this request (GET if `body` is None) and return what `read` parses from the reply, given the keys, which
         the reply may repeat; a `ValueError` of `read` means an unreadable reply. `most` limits the bytes of the reply,
         given those of the request; `seed` belongs to the call and seeds the jitter of waits."""
-        pool = await self._pool()
+        pool = await self._get_pool()
 
-        async def send(body: Mapping[str, Any] | None, read: Callable[[bytes, Keys], R]) -> R:
-            sent, backoff = None if body is None else _dumps(body), Backoff(self.retries, self.backoff, self.max_wait)
+        async def send_body(body: Mapping[str, Any] | None, read: Callable[[bytes, SecretHeaders], R]) -> R:
+            sent, backoff = (
+                None if body is None else _to_json_bytes(body),
+                Backoff(self.retries, self.backoff, self.max_wait),
+            )
             bound = most(len(sent or b""))
-            return await retrying(lambda: self._attempt(pool, url, sent, bound, read), backoff, seed, self.stats)
+            return await retry_call(lambda: self._try_once(pool, url, sent, bound, read), backoff, seed, self.stats)
 
-        async def takes(body: Mapping[str, Any]) -> bool:
+        async def accepts_body(body: Mapping[str, Any]) -> bool:
             try:
-                return await send(body, lambda reply, keys: is_whole(reply))
-            except Refused:
+                return await send_body(body, lambda reply, keys: is_whole(reply))
+            except RefusedRequest:
                 return False
 
         async with pool.slots:
             try:
-                result = await send(body, read)
-            except Refused as refusal:
-                raise (refusal.error if body is None else await self._judged(refusal, body, takes)) from None
+                result = await send_body(body, read)
+            except RefusedRequest as refusal:
+                raise (
+                    refusal.error if body is None else await self._judge_refusal(refusal, body, accepts_body)
+                ) from None
         self.experience.taken = True
         return result
 
-    async def _judged(
-        self, refusal: Refused, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
+    async def _judge_refusal(
+        self, refusal: RefusedRequest, body: Mapping[str, Any], takes: Callable[[Mapping[str, Any]], Awaitable[bool]]
     ) -> Exception:
         """The error for a refused request: the conversation's, if it is to blame. Token ids are refused for their
         number alone, since no server that takes ids looks at their meaning."""
         verdict = stated_verdict(refusal.status, refusal.reply)
         if verdict is None and self._blames_fields(refusal.reply, body):
             return refusal.error
-        if verdict is None and (tests := tests_of(body, taken=self.experience.taken)) is not None:
+        if verdict is None and (tests := make_refusal_tests(body, taken=self.experience.taken)) is not None:
             verdict = await tested_verdict(tests, takes)
         if verdict == "length":
-            self.experience.warn("length", f"a conversation is too long for {self.model}: {refusal.line}")
+            self.experience.warn_once("length", f"a conversation is too long for {self.model}: {refusal.line}")
             return ContextFull(refusal.line)
         if verdict == "content" and "messages" in body:
-            return self._unwanted(refusal.line)
+            return self._content_error(refusal.line)
         return refusal.error
 
-    async def _attempt(
-        self, pool: Pool, url: str, body: bytes | None, most: int, read: Callable[[bytes, Keys], T]
+    async def _try_once(
+        self, pool: ConnectionPool, url: str, body: bytes | None, most: int, read: Callable[[bytes, SecretHeaders], T]
     ) -> T:
         """Make one attempt."""
-        await pool.pace()
+        await pool.wait_for_turn()
         keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path
         try:
-            status, after, reply = await pool.post(url, body, {**_HEADERS, **keys.headers}, most)
+            status, after, reply = await pool.post_bytes(url, body, {**_HEADERS, **keys.headers}, most)
         except (aiohttp.ClientError, OSError) as e:
-            raise self._unanswered(e, keys, path, pool) from e
-        if not fine(status):
-            raise self._failure(status, f"{status} from {path}: {_clean(reply, keys)}", after, reply)
+            raise self._unanswered_error(e, keys, path, pool) from e
+        if not is_success(status):
+            raise self._status_error(status, f"{status} from {path}: {_clean_line(reply, keys)}", after, reply)
         try:
             return read(reply, keys)
         except UserError:
             raise
         except ValueError as e:
-            raise self._unplayable(e, f"{status} from {path}: {e}", reply, keys) from e
+            raise self._unplayable_error(e, f"{status} from {path}: {e}", reply, keys) from e
 
-    def _unanswered(self, error: Exception, keys: Keys, path: str, pool: Pool) -> WorldError | UserError:
+    def _unanswered_error(
+        self, error: Exception, keys: SecretHeaders, path: str, pool: ConnectionPool
+    ) -> WorldError | UserError:
         """The error for an attempt without a complete reply. If no reply has ever come from the address, it counts as a
         wrong one, or one without a running server."""
-        said = _clean(str(error), keys)
+        said = _clean_line(str(error), keys)
         if isinstance(error, aiohttp.ClientHttpProxyError) and error.status < 500:
-            return UserError(f"proxy: {_host(pool.proxy)}, from the environment, answers {error.status}: {said}")
+            return UserError(f"proxy: {_proxy_host(pool.proxy)}, from the environment, answers {error.status}: {said}")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return UserError(f"base_url: the endpoint's certificate is not trusted: {said}")
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) and not pool.answered:
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else said
             if pool.proxy:
-                return UserError(f"proxy: nothing answers at {_host(pool.proxy)}, from the environment ({why})")
+                return UserError(f"proxy: nothing answers at {_proxy_host(pool.proxy)}, from the environment ({why})")
             return UserError(f"base_url: nothing answers at {self.base_url} ({why}); is the server running?")
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Transient(f"no connection for {path} within {self.connect_timeout:g} s")
         if isinstance(error, TimeoutError):
             return Transient(f"no complete reply from {path} within {self.timeout:g} s")
-        return Transient(f"no complete reply from {path}: {_clean(f'{type(error).__name__}: {error}', keys)}")
+        return Transient(f"no complete reply from {path}: {_clean_line(f'{type(error).__name__}: {error}', keys)}")
 
     def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
         """Whether a refusal of this request is about optional fields."""
         return False
 
-    def _unplayable(self, error: ValueError, line: str, reply: bytes, keys: Keys) -> Exception:
+    def _unplayable_error(self, error: ValueError, line: str, reply: bytes, keys: SecretHeaders) -> Exception:
         """The error for a reply with status 200 but without a usable completion. If it reports a failure of the host,
         its status or code decides."""
         if isinstance(error, HostError):
             reported = error.reply or reply
             status = error.status or (400 if stated_verdict(0, reported) else 500)
-            return self._failure(status, f"{line}: {_clean(reported, keys)}", None, reported)
-        line = f"{line}: {_clean(reply, keys)}"
-        return self._unwanted(line) if isinstance(error, Filtered) else Transient(line)
+            return self._status_error(status, f"{line}: {_clean_line(reported, keys)}", None, reported)
+        line = f"{line}: {_clean_line(reply, keys)}"
+        return self._content_error(line) if isinstance(error, FilteredReply) else Transient(line)
 
-    def _unwanted(self, line: str) -> ContentRefused:
+    def _content_error(self, line: str) -> ContentRefused:
         """The error for content that the host's filter blocks; reported once."""
-        self.experience.warn("content", f"the host of {self.model} refuses the content of a conversation: {line}")
+        self.experience.warn_once("content", f"the host of {self.model} refuses the content of a conversation: {line}")
         return ContentRefused(line)
 
-    def _failure(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
+    def _status_error(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
         """The error for an unsuccessful reply; if it may be about the conversation, that is yet to be decided."""
-        error = self._refusal(status, line, after, reply)
-        return Refused(line, error, status, reply) if status in ABOUT_REQUESTS else error
+        error = self._refusal_error(status, line, after, reply)
+        return RefusedRequest(line, error, status, reply) if status in ABOUT_REQUESTS else error
 
-    def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
+    def _refusal_error(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
         """The error for an unsuccessful reply, judged by its status."""
         if status == 429 and "insufficient_quota" in line:
             return UserError(f"api_key_env: this account's quota is used up: {line}")
@@ -290,20 +304,20 @@ class Endpoint(Model):
             return UserError(
                 f"proxy: it requires user and password; put them into its address in the environment: {line}"
             )
-        return Refusal(str(self._wrong(status, line)), status, reply, asker=self)
+        return Refusal(str(self._wrong_request_error(status, line)), status, reply, asker=self)
 
-    def _wrong(self, status: int, line: str) -> UserError:
+    def _wrong_request_error(self, status: int, line: str) -> UserError:
         """The error for a request that the endpoint does not understand or cannot serve."""
         what = "model or extra: the endpoint refuses the request" if status in (400, 422) else "base_url or model"
         return UserError(f"{what}: {line}")
 
-    async def _pool(self) -> Pool:
+    async def _get_pool(self) -> ConnectionPool:
         """The connections of the running event loop; those of ended loops are closed."""
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             await self.close()
         if loop not in self._pools:  # another task may have added it meanwhile
-            self._pools[loop] = Pool(
+            self._pools[loop] = ConnectionPool(
                 slots=self.concurrency,
                 per_minute=self.requests_per_minute,
                 total=self.timeout,
@@ -346,7 +360,7 @@ def check_extra(extra: Mapping[str, Any], taken: Collection[str]) -> None:
         raise UserError(f"extra: not JSON ({e}), allowed: JSON values") from None
 
 
-async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_all(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run these calls at once and return their results; if one fails, or the caller is cancelled, all others are
     cancelled."""
     tasks = [asyncio.ensure_future(call) for call in calls]
@@ -357,21 +371,21 @@ async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
             task.cancel()
 
 
-def _host(proxy: str | None) -> str:
+def _proxy_host(proxy: str | None) -> str:
     """A proxy's address without user and password."""
     parts = urlsplit(proxy or "")
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
-def _dumps(body: Mapping[str, Any]) -> bytes:
+def _to_json_bytes(body: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError:  # a lone surrogate in the conversation, which only the slower encoder escapes
         return json.dumps(body).encode()
 
 
-def _clean(text: str | bytes, keys: Keys) -> str:
+def _clean_line(text: str | bytes, keys: SecretHeaders) -> str:
     """The first 200 characters of the endpoint's text: one printable line, without secrets."""
     shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    line = " ".join("".join(c if c.isprintable() else " " for c in keys.hide(shown)[:2000]).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in keys.hide_secrets(shown)[:2000]).split())
     return line[:200] or "(empty body)"

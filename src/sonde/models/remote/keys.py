@@ -32,24 +32,24 @@ WORD = 4
 _ESCAPES = ("%", "\\", "&#")
 
 
-def hide(text: str, secret: str) -> str:
+def hide_secret(text: str, secret: str) -> str:
     """Replace every occurrence of the secret.
 
-    >>> hide("Bearer sk-12345678 is c2stMTIzNDU2Nzg= and sk%2D12345678", "sk-12345678")
+    >>> hide_secret("Bearer sk-12345678 is c2stMTIzNDU2Nzg= and sk%2D12345678", "sk-12345678")
     'Bearer *** is ***g= and ***'
     """
     if len(secret) < SECRET:
         return _hide_word(text, secret)
-    for form in _forms(secret):
+    for form in _encoded_forms(secret):
         if form in text:
             text = text.replace(form, MASK)
-    return _escaped(secret).sub(MASK, text) if any(mark in text for mark in _ESCAPES) else text
+    return _escaped_pattern(secret).sub(MASK, text) if any(mark in text for mark in _ESCAPES) else text
 
 
 def _hide_word(text: str, secret: str) -> str:
     """Replace a short secret if it stands alone.
 
-    >>> hide("key abcd of abcde", "abcd"), hide("an example", "a")
+    >>> hide_secret("key abcd of abcde", "abcd"), hide_secret("an example", "a")
     ('key *** of abcde', 'an example')
     """
     alone = rf"(?<!\w){re.escape(secret)}(?!\w)"
@@ -57,27 +57,27 @@ def _hide_word(text: str, secret: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _forms(secret: str) -> tuple[str, ...]:
+def _encoded_forms(secret: str) -> tuple[str, ...]:
     """The forms of the secret that are fixed strings, the longest first."""
     hexed = secret.encode().hex()
-    coded = [_coded(secret, before) for before in range(3)]
+    coded = [_base64_core(secret, before) for before in range(3)]
     websafe = [form.translate(str.maketrans("+/", "-_")) for form in coded]
     escaped = [form.replace("/", "\\/") for form in coded]
     return tuple(sorted({secret, hexed, hexed.upper(), *coded, *websafe, *escaped}, key=len, reverse=True))
 
 
-def _coded(secret: str, before: int) -> str:
+def _base64_core(secret: str, before: int) -> str:
     """The base64 characters that encode nothing but the secret, behind `before` bytes (modulo 3)."""
     bits = 8 * (before + len(secret.encode()))
     return b64encode(b"\0" * before + secret.encode()).decode()[-(-8 * before // 6) : bits // 6]
 
 
 @lru_cache(maxsize=16)
-def _escaped(secret: str) -> re.Pattern[str]:
-    return re.compile("".join(map(_anyhow, secret)))
+def _escaped_pattern(secret: str) -> re.Pattern[str]:
+    return re.compile("".join(map(_character_pattern, secret)))
 
 
-def _anyhow(c: str) -> str:
+def _character_pattern(c: str) -> str:
     """A pattern for a character, unchanged or escaped."""
     n = ord(c)
     quoted = r"\\{0,4}" if c in '/"\\' else ""  # JSON may escape these, once or in another JSON
@@ -93,16 +93,16 @@ _OURS = {"content-type", "content-length", "accept-encoding", "transfer-encoding
 
 
 @dataclass(frozen=True)
-class Keys:
+class SecretHeaders:
     """The headers of a request, and the secret values in them."""
 
     headers: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
 
-    def hide(self, text: str) -> str:
+    def hide_secrets(self, text: str) -> str:
         """The text without the secrets."""
         for secret in self.secrets:
-            text = hide(text, secret)
+            text = hide_secret(text, secret)
         return text
 
     def hide_in(self, c: Completion) -> Completion:
@@ -111,7 +111,7 @@ class Keys:
         said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
         hidden = dict(said)
         for secret in long:
-            hidden = {name: hide(text, secret) for name, text in hidden.items()}
+            hidden = {name: hide_secret(text, secret) for name, text in hidden.items()}
         return c if hidden == said else replace(c, **hidden)
 
 
@@ -128,27 +128,31 @@ def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:
             raise UserError(f"headers: {name}: not the name of an environment variable (the value never goes here)")
 
 
-def read_keys(api_key_env: str, headers: Mapping[str, str], base_url: str, proxy: str | None) -> Keys:
+def read_keys(api_key_env: str, headers: Mapping[str, str], base_url: str, proxy: str | None) -> SecretHeaders:
     """Read the keys from the environment. The key may be missing if the endpoint is on this machine or network."""
-    key = _value(api_key_env, "api_key_env", "[!-~]+", "a key (printable ASCII without spaces)") if api_key_env else ""
+    key = (
+        _read_value(api_key_env, "api_key_env", "[!-~]+", "a key (printable ASCII without spaces)")
+        if api_key_env
+        else ""
+    )
     if api_key_env and not key and not is_local(urlsplit(base_url).hostname or ""):
         raise UserError(f'api_key_env: the environment variable {api_key_env} is not set (api_key_env="" sends no key)')
-    own = {name: _value(variable, f"headers: {name}", "[ -~]+", "a header") for name, variable in headers.items()}
+    own = {name: _read_value(variable, f"headers: {name}", "[ -~]+", "a header") for name, variable in headers.items()}
     if unset := next((name for name, value in own.items() if not value), None):
         raise UserError(f"headers: {unset}: the environment variable {headers[unset]} is not set")
     sent = {"Authorization": f"Bearer {key}"} if key else {}
-    passwords = _passwords(proxy) if proxy else ()
-    return Keys({**sent, **own}, tuple(secret for secret in (key, *own.values(), *passwords) if secret))
+    passwords = _proxy_passwords(proxy) if proxy else ()
+    return SecretHeaders({**sent, **own}, tuple(secret for secret in (key, *own.values(), *passwords) if secret))
 
 
-def _value(variable: str, field: str, pattern: str, what: str) -> str:
+def _read_value(variable: str, field: str, pattern: str, what: str) -> str:
     value = os.environ.get(variable, "").strip()
     if value and not re.fullmatch(pattern, value):
         raise UserError(f"{field}: the value of {variable} is not {what}")
     return value
 
 
-def _passwords(proxy: str) -> Iterable[str]:
+def _proxy_passwords(proxy: str) -> Iterable[str]:
     """The password in a proxy's address, decoded and as written."""
     password = urlsplit(proxy).password
     return () if not password else dict.fromkeys((password, unquote(password)))

@@ -5,7 +5,7 @@ token of the limit (the longest tokens of common vocabularies, escaped), more if
 some multiple of the request, which some endpoints repeat.
 
 A reply with status 200 may still report a failure: an `error` beside the choices or in the first one, or a finish
-reason that does not end a message (`HostError`, `Filtered`). What the model said until then is no answer.
+reason that does not end a message (`HostError`, `FilteredReply`). What the model said until then is no answer.
 """
 
 from __future__ import annotations
@@ -55,58 +55,58 @@ class HostError(ValueError):
         self.status, self.reply = status, reply
 
 
-class Filtered(ValueError):
+class FilteredReply(ValueError):
     """The host's filter ended or withheld the reply."""
 
 
-def largest(request: int, tokens: int, logprobs: int = 0) -> int:
+def max_reply_bytes(request: int, tokens: int, logprobs: int = 0) -> int:
     """The most bytes of a reply, given the bytes of the request, the token limit and the log-probabilities per token.
 
-    >>> largest(request=2_000, tokens=1_024)
+    >>> max_reply_bytes(request=2_000, tokens=1_024)
     335680
     """
     return ROOM + PER_REQUEST * request + tokens * (PER_TOKEN + PER_LOGPROB * logprobs)
 
 
-def completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None) -> Completion:
+def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None) -> Completion:
     """Parse the completion in a reply. `unknown` is called with a finish reason of unknown meaning; the text then
-    counts as ended. Raises `HostError` or `Filtered` if the host says that it failed or filtered, and other
+    counts as ended. Raises `HostError` or `FilteredReply` if the host says that it failed or filtered, and other
     `ValueError`s if there is no completion."""
     if not reply.strip():
         raise ValueError("no content")
     try:
-        data = mapping(json.loads(reply))
+        data = as_mapping(json.loads(reply))
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
     _check_error(data)
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ValueError("no choices")
-    choice = mapping(cast("list[object]", choices)[0])
+    choice = as_mapping(cast("list[object]", choices)[0])
     _check_error(choice)
-    finish: Literal["stop", "length", "filter"] = _finish(choice.get("finish_reason"), unknown)
-    message = mapping(choice.get("message"))
-    text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-    reasoning = _reasoning(message)
+    finish: Literal["stop", "length", "filter"] = _read_finish(choice.get("finish_reason"), unknown)
+    message = as_mapping(choice.get("message"))
+    text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
+    reasoning = _read_reasoning(message)
     if refusal and not text:
         finish = "filter"
     if text is None and refusal is None and finish == "stop" and not reasoning:
         raise ValueError("no content")
     return Completion(
         text=text or refusal or "",
-        logprobs=_logprobs(choice),
+        logprobs=_read_logprobs(choice),
         finish=finish,
         reasoning=reasoning,
-        model=_text(data.get("model")) or model,
-        weights=_text(data.get("system_fingerprint")) or "",
-        usage=usage(mapping(data.get("usage"))),
+        model=_read_text(data.get("model")) or model,
+        weights=_read_text(data.get("system_fingerprint")) or "",
+        usage=read_usage(as_mapping(data.get("usage"))),
     )
 
 
 def is_whole(reply: bytes) -> bool:
     """True for a reply with status 200; `HostError` if it reports a failure."""
     try:
-        _check_error(mapping(json.loads(reply)))
+        _check_error(as_mapping(json.loads(reply)))
     except HostError:
         raise
     except (ValueError, RecursionError):
@@ -117,64 +117,66 @@ def is_whole(reply: bytes) -> bool:
 def _check_error(part: Mapping[str, Any]) -> None:
     """Raise for an error inside a reply, with the HTTP status that its code gives, if any."""
     if error := part.get("error"):
-        details = mapping(error)
-        status = next((code for name in ("code", "status") if (code := _status(details.get(name)))), 0)
+        details = as_mapping(error)
+        status = next((code for name in ("code", "status") if (code := _http_status(details.get(name)))), 0)
         raise HostError("an error inside the reply", status, json.dumps(error).encode())
 
 
-def _status(code: object) -> int:
+def _http_status(code: object) -> int:
     """An HTTP status, as a number or as digits; 0 for anything else."""
     number = int(code) if isinstance(code, str) and re.fullmatch("[45][0-9]{2}", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else 0
 
 
-def _finish(reason: object, unknown: Callable[[str], None]) -> Literal["stop", "length"]:
+def _read_finish(reason: object, unknown: Callable[[str], None]) -> Literal["stop", "length"]:
     """Why a message ended. Raises if it has not ended."""
-    text = _text(reason)
+    text = _read_text(reason)
     if not text:
         return "stop"
-    end = read_end(text)
+    end = classify_finish(text)
     if end == "failed":
         raise HostError(f"finish_reason {text!r}")
     if end == "filter":
-        raise Filtered(f"finish_reason {text!r}")
+        raise FilteredReply(f"finish_reason {text!r}")
     if end is None:
         unknown(text)
     return "length" if end == "length" else "stop"
 
 
-def read_end(reason: str) -> End | None:
+def classify_finish(reason: str) -> End | None:
     """What a finish reason means, by its words; None if none of them is known.
 
-    >>> [read_end(reason) for reason in ("end_turn", "MAX_TOKENS", "network_error", "SAFETY", "sunset")]
+    >>> [classify_finish(reason) for reason in ("end_turn", "MAX_TOKENS", "network_error", "SAFETY", "sunset")]
     ['stop', 'length', 'failed', 'filter', None]
     """
     words = set(re.findall("[a-z]+", reason.lower()))
     return next((end for end, known in _ENDS.items() if words & known), None)
 
 
-def mapping(value: object) -> Mapping[str, Any]:
+def as_mapping(value: object) -> Mapping[str, Any]:
     """The value, or an empty mapping if it is none."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-def _text(value: object) -> str | None:
+def _read_text(value: object) -> str | None:
     """A string that any file can hold: lone surrogates, which JSON can carry, become question marks. Content in parts
     is joined, without parts that are reasoning or no text."""
     if isinstance(value, list):
-        parts = [mapping(part) for part in cast("list[object]", value)]
+        parts = [as_mapping(part) for part in cast("list[object]", value)]
         said = [part.get("text") for part in parts if not _is_thought(part)]
         value = "".join(text for text in said if isinstance(text, str))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
-def _reasoning(message: Mapping[str, Any]) -> str:
+def _read_reasoning(message: Mapping[str, Any]) -> str:
     """The model's reasoning, if the host returns it separately: in a field, or in parts."""
     content = message.get("content")
-    parts = [mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
-    thoughts = (_text(part.get(str(part["type"]))) or _text(part.get("text")) for part in parts if _is_thought(part))
+    parts = [as_mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
+    thoughts = (
+        _read_text(part.get(str(part["type"]))) or _read_text(part.get("text")) for part in parts if _is_thought(part)
+    )
     apart = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return next((text for text in map(_text, apart) if text), "".join(thought for thought in thoughts if thought))
+    return next((text for text in map(_read_text, apart) if text), "".join(thought for thought in thoughts if thought))
 
 
 def _is_thought(part: Mapping[str, Any]) -> bool:
@@ -182,21 +184,21 @@ def _is_thought(part: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and bool(re.search("think|reason|thought", kind))
 
 
-def _logprobs(choice: Mapping[str, Any]) -> array[float]:
+def _read_logprobs(choice: Mapping[str, Any]) -> array[float]:
     """The log-probability of each token; empty unless all are there."""
-    content = mapping(choice.get("logprobs")).get("content")
+    content = as_mapping(choice.get("logprobs")).get("content")
     rows = cast("list[object]", content) if isinstance(content, list) else []
-    values = [mapping(row).get("logprob") for row in rows]
+    values = [as_mapping(row).get("logprob") for row in rows]
     numbers = [float(v) for v in values if isinstance(v, int | float) and abs(v) < 1e30]
     return array("f", numbers if len(numbers) == len(values) else [])
 
 
-def usage(reported: Mapping[str, Any]) -> Usage:
+def read_usage(reported: Mapping[str, Any]) -> Usage:
     """The token counts that a reply reports; 0 for missing ones."""
-    cached = mapping(reported.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_count, (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)))
+    cached = as_mapping(reported.get("prompt_tokens_details")).get("cached_tokens")
+    return Usage(*map(_read_count, (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)))
 
 
-def _count(value: object) -> int:
+def _read_count(value: object) -> int:
     """A number of tokens; some hosts write 7.0 for 7."""
     return int(value) if isinstance(value, int | float) and 0 <= value < 2**53 else 0

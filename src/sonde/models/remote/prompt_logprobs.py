@@ -24,7 +24,7 @@ from typing import cast
 
 from sonde.core import Probe, Usage, UserError
 
-from .openai_chat import PER_LOGPROB, ROOM, mapping, usage
+from .openai_chat import PER_LOGPROB, ROOM, as_mapping, read_usage
 
 BROKEN = "\ufffd"
 TEMPLATE = 4096
@@ -32,7 +32,7 @@ TEMPLATE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class PromptTokens:
     """The tokens of a prompt with their log-probabilities; NaN for the first, which has none."""
 
     texts: tuple[str, ...]
@@ -40,15 +40,15 @@ class Echo:
     usage: Usage
 
 
-def largest_echo(request: int) -> int:
+def max_echo_bytes(request: int) -> int:
     """The most bytes of a reply about the prompt of a request of so many bytes, each of which may be a token."""
     return ROOM + PER_LOGPROB * (request + TEMPLATE)
 
 
-def echo(reply: bytes) -> Echo | None:
+def read_prompt_tokens(reply: bytes) -> PromptTokens | None:
     """Parse the prompt's tokens in a reply; None if there are none. Raises `ValueError` for an unreadable reply."""
     try:
-        data = mapping(json.loads(reply))
+        data = as_mapping(json.loads(reply))
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
     rows = data.get("prompt_logprobs")
@@ -56,34 +56,36 @@ def echo(reply: bytes) -> Echo | None:
         if "choices" not in data:
             raise ValueError("no choices")
         return None
-    tokens = [_token(row) for row in cast("list[object]", rows)]
-    return Echo(tuple(text for text, _ in tokens), tuple(p for _, p in tokens), usage(mapping(data.get("usage"))))
+    tokens = [_read_token(row) for row in cast("list[object]", rows)]
+    return PromptTokens(
+        tuple(text for text, _ in tokens), tuple(p for _, p in tokens), read_usage(as_mapping(data.get("usage")))
+    )
 
 
-def _token(row: object) -> tuple[str, float]:
+def _read_token(row: object) -> tuple[str, float]:
     if row is None:
         return "", math.nan
-    entries = list(mapping(row).values())
+    entries = list(as_mapping(row).values())
     if len(entries) != 1:
         raise ValueError(f"{len(entries)} log-probabilities for one token of the prompt, where 1 was asked for")
-    text, logprob = (mapping(entries[0]).get(name) for name in ("decoded_token", "logprob"))
+    text, logprob = (as_mapping(entries[0]).get(name) for name in ("decoded_token", "logprob"))
     if not isinstance(text, str) or not isinstance(logprob, int | float):
         raise ValueError("a token of the prompt without text or log-probability")
     return text, float(logprob)
 
 
-def scores(probe: Probe, prompt: Echo, ended: Echo | None) -> list[float]:
+def score_span(probe: Probe, prompt: PromptTokens, ended: PromptTokens | None) -> list[float]:
     """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to the end of the last
     message; `ended`, for a probe that includes the token behind the message, the prompt that continues."""
     content = probe.messages[-1].content
-    ways = (prompt.texts, unbyted(prompt.texts))
-    places = next((p for texts in ways if (p := places_of(texts, content)) is not None), None)
+    ways = (prompt.texts, decode_byte_tokens(prompt.texts))
+    places = next((p for texts in ways if (p := locate_tokens(texts, content)) is not None), None)
     if places is None:
         raise UserError(
             f"probe: messages: the endpoint's prompt does not end with the last message, {content!r}; allowed: text "
             "that its chat template leaves unchanged"
         )
-    a, b = probe.bounds
+    a, b = probe.span_bounds
     selected = [p for p, (x, y) in zip(prompt.logprobs, places, strict=True) if max(x, a) < min(y, b)]
     if ended is not None:
         length = sum(map(len, prompt.texts))
@@ -95,7 +97,7 @@ def scores(probe: Probe, prompt: Echo, ended: Echo | None) -> list[float]:
     return selected
 
 
-def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
+def locate_tokens(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     """Which characters of `said` each token covers, given that the tokens end with it; (0, 0) for tokens before it.
     None if they do not end with it.
 
@@ -103,9 +105,9 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     that is part of a character covers what lies between its neighbours. Some decoders write a character in parts as its
     last token, and the others as nothing: at most as many as the character has bytes.
 
-    >>> places_of(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
+    >>> locate_tokens(["<|im_start|>", "a pro", "be ", "s\ufffd", "\ufffd"], "probe sé")
     [(0, 0), (0, 3), (3, 6), (6, 8), (6, 8)]
-    >>> places_of(["<|im_start|>", "", "", "", "🐳", "!"], "🐳!")
+    >>> locate_tokens(["<|im_start|>", "", "", "", "🐳", "!"], "🐳!")
     [(0, 0), (0, 1), (0, 1), (0, 1), (0, 1), (1, 2)]
     """
     parts = len(said[:1].encode("utf-8", "surrogatepass")) - 1
@@ -120,7 +122,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
             within = at or (not text and parts >= 0)
             places.append((at, min(at + 1, len(said))) if within else (0, 0))  # part of the next character
         else:
-            end = _end(text, said, at, broken)
+            end = _find_token_end(text, said, at, broken)
             if end is None:
                 return None
             places += [(end, at)] * len(broken)
@@ -131,7 +133,7 @@ def places_of(texts: Sequence[str], said: str) -> list[tuple[int, int]] | None:
     return places[::-1] if broken or not said[:at].strip() else None
 
 
-def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
+def _find_token_end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
     """Where in `said` this token ends, given that what follows it begins at `at`, or is broken tokens up to there."""
     least, most = bool(broken), sum(map(len, broken)) or at - len(said[:at].rstrip())
     for end in range(at - least, max(0, at - most) - 1, -1):
@@ -141,19 +143,19 @@ def _end(text: str, said: str, at: int, broken: Sequence[str]) -> int | None:
     return None
 
 
-def unbyted(texts: Sequence[str]) -> list[str]:
+def decode_byte_tokens(texts: Sequence[str]) -> list[str]:
     """Decode tokens in the byte-level alphabet of GPT-2; a character in parts stands in its last token.
 
-    >>> unbyted(["is", "Ġit", "Ġs", "Ã", "©"])
+    >>> decode_byte_tokens(["is", "Ġit", "Ġs", "Ã", "©"])
     ['is', ' it', ' s', '', 'é']
     """
-    known = _alphabet()
+    known = _byte_alphabet()
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     return [decoder.decode(bytes(known[c] for c in text)) if all(c in known for c in text) else text for text in texts]
 
 
 @cache
-def _alphabet() -> Mapping[str, int]:
+def _byte_alphabet() -> Mapping[str, int]:
     """The byte behind every character: printable bytes stand for themselves, the others follow from 256 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]

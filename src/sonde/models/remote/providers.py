@@ -1,4 +1,4 @@
-"""Hosts with names of their own: `openai:NAME` is `models:http` with the settings of `providers.toml`."""
+"""Hosts with names of their own: `openai:NAME` is `models:http` with the settings of `load_providers.toml`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Provider:
 
 
 @cache
-def providers() -> Mapping[str, Provider]:
+def load_providers() -> Mapping[str, Provider]:
     """All providers by name, in the order of the file."""
     rows = tomllib.loads(files("sonde.models.remote").joinpath("providers.toml").read_text("utf-8"))
     return {name: Provider(**{**row, "omit": tuple(row.get("omit", ()))}) for name, row in rows.items()}
@@ -37,9 +37,9 @@ def provider_config(name: str, model: str, base_url: str | None = None, *, stric
     >>> provider_config("openai", "gpt-5")["max_tokens_field"]
     'max_completion_tokens'
     """
-    if name not in providers():
-        raise unknown("provider", name, providers())
-    known = providers()[name]
+    if name not in load_providers():
+        raise unknown("provider", name, load_providers())
+    known = load_providers()[name]
     return {
         "name": "models:http",
         "model": model,

@@ -22,16 +22,16 @@ from sonde.core import Outage, Rng, Usage, WorldError
 T = TypeVar("T")
 
 
-class _Counted(Protocol):
+class _HasUsage(Protocol):
     @property
     def usage(self) -> Usage: ...
 
 
-C = TypeVar("C", bound=_Counted)
+C = TypeVar("C", bound=_HasUsage)
 
 
 @dataclass(slots=True)
-class Stats:
+class CallStats:
     """Running counts of a backend, for reports; not part of its configuration.
 
     `calls` reached the backend, and `failures` of them ended in an error; `retries` are attempts beyond the first of
@@ -55,13 +55,13 @@ class Stats:
             self.said.add(text)
             warnings.warn(text, EndpointWarning, stacklevel=2)
 
-    def warn(self, error: Exception) -> None:
+    def warn_of_failure(self, error: Exception) -> None:
         """Warn about the first failed attempt as soon as it happens; further failures are only counted."""
         if not self.warned:
             self.warned = True
             warnings.warn(f"an attempt failed: {error}", TroubleWarning, stacklevel=2)
 
-    async def counting(self, call: Awaitable[C]) -> C:
+    async def count_call(self, call: Awaitable[C]) -> C:
         """Await `call` and return its result; counts it with its tokens, or as a failure."""
         self.calls += 1
         try:
@@ -100,33 +100,33 @@ class Backoff:
     first: float
     longest: float
 
-    def wait(self, attempt: int, seed: int, after: float | None = None) -> float:
+    def wait_seconds(self, attempt: int, seed: int, after: float | None = None) -> float:
         """Seconds to wait after `attempt` (from 0) failed: half of the doubled wait is fixed, half is jitter."""
         grown = min(self.longest, self.first * 2.0 ** min(attempt, 60))
         jittered = grown * (0.5 + 0.5 * Rng(seed, "retry", attempt).random())
         return min(self.longest, jittered + (after or 0.0))
 
 
-async def retrying(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int, stats: Stats) -> T:
+async def retry_call(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: int, stats: CallStats) -> T:
     """Call until it succeeds, retrying after `Transient`; the last one becomes an `Outage`."""
     for attempt in count():
         try:
             return await call()
         except Transient as e:
-            stats.warn(e)
+            stats.warn_of_failure(e)
             if attempt >= backoff.retries:
                 raise Outage(f"{e} (attempts: {attempt + 1})") from e
-            wait = backoff.wait(attempt, seed, e.after)
+            wait = backoff.wait_seconds(attempt, seed, e.after)
         stats.retries += 1
         await asyncio.sleep(wait)
     raise AssertionError("unreachable: count() never ends")
 
 
-def retry_after(header: str | None, now: float) -> float | None:
+def parse_retry_after(header: str | None, now: float) -> float | None:
     """Seconds that a `Retry-After` header asks for at `now` (seconds since 1970); None if it is missing or unreadable.
 
-    >>> retry_after("2", now=0.0), retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0), retry_after("soon", now=0.0)
-    (2.0, 10.0, None)
+    >>> parse_retry_after("2", now=0.0), parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0),
+    parse_retry_after("soon", now=0.0) (2.0, 10.0, None)
     """
     if header is None:
         return None

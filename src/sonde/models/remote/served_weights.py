@@ -2,10 +2,10 @@
 
 A server keeps its name when its weights change: a training published new ones, or the server was restarted with another
 folder. An imprint distinguishes two states: it holds the version that the server reports for its weights, if any, and
-the log-probabilities of the tokens of `probe_of`. Equal weights give equal values up to rounding; weights that a
-training has changed do not. The checksums that some servers give of their tensors would be exact, but a server that
-repacks its weights gives those of empty tensors (vLLM 0.32 on a CPU), and checksums of quantised weights match nothing
-else.
+the log-probabilities of the tokens of `make_weight_probe`. Equal weights give equal values up to rounding; weights
+that a training has changed do not. The checksums that some servers give of their tensors would be exact, but a server
+that repacks its weights gives those of empty tensors (vLLM 0.32 on a CPU), and checksums of quantised weights match
+nothing else.
 
 Source: ours.
 """
@@ -21,7 +21,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from sonde.core import EMPTY, UserError, freeze
 from sonde.core.types import Json
 
-from ..chat.chat import Scored
+from ..chat.chat import ScoredIds
 
 TOKENS = 48
 """Length of the probe: long enough to cover every part of the vocabulary, short enough to cost nothing."""
@@ -33,12 +33,12 @@ RENAMED = 0.005
 A server restarted with the published weights reports its own version again."""
 
 
-def probe_of(tokenizer: Any) -> Scored:
+def make_weight_probe(tokenizer: Any) -> ScoredIds:
     """Token ids spread evenly over the vocabulary, without special ones; all but the first are scored."""
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
     plain = [i for i in range(len(tokenizer)) if i not in special] or list(range(len(tokenizer)))
     ids = array("i", (plain[len(plain) * i // TOKENS] for i in range(TOKENS)))
-    return Scored(ids, array("i", range(1, TOKENS)))
+    return ScoredIds(ids, array("i", range(1, TOKENS)))
 
 
 def mean_distance(a: Sequence[float], b: Sequence[float]) -> float:
@@ -72,14 +72,14 @@ def served_models(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
             yield from served_models(getattr(part, field.name), (*path, field.name))
 
 
-def kept_imprint(config: Json, path: Sequence[str]) -> Mapping[str, Json]:
+def saved_imprint(config: Json, path: Sequence[str]) -> Mapping[str, Json]:
     """The imprint that a saved configuration has for the model at this path; empty if it has none."""
     for name in (*path, "imprint"):
         config = config.get(name, EMPTY) if isinstance(config, Mapping) else EMPTY
     return cast("Mapping[str, Json]", config) if isinstance(config, Mapping) else EMPTY
 
 
-async def tie(model: ServedModel, kept: Mapping[str, Json], work: str, *, ask: bool = True) -> None:
+async def tie_weights(model: ServedModel, kept: Mapping[str, Json], work: str, *, ask: bool = True) -> None:
     """Take the imprint of a model and check it against `kept`; without `ask`, adopt `kept` unchecked."""
     if not ask:
         object.__setattr__(model, "imprint", freeze(kept))

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core import (
     EMPTY,
     HOW,
@@ -44,15 +44,15 @@ from sonde.core import (
 from sonde.core.model import CAPABILITIES
 from sonde.core.types import Json
 
-from ..chat.chat import Chat, Scored
-from ..files.hub import load_tokenizer, locate
-from .client import all_of, check_extra
-from .keys import Keys
-from .openai_chat import largest
-from .prompt_logprobs import largest_echo
+from ..chat.chat import Chat, ScoredIds
+from ..files.hub import load_tokenizer, locate_model
+from .client import check_extra, gather_all
+from .keys import SecretHeaders
+from .openai_chat import max_reply_bytes
+from .prompt_logprobs import max_echo_bytes
 from .retry import TroubleWarning
-from .served_weights import probe_of
-from .weights_endpoint import WeightsEndpoint, parsed
+from .served_weights import make_weight_probe
+from .weights_endpoint import WeightsEndpoint, parse_object
 
 _NO_MODEL = re.compile(r"model .{1,200} does not exist", re.IGNORECASE)
 _NO_SUCH_REQUEST = {404, 405, 422, 501}
@@ -64,7 +64,7 @@ AGREED = 64
 """Number of sampled tokens whose text must equal the server's before the comparison ends."""
 
 
-class Sampled(NamedTuple):
+class SampledTokens(NamedTuple):
     """What a server sampled. `limit`: the token limit ended it; `weights`: the server's name for its weights, "" if it
     gives none; `text`: as the server decodes it, cut before a stop word, None if it gives none."""
 
@@ -76,7 +76,7 @@ class Sampled(NamedTuple):
     text: str | None = None
 
 
-class Echoed(NamedTuple):
+class EchoedPrompt(NamedTuple):
     """A server's log-probabilities of a prompt: one per id, NaN if it gives none."""
 
     logprobs: Sequence[float]
@@ -110,22 +110,22 @@ class TokenEndpoint(WeightsEndpoint):
     @cached_property
     def chat(self) -> Chat:
         """The tokenizer with its template, loaded when it is first needed."""
-        need(f"models:{self.name}", "transformers")
+        require_extra(f"models:{self.name}", "transformers")
         name = self.tokenizer or self.model
         try:
-            tokenizer = load_tokenizer(name, locate(name))
+            tokenizer = load_tokenizer(name, locate_model(name))
         except UserError as e:
             raise UserError(f"tokenizer: {e}") from e
         return Chat(tokenizer, label=self.model, template=self.template)
 
-    def speaking(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
+    def with_tokenizer(self, tokenizer: Any, template: Mapping[str, Json]) -> Self:
         """The same server, with a tokenizer that is already loaded, and these template arguments."""
         made = replace(self, template=template)
         object.__setattr__(made, "chat", Chat(tokenizer, label=made.model, template=made.template))
         return made
 
-    def _wrong(self, status: int, line: str) -> UserError:
-        error = super()._wrong(status, line)
+    def _wrong_request_error(self, status: int, line: str) -> UserError:
+        error = super()._wrong_request_error(status, line)
         if status not in _NO_SUCH_REQUEST or _NO_MODEL.search(line):
             return error
         return UserError(f"{error}; for a server without token ids use models:http")
@@ -134,18 +134,18 @@ class TokenEndpoint(WeightsEndpoint):
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         chat, adapter, version = self.chat, self.served.adapter, self.served.version
-        prompt = chat.prompt(messages)
-        reply = await self.stats.counting(self._sample(prompt.ids, sampling, adapter))
+        prompt = chat.encode_prompt(messages)
+        reply = await self.stats.count_call(self._sample(prompt.ids, sampling, adapter))
         self._check_text(reply, sampling.stop)
-        check_known(chat, reply.ids)
+        check_ids_known(chat, reply.ids)
         self.served.named = self.served.named or bool(reply.weights)
-        text, stopped = _text(chat, reply.ids, sampling.stop)
+        text, stopped = _decode_text(chat, reply.ids, sampling.stop)
         return Completion(
             text=text,
             ids=reply.ids,
-            logprobs=reply.logprobs if self.measures(sampling) else array("f"),
+            logprobs=reply.logprobs if self.gives_logprobs(sampling) else array("f"),
             temperature=sampling.temperature,
-            truncated=sampling.truncates,
+            truncated=sampling.is_truncating,
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
             finish="length" if reply.limit and not stopped else "stop",
@@ -155,12 +155,12 @@ class TokenEndpoint(WeightsEndpoint):
             usage=reply.usage,
         )
 
-    def _check_text(self, sampled: Sampled, stop: Sequence[str]) -> None:
+    def _check_text(self, sampled: SampledTokens, stop: Sequence[str]) -> None:
         """Raise `UserError` if the server decodes these ids to another text. White space and parts of characters are
         ignored: engines decode token by token and put them at other places."""
         if sampled.text is None or self.served.agreed >= AGREED:
             return
-        here, there = _visible(_text(self.chat, sampled.ids, stop)[0]), _visible(sampled.text)
+        here, there = _visible_text(_decode_text(self.chat, sampled.ids, stop)[0]), _visible_text(sampled.text)
         if not (here == there or (stop and here.startswith(there))):
             raise UserError(
                 f"tokenizer: got {self.tokenizer or self.model!r}, which decodes the server's sampled ids to "
@@ -168,39 +168,41 @@ class TokenEndpoint(WeightsEndpoint):
             )
         self.served.agreed += len(sampled.ids)
 
-    async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> Sampled:
-        def read(reply: bytes, keys: Keys) -> Sampled:
-            return checked(self.read_sampled(parsed(reply), ids))
+    async def _sample(self, ids: array[int], sampling: Sampling, adapter: str) -> SampledTokens:
+        def parse_sample(reply: bytes, keys: SecretHeaders) -> SampledTokens:
+            return check_sampled(self.read_sampled(parse_object(reply), ids))
 
-        return await self.ask(
-            self.where,
-            self.body(ids, sampling, adapter),
-            read,
-            most=lambda request: largest(request, sampling.max_new_tokens, 1),
+        return await self.send_request(
+            self.token_url,
+            self.request_body(ids, sampling, adapter),
+            parse_sample,
+            most=lambda request: max_reply_bytes(request, sampling.max_new_tokens, 1),
             seed=sampling.seed,
         )
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
-        return await all_of([self._score(probe, i) for i, probe in enumerate(probes)])
+        return await gather_all([self._score_probe(probe, i) for i, probe in enumerate(probes)])
 
-    async def _score(self, probe: Probe, seed: int) -> list[float]:
-        return await self.score_ids(self.chat.scored(probe), seed=seed)
+    async def _score_probe(self, probe: Probe, seed: int) -> list[float]:
+        return await self.score_ids(self.chat.encode_probe(probe), seed=seed)
 
-    async def score_ids(self, scored: Scored, *, seed: int = 0) -> list[float]:
+    async def score_ids(self, scored: ScoredIds, *, seed: int = 0) -> list[float]:
         """The log-probabilities of the tokens at these positions, as in `score`. `seed` is for waits (`ask`)."""
         if not scored.places:
             return []
 
-        def read(reply: bytes, keys: Keys) -> Echoed:
-            echoed = self.read_echo(parsed(reply), scored.ids)
+        def parse_echo(reply: bytes, keys: SecretHeaders) -> EchoedPrompt:
+            echoed = self.read_echo(parse_object(reply), scored.ids)
             if not all(math.isfinite(echoed.logprobs[i]) for i in scored.places):
                 raise ValueError("log-probabilities of the prompt are not finite")
             return echoed
 
         body = self.echo_body(scored.ids, min(scored.places), self.served.adapter)
-        echoed = await self.stats.counting(self.ask(self.where, body, read, most=largest_echo, seed=seed))
+        echoed = await self.stats.count_call(
+            self.send_request(self.token_url, body, parse_echo, most=max_echo_bytes, seed=seed)
+        )
         return [float(echoed.logprobs[i]) for i in scored.places]
 
     # --- weights -----------------------------------------------------------------------------------------------------
@@ -208,9 +210,9 @@ class TokenEndpoint(WeightsEndpoint):
     async def take_imprint(self) -> Mapping[str, Json]:
         """Take the imprint that identifies the server's weights (`served_weights`), and store it in `imprint`. The
         imprint of a server that scores no prompts contains less."""
-        imprint: dict[str, Json] = {"version": await self.held()}
+        imprint: dict[str, Json] = {"version": await self.held_version()}
         try:
-            imprint["logprobs"] = [round(x, 5) for x in await self.score_ids(probe_of(self.chat.tokenizer))]
+            imprint["logprobs"] = [round(x, 5) for x in await self.score_ids(make_weight_probe(self.chat.tokenizer))]
         except CapabilityError as e:
             warnings.warn(
                 f"{self.model}: a change of its weights will not be noticed: {e}", TroubleWarning, stacklevel=2
@@ -221,12 +223,12 @@ class TokenEndpoint(WeightsEndpoint):
     # --- of each server ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def measures(self, sampling: Sampling) -> bool:
+    def gives_logprobs(self, sampling: Sampling) -> bool:
         """Whether the log-probabilities of such sampling are those that `Completion` promises: at the temperature of
         sampling, before any truncation."""
 
     @abstractmethod
-    def body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
+    def request_body(self, ids: array[int], sampling: Sampling, adapter: str) -> dict[str, Any]:
         """The request for a completion of these ids, by this adapter ("": by the model itself)."""
 
     @abstractmethod
@@ -234,15 +236,15 @@ class TokenEndpoint(WeightsEndpoint):
         """The request for the log-probabilities of these ids from position `first` on."""
 
     @abstractmethod
-    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> Sampled:
+    def read_sampled(self, reply: Mapping[str, Any], ids: array[int]) -> SampledTokens:
         """Parse a reply. Raises `ValueError` if it is unreadable, and an error that says what to change if something is
         missing."""
 
     @abstractmethod
-    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> Echoed: ...
+    def read_echo(self, reply: Mapping[str, Any], ids: array[int]) -> EchoedPrompt: ...
 
 
-def checked(reply: Sampled) -> Sampled:
+def check_sampled(reply: SampledTokens) -> SampledTokens:
     """The same, provided that it has at least one id and a finite log-probability for every id."""
     if not reply.ids:
         raise ValueError("no tokens")
@@ -251,7 +253,7 @@ def checked(reply: Sampled) -> Sampled:
     return reply
 
 
-def numbers(value: object, what: str) -> array[int]:
+def read_ids(value: object, what: str) -> array[int]:
     """A list of token ids."""
     rows = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
@@ -259,28 +261,28 @@ def numbers(value: object, what: str) -> array[int]:
     return array("i", cast("list[int]", rows))
 
 
-def lacking(capability: str, what: str, how: str) -> CapabilityError:
+def missing_error(capability: str, what: str, how: str) -> CapabilityError:
     """The error for a server whose reply lacks something."""
     return CapabilityError(f"{what}; {how}; backends with {capability}: {', '.join(CAPABILITIES[capability])}")
 
 
-def check_known(chat: Chat, ids: array[int]) -> None:
+def check_ids_known(chat: Chat, ids: array[int]) -> None:
     """Raise `WorldError` if a server sampled ids that the tokenizer does not define: its vocabulary is padded, and the
     next prompt, which would hold these ids, would be refused."""
-    if strange := sorted(set(ids) - chat.tokens):
+    if strange := sorted(set(ids) - chat.vocabulary_ids):
         raise WorldError(
             f"token_ids: the server sampled {strange[:3]}, which {chat.label!r}'s tokenizer does not define: the "
             "model's vocabulary is padded; a logit_bias of -100 in extra forbids them"
         )
 
 
-def _visible(text: str) -> str:
+def _visible_text(text: str) -> str:
     return "".join(text.replace("\ufffd", "").split())
 
 
-def _text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
+def _decode_text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
     """The text of sampled ids, as in `models:hf`, and whether it ended by itself."""
     ended = ids[-1] in chat.ends
-    text = chat.decode(ids[:-1] if ended else ids)
+    text = chat.decode_ids(ids[:-1] if ended else ids)
     cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
     return (text if cut < 0 else text[:cut]), ended or cut >= 0

@@ -13,7 +13,7 @@ conversation that has just outgrown the limit outgrows it with digits too. Promp
 alone and repeated. This costs at most two calls per conversation, at its end.
 
 A host that does not refuse, but drops the beginning of a conversation that is too long, is found by its own count: a
-prompt that contains an earlier one and more must have more tokens (`Experience.shrunk`).
+prompt that contains an earlier one and more must have more tokens (`EndpointHistory.find_shrunk_prompt`).
 
 Sources of the codes: the error references of OpenAI, Azure OpenAI, Anthropic, Alibaba's DashScope, and llama.cpp's
 server.
@@ -50,7 +50,7 @@ _KEPT = 4096
 """Number of latest conversations whose prompt tokens are remembered."""
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """An endpoint refuses a request: its reply, in one `line` and unchanged, and the `error` that this is unless the
     conversation is to blame. Never leaves the endpoint."""
 
@@ -64,7 +64,7 @@ class ConversationWarning(UserWarning):
 
 
 @dataclass(slots=True, eq=False)
-class Experience:
+class EndpointHistory:
     """What is known about an endpoint so far."""
 
     taken: bool = False
@@ -73,26 +73,26 @@ class Experience:
     _prompts: OrderedDict[int, int] = field(default_factory=OrderedDict[int, int])
     """Token counts of conversations, by their hash."""
 
-    def warn(self, kind: str, text: str) -> None:
+    def warn_once(self, kind: str, text: str) -> None:
         """Warn, unless a warning of this kind was given before."""
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(text, ConversationWarning, stacklevel=2)
 
-    def shrunk(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
+    def find_shrunk_prompt(self, messages: Sequence[Message], tokens: int) -> tuple[int, int] | None:
         """The token counts of the previous prompt and of this one, if the previous is the beginning of this one and has
         no fewer tokens. None otherwise, or if the previous count is unknown or implausible."""
-        before = self._prompts.get(_key(messages[:-2]))
+        before = self._prompts.get(_conversation_key(messages[:-2]))
         if before and LONGEST * before < sum(len(m.content) for m in messages[:-2]):
             before = None
         if tokens:
-            self._prompts[_key(messages)] = tokens
+            self._prompts[_conversation_key(messages)] = tokens
         if len(self._prompts) > _KEPT:
             self._prompts.popitem(last=False)
         return (before, tokens) if before and 0 < tokens <= before else None
 
 
-def _key(messages: Sequence[Message]) -> int:
+def _conversation_key(messages: Sequence[Message]) -> int:
     return hash(tuple((m.role, m.content) for m in messages))
 
 
@@ -105,31 +105,31 @@ def stated_verdict(status: int, reply: bytes) -> Verdict | None:
     >>> stated_verdict(400, b'{"error": {"code": "context_length_exceeded", "message": "Zu viel."}}')
     'length'
     """
-    codes = set(_codes(reply))
+    codes = set(_refusal_codes(reply))
     if codes & _CONTENT:
         return "content"
     return "length" if status == _TOO_LARGE or codes & _LENGTH else None
 
 
-def _codes(reply: bytes) -> Iterator[str]:
+def _refusal_codes(reply: bytes) -> Iterator[str]:
     try:
         data: object = json.loads(reply)
     except (ValueError, RecursionError):
         return
-    for part in _mappings(data):
+    for part in _all_mappings(data):
         for name in _NAMES:
             if isinstance(code := part.get(name), str):
                 yield re.sub("[^a-z]", "", code.lower())
 
 
-def _mappings(data: object, depth: int = 8) -> Iterator[Mapping[str, object]]:
+def _all_mappings(data: object, depth: int = 8) -> Iterator[Mapping[str, object]]:
     """All mappings in a reply."""
     if isinstance(data, Mapping):
         yield cast("Mapping[str, object]", data)
     inner = list(cast("Mapping[str, object]", data).values()) if isinstance(data, Mapping) else data
     if isinstance(inner, list) and depth:
         for value in cast("list[object]", inner):
-            yield from _mappings(value, depth - 1)
+            yield from _all_mappings(value, depth - 1)
 
 
 # --- what the endpoint does ------------------------------------------------------------------------------------------
@@ -137,49 +137,49 @@ def _mappings(data: object, depth: int = 8) -> Iterator[Mapping[str, object]]:
 Body = dict[str, Any]
 
 
-class Tests(NamedTuple):
+class RefusalTests(NamedTuple):
     """The two requests that show what a refusal is about."""
 
     short: Body
     long: Body
 
 
-async def tested_verdict(tests: Tests, takes: Callable[[Body], Awaitable[bool]]) -> Verdict:
+async def tested_verdict(tests: RefusalTests, takes: Callable[[Body], Awaitable[bool]]) -> Verdict:
     """The verdict, by whether the endpoint accepts these requests."""
     if not await takes(tests.short):
         return "form"
     return "content" if await takes(tests.long) else "length"
 
 
-def tests_of(body: Mapping[str, Any], *, taken: bool) -> Tests | None:
+def make_refusal_tests(body: Mapping[str, Any], *, taken: bool) -> RefusalTests | None:
     """The tests for a refused request. None if its form is to blame in any case: an endpoint that has not accepted any
     request refuses the short beginning of a conversation."""
     for name in ("prompt", "input_ids"):
         if isinstance(ids := body.get(name), list) and ids:
-            return Tests({**body, name: ids[:1]}, {**body, name: ids[:1] * len(cast("list[int]", ids))})
+            return RefusalTests({**body, name: ids[:1]}, {**body, name: ids[:1] * len(cast("list[int]", ids))})
     messages: list[dict[str, str]] = body.get("messages") or []
     texts = sum(len(m["content"]) for m in messages)
     if not messages or not (taken or texts > _FIT or any(m["role"] == "assistant" for m in messages)):
         return None
-    return Tests({**body, "messages": _short(messages)}, {**body, "messages": _long(messages)})
+    return RefusalTests({**body, "messages": _short_messages(messages)}, {**body, "messages": _long_messages(messages)})
 
 
-def _short(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def _short_messages(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """The beginning of the conversation and its new part, as short as possible; empty messages stay empty."""
     systems = [m for m in messages if m["role"] == "system"]
-    new, others = _new(messages), [m for m in messages if m["role"] != "system"]
+    new, others = _new_messages(messages), [m for m in messages if m["role"] != "system"]
     opening = others[:1] if new[0]["role"] == "assistant" and len(others) > len(new) else []
     return [{**m, "content": m["content"].strip()[:1]} for m in (*systems, *opening, *new)]
 
 
-def _long(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def _long_messages(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """The conversation with digits in place of its new part."""
-    new = _new(messages)
+    new = _new_messages(messages)
     digits = ({**m, "content": (_DIGIT * -(-len(m["content"].encode("utf-8", "replace")) // 2)).strip()} for m in new)
     return [*messages[: len(messages) - len(new)], *digits]
 
 
-def _new(messages: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
+def _new_messages(messages: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
     """The messages since the previous call: the last reply and what followed it; at the beginning of a conversation,
     all."""
     said = [m for m in messages if m["role"] != "system"]

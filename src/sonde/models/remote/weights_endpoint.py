@@ -1,10 +1,10 @@
 """Publish weights to an inference server, and confirm that it still serves them.
 
-`publish` makes the server load weights from a folder that it sees under the same path: an adapter, or all weights. The
-server knows either by a name that holds their fingerprint, so two trainings never use one name for different weights.
-Every completion names the version that sampled it: the adapter that was requested, or the whole weights that the server
-reports; if they changed during a completion, the oldest. If a server's replies name no version, `confirm` asks it after
-sampling whether it still holds what was published.
+`publish_weights` makes the server load weights from a folder that it sees under the same path: an adapter, or all
+weights. The server knows either by a name that holds their fingerprint, so two trainings never use one name for
+different weights. Every completion names the version that sampled it: the adapter that was requested, or the whole
+weights that the server reports; if they changed during a completion, the oldest. If a server's replies name no
+version, `confirm_weights` asks it after sampling whether it still holds what was published.
 
 Source: ours, from the servers' own protocol files (vLLM 0.33.0, SGLang 0.5.23), run against vLLM 0.32.0.
 """
@@ -21,16 +21,16 @@ from urllib.parse import urlsplit
 
 from sonde.core import EMPTY, CapabilityError, UserError, WorldError
 
-from ..files.weights import fingerprint
+from ..files.weights import folder_fingerprint
 from .client import Endpoint
-from .openai_chat import ROOM, mapping
+from .openai_chat import ROOM, as_mapping
 
 
 @dataclass(slots=True, eq=False)
-class Served:
+class PublishedWeights:
     """What was published last: the version, and the server's name for it, as an adapter or as the version of all
-    weights. `ours` maps every such name to its version. `held`: the version that the server reported for its whole
-    weights right after; `named`: whether its replies report it; `agreed`: how many sampled tokens decoded to the
+    weights. `ours` maps every such name to its version. `held_version`: the version that the server reported for its
+    whole weights right after; `named`: whether its replies report it; `agreed`: how many sampled tokens decoded to the
     server's text."""
 
     version: str = ""
@@ -42,7 +42,7 @@ class Served:
     agreed: int = 0
 
 
-class Adapters(NamedTuple):
+class AdapterCommands(NamedTuple):
     """How a server loads adapters: the prefix of the two paths, how it says that it has an adapter already, and the
     flags that it must be started with."""
 
@@ -55,51 +55,51 @@ class Adapters(NamedTuple):
 class WeightsEndpoint(Endpoint):
     """An endpoint whose server can load other weights; `served` is what was published to it last."""
 
-    served: Served = field(default_factory=Served, init=False, repr=False, compare=False)
+    served: PublishedWeights = field(default_factory=PublishedWeights, init=False, repr=False, compare=False)
 
-    adapters: ClassVar[Adapters]
+    adapters: ClassVar[AdapterCommands]
     says_weights: ClassVar[str]
     """The flags with which a server reports which weights it holds."""
 
     @property
     @abstractmethod
-    def where(self) -> str:
+    def token_url(self) -> str:
         """The address for token ids."""
 
     @property
-    def root(self) -> str:
+    def server_url(self) -> str:
         """The server's address without the `/v1` of its OpenAI protocol, which is optional."""
         return self.base_url.removesuffix("/v1")
 
-    async def publish(self, folder: Path, version: str, *, adapter: bool) -> None:
+    async def publish_weights(self, folder: Path, version: str, *, adapter: bool) -> None:
         """Make the server use the weights of this folder under this version from now on: an adapter (of peft, for the
         served model), or a whole model. Calls in flight finish with the weights they began with."""
-        path, old = _seen(folder), self.served.adapter
+        path, old = _absolute_path(folder), self.served.adapter
         if adapter:
-            await self.load_adapter(_called(folder, version), path)
+            await self.load_adapter(_server_name(folder, version), path)
         else:
-            await self.load_weights(path, _called(folder, version))
-        self.follow(folder, version, adapter=adapter)
+            await self.load_weights(path, _server_name(folder, version))
+        self.follow_published(folder, version, adapter=adapter)
         if old and old != self.served.adapter:
             await self.unload_adapter(old)
-        self.served.held = await self.held()
-        await self.confirm()
+        self.served.held = await self.held_version()
+        await self.confirm_weights()
 
-    def follow(self, folder: Path, version: str, *, adapter: bool) -> None:
+    def follow_published(self, folder: Path, version: str, *, adapter: bool) -> None:
         """Request the weights that another process has published."""
-        served, name = self.served, _called(folder, version)
+        served, name = self.served, _server_name(folder, version)
         served.version, served.held = version, ""
         served.adapter, served.whole = (name, served.whole) if adapter else ("", name)
         served.ours[name] = version
 
-    async def confirm(self, *, played: bool = False) -> None:
+    async def confirm_weights(self, *, played: bool = False) -> None:
         """Raise `UserError` if the server no longer holds what was published last: another training uses it, or it was
         restarted. With `played`, after sampling, raise `CapabilityError` if it does not report anywhere what it
         holds."""
         served = self.served
         if not served.version:
             return
-        now, wanted = await self.held(), served.held if served.adapter else served.whole
+        now, wanted = await self.held_version(), served.held if served.adapter else served.whole
         if now and wanted and now != wanted:
             raise UserError(
                 f"{self.model}: the server holds weights {now!r}, allowed: {wanted!r}, as published; "
@@ -112,7 +112,7 @@ class WeightsEndpoint(Endpoint):
             )
 
     @abstractmethod
-    async def held(self) -> str:
+    async def held_version(self) -> str:
         """The version of the whole weights that the server reports; "" if it reports none."""
 
     async def load_adapter(self, name: str, folder: Path) -> None:
@@ -120,13 +120,13 @@ class WeightsEndpoint(Endpoint):
         error: the name identifies it, and a run is resumed or an attempt repeated."""
         body = {"lora_name": name, "lora_path": str(folder)}
         try:
-            await self.command(f"{self.adapters.path}/load_lora_adapter", body, self.adapters.needs)
+            await self.send_command(f"{self.adapters.path}/load_lora_adapter", body, self.adapters.needs)
         except UserError as e:
             if self.adapters.known not in str(e):
                 raise
 
     async def unload_adapter(self, name: str) -> None:
-        await self.command(f"{self.adapters.path}/unload_lora_adapter", {"lora_name": name}, self.adapters.needs)
+        await self.send_command(f"{self.adapters.path}/unload_lora_adapter", {"lora_name": name}, self.adapters.needs)
 
     @abstractmethod
     async def load_weights(self, folder: Path, version: str) -> None:
@@ -134,39 +134,49 @@ class WeightsEndpoint(Endpoint):
 
     # --- commands ----------------------------------------------------------------------------------------------------
 
-    async def command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
+    async def send_command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
         """Send a command and return the server's reply; `needs` says with which flags a server accepts it."""
         try:
-            return await self.ask(self.root + path, body, lambda reply, keys: parsed(reply, any_text=True), most=_short)
+            return await self.send_request(
+                self.server_url + path,
+                body,
+                lambda reply, keys: parse_object(reply, any_text=True),
+                most=_short_reply_bytes,
+            )
         except UserError as e:
             raise UserError(f"{e}; {needs}") from e
 
-    async def inquire(self, path: str) -> Mapping[str, Any]:
+    async def send_query(self, path: str) -> Mapping[str, Any]:
         """Ask the server a question; empty if it does not have this path."""
         try:
-            return await self.ask(self.root + path, None, lambda reply, key: parsed(reply, any_text=True), most=_short)
-        except _NotThere:
+            return await self.send_request(
+                self.server_url + path,
+                None,
+                lambda reply, key: parse_object(reply, any_text=True),
+                most=_short_reply_bytes,
+            )
+        except _MissingCommand:
             return EMPTY
 
-    def _refusal(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
+    def _refusal_error(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
         """A command that fails inside the server will fail again, and the cause is a folder or a flag, not the load. A
         missing path means a missing command."""
         if status == 500 and not self._is_for_tokens(status, line):
             return UserError(f"server: {line}")
         if status in (404, 405) and not self._is_for_tokens(status, line):
-            return _NotThere(f"base_url: {line}")
-        return super()._refusal(status, line, after, reply)
+            return _MissingCommand(f"base_url: {line}")
+        return super()._refusal_error(status, line, after, reply)
 
     def _is_for_tokens(self, status: int, line: str) -> bool:
         """Whether this is the reply to a request for tokens, rather than to a command."""
-        return line.startswith(f"{status} from {urlsplit(self.where).path}:")
+        return line.startswith(f"{status} from {urlsplit(self.token_url).path}:")
 
 
-class _NotThere(UserError):
+class _MissingCommand(UserError):
     """The server does not have this command."""
 
 
-def parsed(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
+def parse_object(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
     """The JSON object in a reply. Anything else is empty with `any_text`, and a `ValueError` without."""
     try:
         data: object = json.loads(reply)
@@ -174,18 +184,18 @@ def parsed(reply: bytes, *, any_text: bool = False) -> Mapping[str, Any]:
         data = None
     if not isinstance(data, Mapping) and not any_text:
         raise ValueError("not a JSON object")
-    return mapping(data)
+    return as_mapping(data)
 
 
-def _called(folder: Path, version: str) -> str:
+def _server_name(folder: Path, version: str) -> str:
     """The server's name for these weights; it contains their fingerprint, so that it is unique."""
-    return f"{version}-{fingerprint(folder)}"
+    return f"{version}-{folder_fingerprint(folder)}"
 
 
-def _seen(folder: Path) -> Path:
+def _absolute_path(folder: Path) -> Path:
     """The folder's path as another process finds it."""
     return folder.absolute()
 
 
-def _short(request: int) -> int:
+def _short_reply_bytes(request: int) -> int:
     return ROOM

@@ -14,7 +14,7 @@ at any moment costs at most what had not been flushed. What finds them again is 
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations
 from .dataset import BY_KEY, TrajectoryDataset
-from .folder import discard, discard_unplayed, scoring
+from .folder import discard_run, discard_unplayed, lock_scoring
 from .index import Entry, Key
 from .log import StoreWarning
 from .run import Run
@@ -31,9 +31,9 @@ __all__ = [
     "StoreWarning",
     "TrajectoryDataset",
     "annotation_names",
-    "discard",
+    "discard_run",
     "discard_unplayed",
+    "lock_scoring",
     "read_annotations",
     "remove_annotations",
-    "scoring",
 ]

@@ -14,10 +14,10 @@ from filelock import FileLock
 
 from sonde.core import UserError, invalid
 
-from .codec import dumps, loads
-from .folder import hold, read_config
-from .frames import frames
-from .log import Closing, Log, tell
+from .codec import dump_json, load_json
+from .folder import hold_lock, read_config
+from .frames import read_frames
+from .log import Closing, Log, warn_damage
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?")
 _PREFIX, _SUFFIX = "annotations-", ".jsonl.zst"
@@ -38,24 +38,26 @@ class Annotator(Closing):
         self._log, self._held, self._producer, self._version = log, held, producer, version
 
     @classmethod
-    def open(cls, folder: Path | str, name: str, *, producer: str, version: str, fsync: bool = False) -> Self:
+    def open_annotations(
+        cls, folder: Path | str, name: str, *, producer: str, version: str, fsync: bool = False
+    ) -> Self:
         """Start or continue the annotations called `name`, computed by `producer` in this version."""
         folder = Path(folder)
         read_config(folder)
-        path = _path(folder, name)
-        held = hold(folder / f".{path.name}.lock")
+        path = _annotations_path(folder, name)
+        held = hold_lock(folder / f".{path.name}.lock")
         try:
             return cls(Log(path, fsync=fsync), held, producer, version)
         except BaseException:
             held.release()
             raise
 
-    def add(self, trajectory: str, value: Any, *, turn: int | None = None) -> None:
+    def add_note(self, trajectory: str, value: Any, *, turn: int | None = None) -> None:
         """Store `value` for a trajectory id, or for one of its turns. A later note replaces an earlier one."""
         if turn is not None and turn < 0:
             raise invalid("annotation.turn", turn, "None or 0 and up")
         row = {"trajectory": trajectory, "turn": turn, "value": value}
-        self._log.add(dumps({**row, "producer": self._producer, "version": self._version}))
+        self._log.add_line(dump_json({**row, "producer": self._producer, "version": self._version}))
 
     def flush(self) -> None:
         """Write all pending notes to the file."""
@@ -77,12 +79,12 @@ def annotation_names(folder: Path | str) -> list[str]:
 
 def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | None], Annotation]:
     """The annotations called `name`, by (trajectory id, turn)."""
-    path = _path(Path(folder), name)
+    path = _annotations_path(Path(folder), name)
     found: dict[tuple[str, int | None], Annotation] = {}
     try:
-        for frame in frames(path):
-            tell([f"{path}: {frame.damage}"] if frame.damage else [])
-            for row in map(loads, frame.lines):
+        for frame in read_frames(path):
+            warn_damage([f"{path}: {frame.damage}"] if frame.damage else [])
+            for row in map(load_json, frame.lines):
                 found[row["trajectory"], row["turn"]] = Annotation(row["value"], row["producer"], row["version"])
     except FileNotFoundError:
         known = ", ".join(annotation_names(folder)) or "none"
@@ -93,10 +95,10 @@ def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | Non
 def remove_annotations(folder: Path | str, name: str) -> None:
     """Delete the annotations called `name`, if there are any."""
     read_config(Path(folder))
-    _path(Path(folder), name).unlink(missing_ok=True)
+    _annotations_path(Path(folder), name).unlink(missing_ok=True)
 
 
-def _path(folder: Path, name: str) -> Path:
+def _annotations_path(folder: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise invalid("annotation name", name, "lower-case letters, digits, and _ . - between them")
     return folder / f"{_PREFIX}{name}{_SUFFIX}"

@@ -23,22 +23,22 @@ _PACKED = {"ids": np.int32, "prompt_ids": np.int32, "logprobs": np.float32}
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
-def dumps(value: Any, *, sort: bool = False) -> bytes:
+def dump_json(value: Any, *, sort: bool = False) -> bytes:
     """One line of JSON, without its line break. Raises `StoreError` for what is not JSON."""
     try:
-        if _finite(value):
-            return orjson.dumps(value, default=_plain, option=_OPTIONS | (orjson.OPT_SORT_KEYS if sort else 0))
-        return _fallback(value, sort)
+        if _is_finite(value):
+            return orjson.dumps(value, default=_to_plain, option=_OPTIONS | (orjson.OPT_SORT_KEYS if sort else 0))
+        return _dump_fallback(value, sort)
     except (TypeError, RecursionError):
-        return _fallback(value, sort)
+        return _dump_fallback(value, sort)
 
 
-def loads(line: bytes) -> Any:
+def load_json(line: bytes) -> Any:
     """Parse one line of JSON."""
     return json.loads(line) if line[:1] == b" " else orjson.loads(line)
 
 
-def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
+def encode_trajectory(trajectory: Trajectory, *, sort: bool = False) -> bytes:
     """The JSON line of a trajectory."""
     data = trajectory.to_json()
     for act in acts(data):
@@ -46,7 +46,7 @@ def encode(trajectory: Trajectory, *, sort: bool = False) -> bytes:
             for field, dtype in _PACKED.items():
                 completion[field] = np.array(completion[field], dtype)
     try:
-        return dumps(data, sort=sort)
+        return dump_json(data, sort=sort)
     except StoreError as e:
         raise StoreError(f"trajectory {trajectory.id}: {e}") from e
 
@@ -58,17 +58,17 @@ def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield from turn
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     """Whether the value contains no NaN or infinity. Most values are leaves, which cost no call."""
     if isinstance(value, dict | list | tuple):
         inner = value.values() if isinstance(value, dict) else value
-        return all(type(v) in _LEAVES or _finite(v) for v in inner)
+        return all(type(v) in _LEAVES or _is_finite(v) for v in inner)
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Convert values that neither JSON writer supports to ones that both do."""
     if isinstance(value, tuple):
         return list(value)
@@ -77,10 +77,10 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"got {type(value).__name__}, allowed: JSON values")
 
 
-def _fallback(value: Any, sort: bool) -> bytes:
+def _dump_fallback(value: Any, sort: bool) -> bytes:
     try:
         _check_keys(value)
-        return b" " + json.dumps(value, default=_plain, sort_keys=sort, separators=(",", ":")).encode()
+        return b" " + json.dumps(value, default=_to_plain, sort_keys=sort, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as e:
         raise StoreError(f"not JSON: {e}") from e
 

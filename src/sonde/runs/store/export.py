@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sonde._util.argument_checks import checked
+from sonde._util.argument_checks import check_call
 from sonde.core import AGENT, StoreError, UserError
 
 from . import Run
-from .codec import dumps
-from .index import entry
-from .parquet import pyarrow, reader, reading, writer
+from .codec import dump_json
+from .index import index_entry
+from .parquet import import_pyarrow, open_parquet_file, open_parquet_writer, parquet_errors
 
 GROUP = 256
 """Episodes per row group."""
@@ -93,21 +93,21 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 """Column types per table; `json` is JSON as text."""
 
 
-@checked
-def export(folder: Path | str, to: Path | str) -> Path:
+@check_call
+def export_parquet(folder: Path | str, to: Path | str) -> Path:
     """Write the episodes of a run as Parquet into a new folder, and return it. Needs the extra `parquet`."""
     run, target = Run.load(folder), Path(to)
     if not len(run):
         raise UserError(f"export: {folder} holds no trajectories yet; allowed: a run with episodes")
     if target.exists():
         raise UserError(f"export: {target} is there already; allowed: a new folder")
-    pyarrow()
+    import_pyarrow()
     temporary = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        for table, count in _write(run, temporary).items():
-            _check(temporary / f"{table}.parquet", count)
+        for table, count in _write_tables(run, temporary).items():
+            _check_table(temporary / f"{table}.parquet", count)
         temporary.rename(target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -115,27 +115,34 @@ def export(folder: Path | str, to: Path | str) -> Path:
     return target
 
 
-def _write(run: Run, folder: Path) -> dict[str, int]:
+def _write_tables(run: Run, folder: Path) -> dict[str, int]:
     """Write both tables; the number of rows of each."""
     counts = dict.fromkeys(TABLES, 0)
-    schemas = {table: _schema(columns) for table, columns in TABLES.items()}
+    schemas = {table: _arrow_schema(columns) for table, columns in TABLES.items()}
     # Lists of token ids and log-probabilities hardly repeat; dictionary encoding pays for the texts only.
     texts = {table: [c for c, kind in TABLES[table].items() if kind in ("text", "json")] for table in TABLES}
     with ExitStack() as opened:
         files = {
-            table: opened.enter_context(writer(folder / f"{table}.parquet", schema, use_dictionary=texts[table]))
+            table: opened.enter_context(
+                open_parquet_writer(folder / f"{table}.parquet", schema, use_dictionary=texts[table])
+            )
             for table, schema in schemas.items()
         }
-        for group in _groups(run):
-            found = {"trajectories": [_row(t) for t in group], "acts": [row for t in group for row in _acts(t)]}
+        for group in _row_groups(run):
+            found = {
+                "trajectories": [_trajectory_row(t) for t in group],
+                "acts": [row for t in group for row in _act_rows(t)],
+            }
             for table, rows in found.items():
-                batch = {c: [_cell(row.get(c), kind) for row in rows] for c, kind in TABLES[table].items()}
-                files[table].write_table(pyarrow().table(batch, schema=schemas[table]), row_group_size=len(rows) or 1)
+                batch = {c: [_to_cell(row.get(c), kind) for row in rows] for c, kind in TABLES[table].items()}
+                files[table].write_table(
+                    import_pyarrow().table(batch, schema=schemas[table]), row_group_size=len(rows) or 1
+                )
                 counts[table] += len(rows)
     return counts
 
 
-def _groups(run: Run) -> Iterator[list[Row]]:
+def _row_groups(run: Run) -> Iterator[list[Row]]:
     group: list[Row] = []
     for trajectory in run:
         group.append(trajectory.to_json())
@@ -146,15 +153,15 @@ def _groups(run: Run) -> Iterator[list[Row]]:
         yield group
 
 
-def _check(path: Path, count: int) -> None:
-    with reader(path) as file, reading(path):
+def _check_table(path: Path, count: int) -> None:
+    with open_parquet_file(path) as file, parquet_errors(path):
         found = sum(file.read_row_group(g, use_threads=False).num_rows for g in range(file.num_row_groups))
     if found != count:
         raise StoreError(f"{path}: {found} rows read back, {count} were written")
 
 
-def _row(data: Mapping[str, Any]) -> Row:
-    known = entry(data)
+def _trajectory_row(data: Mapping[str, Any]) -> Row:
+    known = index_entry(data)
     return {
         **data,
         "task_id": known.task,
@@ -173,7 +180,7 @@ def _row(data: Mapping[str, Any]) -> Row:
     }
 
 
-def _acts(data: Mapping[str, Any]) -> list[Row]:
+def _act_rows(data: Mapping[str, Any]) -> list[Row]:
     numbered = [(None, act) for act in data["opening"]]
     numbered += [(turn, act) for turn, acts in enumerate(data["turns"]) for act in acts]
     return [
@@ -182,29 +189,29 @@ def _acts(data: Mapping[str, Any]) -> list[Row]:
             "trajectory": data["id"],
             "turn": turn,
             "act": n,
-            "completions": [_completion(c) for c in act.get("completions", ())],
+            "completions": [_completion_cell(c) for c in act.get("completions", ())],
             "reward": float(act.get("rewards", {}).get(AGENT, 0.0)),
         }
         for n, (turn, act) in enumerate(numbered)
     ]
 
 
-def _completion(data: Mapping[str, Any]) -> Row:
+def _completion_cell(data: Mapping[str, Any]) -> Row:
     whole = {"open_mark": "", "unsent": [], **data}
-    return {name: _cell(whole[name], kind) for name, kind in COMPLETION.items()}
+    return {name: _to_cell(whole[name], kind) for name, kind in COMPLETION.items()}
 
 
-def _cell(value: Any, kind: str) -> Any:
+def _to_cell(value: Any, kind: str) -> Any:
     """A value in the form of its column; characters that UTF-8 cannot encode become `?`."""
     if kind == "json":
-        return None if value is None else dumps(value).decode()
+        return None if value is None else dump_json(value).decode()
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode()
     return value
 
 
-def _schema(columns: Mapping[str, str]) -> Any:
-    pa = pyarrow()
+def _arrow_schema(columns: Mapping[str, str]) -> Any:
+    pa = import_pyarrow()
     plain = {
         "text": pa.string(),
         "json": pa.string(),

@@ -29,8 +29,8 @@ from filelock import FileLock, Timeout
 from sonde._util.extras import DISTRIBUTION
 from sonde._util.folders import write_atomically
 from sonde.core import StoreError, UserError, content_hash, identity, invalid
-from sonde.core.config import difference
-from sonde.core.registry import describe_reach, recorded_names
+from sonde.core.config import first_difference
+from sonde.core.registry import configured_names, describe_reach
 
 FORMAT = 2
 """Version of the folder's layout; readers refuse others."""
@@ -41,7 +41,7 @@ DEEP = 5
 PATIENCE = 10.0
 """Seconds that a writer waits for another one that is starting."""
 _OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
-_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.runs.store.discard`)"
+_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.runs.store.discard_run`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
@@ -65,29 +65,29 @@ def describe_tampering(saved: Mapping[str, Any]) -> str | None:
     """Describe how a configuration differs from the one its fingerprint was made of; None if it does not, or if that
     cannot be decided because another version wrote it or it names code that is not imported here."""
     config = saved["config"]
-    if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in recorded_names(config)):
+    if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in configured_names(config)):
         return None
     if content_hash(identity(config)) == saved["fingerprint"]:
         return None
     return "its fingerprint is not that of its content: it was changed after the run began"
 
 
-def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
+def claim_writer(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
     """Register this process as a writer of a run folder, creating the folder if needed; returns the lock it holds.
 
     Raises `UserError` if the folder belongs to another configuration, or holds files but no run.
     """
-    wanted = describe(config)
+    wanted = describe_run(config)
     if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
         raise UserError(f"run: {folder} has files in it but is not a run folder")
     folder.mkdir(parents=True, exist_ok=True)
-    coming = hold(folder / ".lock", wait=PATIENCE)
+    coming = hold_lock(folder / ".lock", wait=PATIENCE)
     try:
         saved = read_config(folder) if (folder / CONFIG).exists() else None
         if saved is not None:
-            _compare(saved, wanted, folder)
+            _check_description(saved, wanted, folder)
             wanted = {**saved, "config": wanted["config"]}
-        held = hold(folder / f".lock-{writer}")
+        held = hold_lock(folder / f".lock-{writer}")
         try:
             if wanted != saved:
                 write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
@@ -99,7 +99,7 @@ def claim(folder: Path, config: Mapping[str, Any], writer: int) -> FileLock:
     return held
 
 
-def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
+def discard_run(folder: Path | str, *, also: Collection[str] = ()) -> None:
     """Delete a run so that another one may begin in its place; a missing or empty folder stays as it is.
 
     Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
@@ -115,7 +115,7 @@ def discard(folder: Path | str, *, also: Collection[str] = ()) -> None:
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
     with ExitStack() as held:
         for lock in (folder / ".lock", *folder.glob(".lock-*")):
-            held.callback(hold(lock).release)
+            held.callback(hold_lock(lock).release)
         if os.name == "nt":  # which renames no folder while a file in it is open; what a writer opens now keeps it
             held.close()
         try:
@@ -129,10 +129,10 @@ def discard_unplayed(folder: Path) -> None:
     """Delete a run in which nothing was recorded; one with content, or with another active writer, stays."""
     if not any(log.stat().st_size for log in folder.glob("*.jsonl.zst")):
         with suppress(UserError, StoreError):
-            discard(folder)
+            discard_run(folder)
 
 
-def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
+def hold_lock(lock: Path, *, wait: float = 0.0) -> FileLock:
     """Hold a lock file for this process until it releases it or ends, however it ends."""
     held = FileLock(lock, timeout=wait, thread_local=False)
     try:
@@ -145,17 +145,17 @@ def hold(lock: Path, *, wait: float = 0.0) -> FileLock:
 
 
 @contextmanager
-def scoring(folder: Path) -> Iterator[None]:
+def lock_scoring(folder: Path) -> Iterator[None]:
     """Held while this process evaluates a run; waits for another process that does so."""
     read_config(folder)
-    held = hold(folder / ".lock-scoring", wait=-1.0)
+    held = hold_lock(folder / ".lock-scoring", wait=-1.0)
     try:
         yield
     finally:
         held.release()
 
 
-def describe(config: Mapping[str, Any]) -> dict[str, Any]:
+def describe_run(config: Mapping[str, Any]) -> dict[str, Any]:
     """The content of `config.json`: a configuration and the version of the code that runs it."""
     try:
         plain = json.loads(json.dumps(config, allow_nan=False))
@@ -166,33 +166,33 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "sonde": version(DISTRIBUTION),
-        "commit": _commit(),
+        "commit": _git_commit(),
         "fingerprint": content_hash(identity(plain)),
         "config": plain,
     }
 
 
-def _compare(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
+def _check_description(saved: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
     """Check a saved description: the commit may change within a run, the version and the configuration may not."""
-    field = difference(identity(saved["config"]), identity(wanted["config"]), "config")
-    field = field or difference(saved["sonde"], wanted["sonde"], "version of sonde")
+    field = first_difference(identity(saved["config"]), identity(wanted["config"]), "config")
+    field = field or first_difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
         trained = "; the model was trained or replaced since" if ".weights:" in field else ""
         raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
 
 
-def _commit() -> str | None:
+def _git_commit() -> str | None:
     """The commit of this library's own checkout, `-dirty` if its code is changed; None if it is installed as a
     package."""
     here = Path(__file__)
 
-    def git(*words: str) -> subprocess.CompletedProcess[str]:
+    def run_git(*words: str) -> subprocess.CompletedProcess[str]:
         typed = ["git", "-C", str(here.parent), *words]
         return subprocess.run(typed, check=False, capture_output=True, text=True, timeout=10)
 
     try:
-        ours, head = git("ls-files", "--error-unmatch", here.name), git("rev-parse", "HEAD")
-        changed = git("diff", "--quiet", "HEAD", "--", str(here.parents[1]))
+        ours, head = run_git("ls-files", "--error-unmatch", here.name), run_git("rev-parse", "HEAD")
+        changed = run_git("diff", "--quiet", "HEAD", "--", str(here.parents[1]))
     except (OSError, subprocess.SubprocessError):
         return None
     if ours.returncode or head.returncode:

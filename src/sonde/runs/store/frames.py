@@ -57,33 +57,33 @@ def read_lines(path: Path, start: int, end: int) -> list[bytes]:
     with path.open("rb") as file:
         file.seek(start)
         data = file.read(end - start)
-    size, count = _sizes(data) or (-1, 0)
+    size, count = _header_sizes(data) or (-1, 0)
     if size != end - start - _HEADER.size:
         raise StoreError(f"{path}: damaged at byte {start} (no frame begins here)")
     try:
-        return _lines(data[_HEADER.size :], count)
+        return _frame_lines(data[_HEADER.size :], count)
     except ValueError as e:
         raise StoreError(f"{path}: damaged at byte {start} ({e})") from e
 
 
-def frames(path: Path, start: int = 0, *, last: bool = True) -> Iterator[Frame]:
+def read_frames(path: Path, start: int = 0, *, last: bool = True) -> Iterator[Frame]:
     """The frames from `start` on, each verified. Only the `last` file of a series may end in a torn frame, which is
     skipped silently."""
     with path.open("rb") as file:
         file.seek(start)
         rest = memoryview(file.read())
-    while rest and (found := _first(rest, last)) is not None:
+    while rest and (found := _first_frame(rest, last)) is not None:
         size, lines, wrong = found
         yield Frame(start, start + size, lines, wrong and f"damaged at byte {start} {wrong}")
         start, rest = start + size, rest[size:]
 
 
-def left_out(n: int) -> str:
+def describe_loss(n: int) -> str:
     """Describe what was lost to damage."""
     return "1 record is left out" if n == 1 else f"{n} records are left out"
 
 
-def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
+def _header_sizes(data: bytes | memoryview) -> tuple[int, int] | None:
     """Size of the zstd frame behind a header, and its number of lines; None if there is no header."""
     if len(data) < _HEADER.size:
         return None
@@ -91,7 +91,7 @@ def _sizes(data: bytes | memoryview) -> tuple[int, int] | None:
     return (size, count) if magic == _MAGIC and head_sum == crc32(data[:16]) else None
 
 
-def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
+def _frame_lines(body: bytes | memoryview, count: int) -> list[bytes]:
     """The lines of a zstd frame, with its checksum verified. Raises `ValueError` with the reason. The declared size is
     checked before anything is unpacked; a frame without one is not ours."""
     try:
@@ -107,33 +107,33 @@ def _lines(body: bytes | memoryview, count: int) -> list[bytes]:
     return lines
 
 
-def _first(rest: memoryview, last: bool) -> tuple[int, Sequence[bytes], str] | None:
+def _first_frame(rest: memoryview, last: bool) -> tuple[int, Sequence[bytes], str] | None:
     """The length of the frame at the start of these bytes, its lines, and any error; None at an incomplete flush, which
     only the `last` file may have."""
-    head = _sizes(rest)
+    head = _header_sizes(rest)
     end = _HEADER.size + head[0] if head else 0
     if head and end <= len(rest):
         try:
-            return end, _lines(rest[_HEADER.size : end], head[1]), ""
+            return end, _frame_lines(rest[_HEADER.size : end], head[1]), ""
         except ValueError as e:  # of the last flush perhaps not all reached the medium
-            return None if last and _is_zero(rest[end:]) else (end, [], f"({e}); {left_out(head[1])}")
+            return None if last and _is_zero(rest[end:]) else (end, [], f"({e}); {describe_loss(head[1])}")
     # A lost power supply leaves zeros where a write was announced but never arrived.
     torn = bool(head) or len(rest) < _HEADER.size or _is_zero(rest)
     if torn and last:
         return None
     why = "ends inside a frame, though later files follow" if torn else "no frame begins here"
-    return _behind(rest), [], f"({why}); what it held is left out"
+    return _next_frame(rest), [], f"({why}); what it held is left out"
 
 
 def _is_zero(rest: memoryview) -> bool:
     return not bytes(rest).strip(b"\0")
 
 
-def _behind(rest: memoryview) -> int:
+def _next_frame(rest: memoryview) -> int:
     """The position of the next frame behind a damaged one; the end if there is none."""
     data, magic, at = bytes(rest), struct.pack("<I", _MAGIC), 0
     while (at := data.find(magic, at + 1)) > 0:
-        found = _sizes(rest[at:])
+        found = _header_sizes(rest[at:])
         if found and at + _HEADER.size + found[0] <= len(rest):
             return at
     return len(rest)

@@ -30,8 +30,8 @@ from zlib import crc32
 from sonde.core import SondeError, StoreError, Task, content_hash
 from sonde.core.record import check_record
 
-from .codec import acts, loads
-from .frames import Frame, frames, read_lines
+from .codec import acts, load_json
+from .frames import Frame, read_frames, read_lines
 
 NAME = "index.sqlite"
 SAVE_BYTES = 1024 * 1024
@@ -87,11 +87,11 @@ class Entry(NamedTuple):
     line: int = 0
 
     @property
-    def key(self) -> Key:
+    def episode_key(self) -> Key:
         return Key(self.task, self.seed, self.sample)
 
     @property
-    def failed(self) -> bool:
+    def is_failed(self) -> bool:
         return bool(self.error)
 
 
@@ -125,7 +125,7 @@ WHERE (excluded.error = '') > (error = '')
 """One row per key: the last record without an error, otherwise the last one."""
 
 
-def entry(data: Mapping[str, Any]) -> Entry:
+def index_entry(data: Mapping[str, Any]) -> Entry:
     """The index entry of a trajectory in JSON form."""
     task, outcome = data["task"], data["outcome"]
     kind = score = truncated = success = None
@@ -150,19 +150,22 @@ class Index:
         self.refresh()
         if self._unsaved >= SAVE_BYTES:
             with suppress(OSError, sqlite3.Error):  # where this process may not write, reading goes without
-                self.save()
+                self.save_index()
 
     def refresh(self) -> None:
         """Read what was appended to the logs; everything, if they are not the logs that the index knows."""
-        found = logs(self.folder)
-        if not all(state.log in found and self._goes_on(state, found[state.log]) for state in self._states().values()):
-            self._db = _empty()
+        found = list_logs(self.folder)
+        if not all(
+            state.log in found and self._is_continuation(state, found[state.log])
+            for state in self._log_states().values()
+        ):
+            self._db = _empty_index()
         newest = {log // _LOGS: log for log in found}.values()
-        with _room(), self._db:
+        with _temporary_space(), self._db:
             for log, path in found.items():
-                self._extend(log, path, log in newest)
+                self._read_log(log, path, log in newest)
 
-    def _goes_on(self, state: _State, path: Path) -> bool:
+    def _is_continuation(self, state: _State, path: Path) -> bool:
         """Whether the file is unchanged or only longer: the last known frame must still be there."""
         stat = path.stat()
         if stat.st_size == state.size:
@@ -175,13 +178,13 @@ class Index:
             return False
         return stat.st_size >= state.end
 
-    def _extend(self, log: int, path: Path, newest: bool) -> None:
+    def _read_log(self, log: int, path: Path, newest: bool) -> None:
         known, stat = self.state(log), path.stat()
         if (stat.st_size, stat.st_mtime_ns) == (known.size, known.changed):
             return
         end, records, damage = known.end, known.records, json.loads(known.damage)
-        for frame in frames(path, known.end, last=newest):
-            rows, lost = _entries(frame, log)
+        for frame in read_frames(path, known.end, last=newest):
+            rows, lost = _frame_entries(frame, log)
             self._db.executemany(_INSERT, rows)
             end, records, damage = frame.end, records + len(rows), damage + lost
         state = _State(log, stat.st_size, stat.st_mtime_ns, end, records, json.dumps(damage))
@@ -190,45 +193,45 @@ class Index:
 
     def state(self, log: int) -> _State:
         """The recorded state of a log."""
-        return self._states().get(log) or _State(log)
+        return self._log_states().get(log) or _State(log)
 
-    def finished(self, key: Key) -> bool:
+    def is_finished(self, key: Key) -> bool:
         """Whether this episode is stored without an error."""
-        return any(self.select("1", "task = ? AND seed = ? AND sample = ? AND error = ''", key))
+        return any(self.select_columns("1", "task = ? AND seed = ? AND sample = ? AND error = ''", key))
 
-    def newest(self, writer: int) -> int:
+    def newest_log(self, writer: int) -> int:
         """The log that a writer appends to."""
-        return max((log for log in self._states() if log // _LOGS == writer), default=writer * _LOGS)
+        return max((log for log in self._log_states() if log // _LOGS == writer), default=writer * _LOGS)
 
-    def _states(self) -> dict[int, _State]:
+    def _log_states(self) -> dict[int, _State]:
         return {row[0]: _State(*row) for row in self._db.execute("SELECT * FROM logs ORDER BY log")}
 
     @property
-    def damage(self) -> list[str]:
+    def damage_reports(self) -> list[str]:
         """The unreadable parts of the logs: file, offset and what was lost."""
-        states = self._states().values()
+        states = self._log_states().values()
         return [f"{log_path(self.folder, state.log)}: {what}" for state in states for what in json.loads(state.damage)]
 
     @property
-    def superseded(self) -> int:
+    def superseded_count(self) -> int:
         """The number of records beyond one per key."""
         query = "SELECT coalesce((SELECT sum(records) FROM logs), 0) - (SELECT count(*) FROM episodes)"
         return self._db.execute(query).fetchone()[0]
 
-    def select(
+    def select_columns(
         self, what: str, where: str = "1", values: Sequence[Any] = (), order: str = PLACE
     ) -> Iterator[tuple[Any, ...]]:
         """Columns of the episodes for which an SQL condition holds."""
         query = f"SELECT {what} FROM episodes WHERE {where} ORDER BY {order}"
-        with _room():
-            return self._db.execute(query, [_cell(value) for value in values])
+        with _temporary_space():
+            return self._db.execute(query, [_sql_value(value) for value in values])
 
     @property
-    def slack(self) -> int:
+    def save_slack(self) -> int:
         """How much the logs may grow before the index should be saved again."""
-        return max(SAVE_BYTES, sum(state.end for state in self._states().values()) // 16)
+        return max(SAVE_BYTES, sum(state.end for state in self._log_states().values()) // 16)
 
-    def save(self) -> None:
+    def save_index(self) -> None:
         """Save the index, if it holds anything. On an `OSError` or an SQLite error the old file stays."""
         self.refresh()
         if not self._unsaved:
@@ -236,11 +239,11 @@ class Index:
         temporary = self.folder / f".{NAME}-{uuid4().hex}"
         try:
             temporary.touch()  # what stands against it is said better by the system than by SQLite
-            with closing(_opened(temporary, "nolock=1")) as file:
+            with closing(_open_database(temporary, "nolock=1")) as file:
                 # Not made durable: what a loss of power leaves of it fails the checksum.
                 file.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
                 self._db.backup(file)
-            found = _sum(temporary)
+            found = _file_checksum(temporary)
             with temporary.open("r+b") as file:
                 file.seek(_SUM)
                 file.write(found)
@@ -257,7 +260,7 @@ def log_path(folder: Path, log: int) -> Path:
     return folder / f"trajectories-{f'{writer}-' * bool(writer)}{number:05}.jsonl.zst"
 
 
-def logs(folder: Path) -> dict[int, Path]:
+def list_logs(folder: Path) -> dict[int, Path]:
     """The logs of a run by number, in order. Raises `StoreError` if one in a writer's series is missing."""
     matches = [(m, p) for p in folder.iterdir() if (m := _LOG.fullmatch(p.name))]
     found = {int(m[1] or 0) * _LOGS + int(m[2]): p for m, p in matches}
@@ -267,7 +270,7 @@ def logs(folder: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def forget(folder: Path) -> None:
+def delete_index(folder: Path) -> None:
     """Delete an index that has proved wrong; the next opening rebuilds it."""
     with suppress(OSError):
         (folder / NAME).unlink(missing_ok=True)
@@ -276,19 +279,21 @@ def forget(folder: Path) -> None:
 def _load(path: Path) -> sqlite3.Connection:
     """A copy of the saved index; an empty one if it is missing, damaged or of another schema."""
     try:
-        found = _sum(path)
-        with closing(_opened(path, "mode=ro&immutable=1")) as file:  # no locks; another writer's has another file
-            db = _connected()
+        found = _file_checksum(path)
+        with closing(
+            _open_database(path, "mode=ro&immutable=1")
+        ) as file:  # no locks; another writer's has another file
+            db = _connect_database()
             file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] == int.from_bytes(found, "big", signed=True):
             db.execute("SELECT 1 FROM logs")
             return db
     except (OSError, sqlite3.Error):
         pass
-    return _empty()
+    return _empty_index()
 
 
-def _sum(path: Path) -> bytes:
+def _file_checksum(path: Path) -> bytes:
     """The checksum of an index file, without its own bytes and salted with the schema."""
     found = crc32(_SCHEMA.encode())
     with path.open("rb") as file:
@@ -299,7 +304,7 @@ def _sum(path: Path) -> bytes:
     return found.to_bytes(4, "big")
 
 
-def _opened(path: Path, how: str) -> sqlite3.Connection:
+def _open_database(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
 
 
@@ -308,14 +313,14 @@ class _Database(sqlite3.Connection):
         self.close()  # or later versions of Python complain
 
 
-def _connected() -> sqlite3.Connection:
+def _connect_database() -> sqlite3.Connection:
     db = sqlite3.connect("", check_same_thread=False, factory=_Database)  # no name: a temporary database
     db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     return db
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _temporary_space() -> Iterator[None]:
     """Raise a `StoreError` that names the folder if SQLite finds no space for its temporary files."""
     try:
         yield
@@ -329,29 +334,29 @@ def _room() -> Iterator[None]:
         ) from e
 
 
-def _empty() -> sqlite3.Connection:
-    db = _connected()
-    with _room():
+def _empty_index() -> sqlite3.Connection:
+    db = _connect_database()
+    with _temporary_space():
         db.executescript(_SCHEMA)
     return db
 
 
-def _entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
+def _frame_entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
     """The rows of a frame's records, and its unreadable parts."""
     rows, damage, length = [], [frame.damage] if frame.damage else [], frame.end - frame.start
     for line, text in enumerate(frame.lines):
         try:
-            data = loads(text)
+            data = load_json(text)
             check_record(data)
             Task.from_json(data["task"])
-            found = entry(data)._replace(log=log, at=frame.start, length=length, line=line)
-            rows.append([_cell(value) for value in found])
+            found = index_entry(data)._replace(log=log, at=frame.start, length=length, line=line)
+            rows.append([_sql_value(value) for value in found])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, SondeError) as e:
             damage.append(f"damaged at byte {frame.start} (line {line}: {e}); 1 record is left out")
     return rows, damage
 
 
-def _cell(value: Any) -> Any:
+def _sql_value(value: Any) -> Any:
     """A value that SQLite stores and sorts correctly: integers beyond 63 bits as text, `?` for what UTF-8 cannot
     encode."""
     if isinstance(value, str):

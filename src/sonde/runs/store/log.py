@@ -17,7 +17,7 @@ from typing import Self
 from sonde._util.folders import sync_folder
 from sonde.core import UserError
 
-from .frames import frames, make_frame
+from .frames import make_frame, read_frames
 
 FLUSH_BYTES = 64 * 1024
 
@@ -55,8 +55,8 @@ class Log:
         self._file = path.open("ab", buffering=0)
         try:
             sync_folder(path.parent)
-            self.size = max((f.end for f in frames(path)), default=0) if end is None else end
-            torn = self._trim()
+            self.size = max((f.end for f in read_frames(path)), default=0) if end is None else end
+            torn = self._trim_torn_end()
         except BaseException:
             self._file.close()
             raise
@@ -64,7 +64,7 @@ class Log:
             cut = f"{path}: cut {torn} bytes at byte {self.size}"
             warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
 
-    def add(self, line: bytes) -> None:
+    def add_line(self, line: bytes) -> None:
         """Buffer one line."""
         if self._file.closed:
             raise UserError(f"{self.path}: closed for writing")
@@ -85,7 +85,7 @@ class Log:
         loop.call_soon(self._flush_later)
 
     def _flush_later(self) -> None:
-        """A background flush: its failure is raised by the next `add`, and by `close` if it persists."""
+        """A background flush: its failure is raised by the next `add_line`, and by `close` if it persists."""
         try:
             self.flush()
         except OSError as e:
@@ -97,7 +97,7 @@ class Log:
         if not self._lines:
             return
         try:
-            self._trim()
+            self._trim_torn_end()
             rest = memoryview(make_frame(self._lines))
             size = self.size + len(rest)
             while rest:
@@ -109,7 +109,7 @@ class Log:
         # One statement: an interrupt finds the records either waiting or written.
         self.size, self._lines, self._waiting, self._failure = size, [], 0, None
 
-    def _trim(self) -> int:
+    def _trim_torn_end(self) -> int:
         """Remove the remains of an incomplete flush; returns the number of bytes."""
         torn = os.fstat(self._file.fileno()).st_size - self.size
         if torn:
@@ -127,7 +127,7 @@ class Log:
             self._file.close()
 
 
-def tell(damage: Iterable[str]) -> None:
+def warn_damage(damage: Iterable[str]) -> None:
     """Warn about unreadable data."""
     for what in damage:
         warnings.warn(what, StoreWarning, 2)

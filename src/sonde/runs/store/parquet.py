@@ -12,20 +12,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core import StoreError
 
 
-def pyarrow(module: str = "pyarrow") -> Any:
+def import_pyarrow(module: str = "pyarrow") -> Any:
     """Import pyarrow or one of its modules; a `UserError` names the extra if it is not installed."""
-    need("Parquet", "pyarrow")
+    require_extra("Parquet", "pyarrow")
     return import_module(module)
 
 
 @contextmanager
-def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
+def open_parquet_writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
     """A `ParquetWriter` for a file that appears whole or not at all. Operating-system errors name the file."""
-    parquet = pyarrow("pyarrow.parquet")
+    parquet = import_pyarrow("pyarrow.parquet")
     part = path.with_name(f".{path.name}.tmp")
     file: Any = None
     try:
@@ -44,19 +44,27 @@ def writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
         raise
 
 
-def reader(path: Path, source: Any = None) -> Any:
+def open_parquet_file(path: Path, source: Any = None) -> Any:
     """A `ParquetFile` that verifies what it reads; `source` is the file's content if it is already mapped."""
-    with reading(path):
-        parquet = pyarrow("pyarrow.parquet")
+    with parquet_errors(path):
+        parquet = import_pyarrow("pyarrow.parquet")
         return parquet.ParquetFile(str(path) if source is None else source, page_checksum_verification=True)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def parquet_errors(path: Path) -> Iterator[None]:
     """Turn any damage into an error that names the file; wraps every access to one."""
     try:
         yield
     except (StoreError, FileNotFoundError):
         raise
-    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, MemoryError, pyarrow().ArrowException) as e:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        MemoryError,
+        import_pyarrow().ArrowException,
+    ) as e:
         raise StoreError(f"{path}: not readable as Parquet, or damaged ({' '.join(str(e).split())[:200]})") from e

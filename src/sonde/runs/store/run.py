@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from sonde._util.argument_checks import checked
+from sonde._util.argument_checks import check_call
 from sonde.core import Trajectory
 
 from .annotations import Annotation, read_annotations
-from .codec import encode
+from .codec import encode_trajectory
 from .dataset import BY_KEY, TrajectoryDataset
 from .folder import CONFIG, describe_tampering, read_config
-from .log import tell
+from .log import warn_damage
 
 
 class Run:
@@ -28,13 +28,13 @@ class Run:
         self.trajectories = TrajectoryDataset(folder)
 
     @classmethod
-    @checked
+    @check_call
     def load(cls, folder: Path | str) -> Self:
         """The current state of a run that may still be written to; a flush in progress is not visible yet."""
         folder = Path(folder)
         saved = read_config(folder)
         if (why := describe_tampering(saved)) is not None:
-            tell([f"{folder / CONFIG}: {why}"])
+            warn_damage([f"{folder / CONFIG}: {why}"])
         return cls(folder, saved)
 
     def __len__(self) -> int:
@@ -46,14 +46,14 @@ class Run:
     def __getitem__(self, i: int) -> Trajectory:
         return self.trajectories[i]
 
-    def canonical(self) -> Iterator[bytes]:
+    def canonical_lines(self) -> Iterator[bytes]:
         """The lines of the canonical export, sorted by (task id, seed, sample), without timings and usage.
 
         Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
         """
-        ordered = self.trajectories.where(order=BY_KEY)
-        return (encode(t.without_timings(), sort=True) + b"\n" for t in ordered)
+        ordered = self.trajectories.select_where(order=BY_KEY)
+        return (encode_trajectory(t.without_timings(), sort=True) + b"\n" for t in ordered)
 
-    def annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
+    def read_annotations(self, name: str) -> dict[tuple[str, int | None], Annotation]:
         """The annotations called `name`, by (trajectory id, turn)."""
         return read_annotations(self.folder, name)

@@ -14,14 +14,14 @@ from typing import Any, Self
 
 from filelock import FileLock
 
-from sonde._util.argument_checks import checked
+from sonde._util.argument_checks import check_call
 from sonde.core import StoreError, Trajectory, UserError, invalid
 
-from .codec import encode
-from .finished import Finished
-from .folder import claim, read_config
+from .codec import encode_trajectory
+from .finished import FinishedKeys
+from .folder import claim_writer, read_config
 from .index import WRITERS, Index, Key, log_path
-from .log import Closing, Log, StoreWarning, tell
+from .log import Closing, Log, StoreWarning, warn_damage
 
 LOG_BYTES = 64 * 1024 * 1024
 
@@ -33,12 +33,12 @@ class RunWriter(Closing):
         self.folder, self._held, self._fsync = folder, held, fsync
         self.config: dict[str, Any] = read_config(folder)["config"]
         self._index = Index(folder)
-        tell(self._index.damage)
-        self._finished = Finished(self._index)
-        self._log = self._open(self._index.newest(writer))
+        warn_damage(self._index.damage_reports)
+        self._finished = FinishedKeys(self._index)
+        self._log = self._open_log(self._index.newest_log(writer))
 
     @classmethod
-    @checked
+    @check_call
     def open(cls, folder: Path | str, config: Mapping[str, Any], *, writer: int = 0, fsync: bool = False) -> Self:
         """Start a run, or resume it if the folder holds one with this exact configuration.
 
@@ -50,7 +50,7 @@ class RunWriter(Closing):
         if not 0 <= writer < WRITERS:
             raise invalid("writer", writer, f"0 to {WRITERS - 1}")
         folder = Path(folder)
-        held = claim(folder, config, writer)
+        held = claim_writer(folder, config, writer)
         try:
             return cls(folder, held, writer, fsync)
         except BaseException:
@@ -58,11 +58,11 @@ class RunWriter(Closing):
             raise
 
     @property
-    def finished(self) -> Set[Key]:
+    def finished_keys(self) -> Set[Key]:
         """The keys `(task.id, seed, sample)` of all episodes stored without error, always current."""
         return self._finished
 
-    def append(self, trajectory: Trajectory) -> None:
+    def append_trajectory(self, trajectory: Trajectory) -> None:
         """Store a finished episode. It is on disk after the next flush; `sonde.runs.store.log` says when that happens.
 
         One whose key is stored with an error is superseded; one whose key is finished is refused.
@@ -78,38 +78,38 @@ class RunWriter(Closing):
             raise invalid("trajectory.sample", t.sample, "0 to 2**63 - 1")
         if self._log.size >= LOG_BYTES:
             self._log.close()
-            self._log = self._open(self._number + 1)
+            self._log = self._open_log(self._number + 1)
         if self._log.size >= self._due:
-            self._save()
-            self._due = self._log.size + self._index.slack
-        self._log.add(encode(t))
+            self._save_index()
+            self._due = self._log.size + self._index.save_slack
+        self._log.add_line(encode_trajectory(t))
         if not t.error:
-            self._finished.add(key)
+            self._finished.add_key(key)
 
     def flush(self) -> None:
         """Write all appended episodes to the log."""
         self._log.flush()
 
-    def _open(self, number: int) -> Log:
+    def _open_log(self, number: int) -> Log:
         log = Log(log_path(self.folder, number), fsync=self._fsync, end=self._index.state(number).end or None)
-        self._number, self._due = number, log.size + self._index.slack
+        self._number, self._due = number, log.size + self._index.save_slack
         return log
 
-    def _save(self) -> None:
+    def _save_index(self) -> None:
         """Save the index; a failure loses nothing, so it does not stop the run."""
         try:
-            self._index.save()
+            self._index.save_index()
         except (OSError, StoreError, sqlite3.Error) as e:
             said = getattr(e, "strerror", None) or e
             why = f"not written ({said}); nothing is lost, the next opening reads the logs instead"
             warnings.warn(f"{self._index.path}: {why}", StoreWarning, 2)
-        self._finished.settle()
+        self._finished.settle_index()
 
     def close(self) -> None:
         """Flush, make everything durable and let another process become this writer. Idempotent."""
         if self._held.is_locked:
             try:
                 self._log.close()
-                self._save()
+                self._save_index()
             finally:
                 self._held.release()

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde.core import UserError, find, names
 
 from ..types import Learns, Objective
 
 
-def found(name: str) -> type[Objective]:
+def find_objective(name: str) -> type[Objective]:
     """The class of the objective called `name`; `"their.module:Class"` finds one of your own."""
-    need("an objective", "torch")
+    require_extra("an objective", "torch")
     cls = find(name if ":" in name else f"objectives:{name}")
     if not issubclass(cls, Objective):
         raise UserError(f"objective: {name} is not derived from sonde.train.types.Objective")
     return cls
 
 
-def objective(name: str, **options: Any) -> Objective:
+def make_objective(name: str, **options: Any) -> Objective:
     """The objective called `name` with these settings."""
-    return found(name)(**options)
+    return find_objective(name)(**options)
 
 
-def learning_from(*what: Learns) -> tuple[str, ...]:
+def objectives_learning_from(*what: Learns) -> tuple[str, ...]:
     """The names of the objectives that learn from one of these."""
-    return tuple(name for name in names("objectives") if found(name).learns in what)
+    return tuple(name for name in names("objectives") if find_objective(name).learns in what)

@@ -17,15 +17,15 @@ from sonde.core import UserError, invalid
 from ..types import Batch, Need
 
 
-def required(batch: Batch, need: Need) -> Tensor:
+def required_tensor(batch: Batch, need: Need) -> Tensor:
     """A batch field that an objective needs, zero off agent tokens; an error if it is missing."""
     tensor: Tensor | None = getattr(batch, f"{need}_RT")
     if tensor is None:
         raise UserError(f"batch: {need}_RT is missing, and this objective needs it")
-    return finite(f"{need}_RT", on_agent(tensor, batch)).detach()
+    return check_finite(f"{need}_RT", on_agent(tensor, batch)).detach()
 
 
-def finite(field: str, values: Tensor) -> Tensor:
+def check_finite(field: str, values: Tensor) -> Tensor:
     """Return `values`, or raise where some are NaN or infinite: one such number would spoil every weight of the
     model."""
     bad = int((~torch.isfinite(values)).sum())
@@ -62,7 +62,7 @@ def sample_means(values_RT: Tensor, batch: Batch) -> Tensor:
     return sample_sums(values_RT, batch) / sample_tokens(batch).clamp(min=1)
 
 
-def spread(values_S: Tensor, batch: Batch) -> Tensor:
+def spread_over_tokens(values_S: Tensor, batch: Batch) -> Tensor:
     """One value per sample as a column that broadcasts over the tokens of its rows, shape `(R, 1)`."""
     return values_S[batch.owner_R].unsqueeze(1)
 
@@ -74,7 +74,7 @@ def split_pairs(values_S: Tensor) -> tuple[Tensor, Tensor]:
     return values_S[0::2], values_S[1::2]
 
 
-def summed(values: Tensor) -> tuple[Tensor, int]:
+def value_metric(values: Tensor) -> tuple[Tensor, int]:
     """A metric: the mean of these values."""
     return values.detach().sum(), values.numel()
 
@@ -84,19 +84,19 @@ def token_metric(values_RT: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
     return token_sum(values_RT.detach(), batch), batch.agent_RT.sum()
 
 
-def positive(field: str, value: float) -> None:
+def check_positive(field: str, value: float) -> None:
     """Raise unless `value` is a finite number above 0."""
     if not (value > 0 and isfinite(value)):
         raise invalid(field, value, "a finite number > 0")
 
 
-def not_negative(field: str, value: float) -> None:
+def check_not_negative(field: str, value: float) -> None:
     """Raise unless `value` is a finite number, 0 or above."""
     if not (value >= 0 and isfinite(value)):
         raise invalid(field, value, "a finite number >= 0")
 
 
-def one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
+def check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise unless `value` is one of the names allowed."""
     if value not in allowed:
         raise invalid(field, value, " or ".join(repr(a) for a in allowed))

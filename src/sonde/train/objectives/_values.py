@@ -20,7 +20,7 @@ from sonde.core.errors import UserError, invalid
 from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Need, Objective, Unit
-from ._sums import not_negative
+from ._sums import check_not_negative
 
 Per = Literal["token", "turn"]
 """Where the discount applies: between any two agent tokens, or between two of different turns."""
@@ -28,7 +28,7 @@ Limit = Literal["bootstrap", "end"]
 """What follows where a limit on turns ended an episode: the value before its last turn, or nothing."""
 
 
-class Line(NamedTuple):
+class AgentLines(NamedTuple):
     """A batch with the agent's tokens of each sample end to end in one line, in order."""
 
     agent: Tensor
@@ -38,22 +38,22 @@ class Line(NamedTuple):
     values: dict[str, Tensor]
 
 
-def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> Line:
+def lay_out_samples(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> AgentLines:
     """A batch's rewards, times `scale`, and the heads' values, by sample: (S, N). A sample's rows and what others said
     in between leave no trace, so the next agent token is the adjacent one. The discount between two tokens is
     `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
     is over; where a limit ended it, on request, the value of the state in which its last turn began."""
-    place_RT, reward_RT = _needed(batch, "nth_RT"), _needed(batch, "reward_RT")
+    place_RT, reward_RT = _required_field(batch, "nth_RT"), _required_field(batch, "reward_RT")
     said_RT = place_RT >= 0
     length = int(place_RT.max()) + 1
     at_N = (batch.owner_R[:, None] * length + place_RT)[said_RT]
 
-    def laid(values_RT: Tensor) -> Tensor:
+    def lay_out(values_RT: Tensor) -> Tensor:
         flat = values_RT.new_zeros(batch.n_samples * length)
         return flat.index_put((at_N,), values_RT[said_RT]).view(batch.n_samples, length)
 
-    values = {name: laid(wide(x)) for name, x in batch.head.items()}
-    agent, reward, turn = laid(said_RT), scale * laid(wide(reward_RT)), laid(batch.turn_RT)
+    values = {name: lay_out(widen_dtype(x)) for name, x in batch.head.items()}
+    agent, reward, turn = lay_out(said_RT), scale * lay_out(widen_dtype(reward_RT)), lay_out(batch.turn_RT)
     step = torch.full_like(reward, discount)
     if per == "turn":
         step[:, :-1].masked_fill_(turn[:, 1:] == turn[:, :-1], 1.0)
@@ -61,45 +61,47 @@ def in_lines(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: fl
     if limit == "bootstrap":
         last = turn.where(agent, -1).amax(1, keepdim=True)
         begins = (agent & (turn == last)).int().argmax(1, keepdim=True)
-        final = torch.where(_needed(batch, "cut_S"), predicted_in(values, "v").gather(1, begins)[:, 0].detach(), final)
-    return Line(agent, reward, step, final, values)
+        final = torch.where(
+            _required_field(batch, "cut_S"), find_prediction(values, "v").gather(1, begins)[:, 0].detach(), final
+        )
+    return AgentLines(agent, reward, step, final, values)
 
 
-def predicted_in(values: Mapping[str, Tensor], name: str) -> Tensor:
+def find_prediction(values: Mapping[str, Tensor], name: str) -> Tensor:
     """The heads' output by this name; an error where there is no such head."""
     if name not in values:
         raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
     return values[name]
 
 
-def _needed(batch: Batch, name: str) -> Tensor:
+def _required_field(batch: Batch, name: str) -> Tensor:
     tensor = getattr(batch, name)
     if tensor is None:
         raise UserError(f"batch: {name} is missing, and this objective needs it")
     return tensor
 
 
-def predicted(batch: Batch, *names: str) -> tuple[Tensor, ...]:
+def find_predictions(batch: Batch, *names: str) -> tuple[Tensor, ...]:
     """The heads' outputs by these names."""
-    return tuple(predicted_in(batch.head, name) for name in names)
+    return tuple(find_prediction(batch.head, name) for name in names)
 
 
-def to_go(line: Line) -> Tensor:
+def returns_to_go(line: AgentLines) -> Tensor:
     """The discounted return from each token on, without gradient, and zeros after a sample's last."""
     out, following = torch.zeros_like(line.reward), line.final
     for t in reversed(range(line.reward.shape[1])):
         following = torch.where(line.agent[:, t], line.reward[:, t] + line.discount[:, t] * following, following)
         out[:, t] = following
-    return masked(out, line.agent).detach()
+    return mask_tokens(out, line.agent).detach()
 
 
-def metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+def agent_metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
     """Each as a mean over agent tokens."""
-    return {name: (masked(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
+    return {name: (mask_tokens(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Valued(Objective):
+class ValueObjective(Objective):
     """Shared by objectives that learn values of tokens from recorded episodes.
 
     `discount` is `per` agent token, as published, or per turn (1 within a reply). `cql`: weight of the conservative
@@ -124,8 +126,8 @@ class Valued(Objective):
         name = self.name
         if not 0 <= self.discount <= 1:
             raise invalid(f"{name}: discount", self.discount, "0 to 1")
-        not_negative(f"{name}: cql", self.cql)
-        not_negative(f"{name}: bc", self.bc)
+        check_not_negative(f"{name}: cql", self.cql)
+        check_not_negative(f"{name}: bc", self.bc)
         if not 0 < self.scale < inf:
             raise invalid(f"{name}: scale", self.scale, "above 0")
         if self.trunk == "detached" and not self.bc:
@@ -148,14 +150,14 @@ class Valued(Objective):
     def heads(self) -> HeadSpec: ...
 
 
-def wide(values: Tensor) -> Tensor:
+def widen_dtype(values: Tensor) -> Tensor:
     """Convert to at least single precision."""
     return values if values.dtype == torch.float64 else values.float()
 
 
-def masked(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
+def mask_tokens(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
     """Zeros off agent tokens, where no gradient flows either."""
-    values_RT = wide(values_RT)
+    values_RT = widen_dtype(values_RT)
     return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
 
 
@@ -171,11 +173,11 @@ def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
             )
 
 
-def following(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
+def next_values(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
     """At each agent token the value at the next one of its row, and `final_R` at the last; no gradient."""
     length = agent_RT.shape[1]
     place_RT = torch.where(agent_RT, torch.arange(length, device=agent_RT.device), length)
     nearest_RT = place_RT.flip(1).cummin(1).values.flip(1)  # from t on
     after_RT = torch.cat([nearest_RT[:, 1:], nearest_RT.new_full((len(nearest_RT), 1), length)], 1)
-    values_RT = torch.cat([masked(value_RT, agent_RT), wide(final_R)[:, None]], 1).detach()
-    return masked(values_RT.gather(1, after_RT), agent_RT)
+    values_RT = torch.cat([mask_tokens(value_RT, agent_RT), widen_dtype(final_R)[:, None]], 1).detach()
+    return mask_tokens(values_RT.gather(1, after_RT), agent_RT)

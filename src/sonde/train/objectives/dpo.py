@@ -33,22 +33,22 @@ from sonde.core import invalid
 
 from ..types import Batch, Loss, Need, Objective, Unit
 from ._sums import (
-    not_negative,
+    check_choice,
+    check_not_negative,
+    check_positive,
     on_agent,
-    one_of,
-    positive,
-    required,
+    required_tensor,
     sample_means,
     sample_sums,
     sample_tokens,
     split_pairs,
-    summed,
+    value_metric,
 )
 
 
 def log_ratios(logprob_RT: Tensor, batch: Batch, *, normalise: bool = False) -> Tensor:
     """`sum over agent tokens of log pi - log pi_ref` for each sample, or the mean if `normalise`; shape `(S,)`."""
-    difference_RT = on_agent(logprob_RT, batch) - required(batch, "reference")
+    difference_RT = on_agent(logprob_RT, batch) - required_tensor(batch, "reference")
     return (sample_means if normalise else sample_sums)(difference_RT, batch)
 
 
@@ -86,9 +86,9 @@ class DPO(Objective):
     label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        positive(f"{self.name}: beta", self.beta)
-        not_negative(f"{self.name}: alpha", self.alpha)
-        one_of(f"{self.name}: shape", self.shape, ("sigmoid", "ipo"))
+        check_positive(f"{self.name}: beta", self.beta)
+        check_not_negative(f"{self.name}: alpha", self.alpha)
+        check_choice(f"{self.name}: shape", self.shape, ("sigmoid", "ipo"))
         if not 0 <= self.label_smoothing < 0.5:
             raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 or above, below 0.5")
         if self.label_smoothing and self.shape == "ipo":
@@ -104,25 +104,25 @@ class DPO(Objective):
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         chosen_P, rejected_P = split_pairs(log_ratios(logprob_RT, batch, normalise=self.normalise))
-        total = self._preference(chosen_P - rejected_P).sum()
+        total = self._pair_loss(chosen_P - rejected_P).sum()
         if self.alpha:
             total = total + self.alpha * chosen_nll(logprob_RT, batch).sum()
-        return Loss(total, self._metrics(logprob_RT.detach(), batch, chosen_P.detach(), rejected_P.detach()))
+        return Loss(total, self._pair_metrics(logprob_RT.detach(), batch, chosen_P.detach(), rejected_P.detach()))
 
-    def _preference(self, delta_P: Tensor) -> Tensor:
+    def _pair_loss(self, delta_P: Tensor) -> Tensor:
         if self.shape == "ipo":
             return ipo_loss(delta_P, self.beta)
         return sigmoid_loss(delta_P, self.beta, self.label_smoothing)
 
-    def _metrics(
+    def _pair_metrics(
         self, logprob_RT: Tensor, batch: Batch, chosen_P: Tensor, rejected_P: Tensor
     ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
         delta_P = chosen_P - rejected_P
         said_P, tokens_P = split_pairs(sample_sums(logprob_RT, batch))[0], split_pairs(sample_tokens(batch))[0]
         return {
-            "reward_margin": summed(self.beta * delta_P),
-            "accuracy": summed((delta_P > 0).to(delta_P.dtype)),
-            "log_ratio_chosen": summed(chosen_P),
-            "log_ratio_rejected": summed(rejected_P),
+            "reward_margin": value_metric(self.beta * delta_P),
+            "accuracy": value_metric((delta_P > 0).to(delta_P.dtype)),
+            "log_ratio_chosen": value_metric(chosen_P),
+            "log_ratio_rejected": value_metric(rejected_P),
             "nll": (-said_P.sum(), tokens_P.sum()),
         }

@@ -66,7 +66,16 @@ from torch import Tensor
 from sonde.core import invalid
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import not_negative, on_agent, one_of, positive, required, sample_means, token_metric, token_sum
+from ._sums import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    on_agent,
+    required_tensor,
+    sample_means,
+    token_metric,
+    token_sum,
+)
 
 _WIDEST = 20.0
 """Bound of log ratios: exp(20) is 5e8 times more likely."""
@@ -87,7 +96,7 @@ def clipped_loss(ratio_RT: Tensor, advantage_RT: Tensor, low: float, high: float
     return -gain_RT
 
 
-def k3(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
+def k3_divergence(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
     """`exp(d) - d - 1` with `d = log pi_base - log pi`: estimates KL(pi, pi_base) on tokens of pi, never below 0."""
     difference_RT = log_ratio(base_RT, logprob_RT)
     return difference_RT.exp() - difference_RT - 1
@@ -115,13 +124,13 @@ class GRPO(Objective):
     def __post_init__(self) -> None:
         if not 0 < self.clip_low <= 1:
             raise invalid("grpo: clip_low", self.clip_low, "above 0, at most 1")
-        positive("grpo: clip_high", self.clip_high)
+        check_positive("grpo: clip_high", self.clip_high)
         if self.dual_clip is not None and not self.dual_clip > 1 + self.clip_high:
             raise invalid("grpo: dual_clip", self.dual_clip, f"above 1 + clip_high = {1 + self.clip_high}, or None")
         if self.cap is not None:
-            positive("grpo: cap", self.cap)
-        one_of("grpo: aggregation", self.aggregation, ("seq-mean-token-mean", "token-mean"))
-        not_negative("grpo: kl", self.kl)
+            check_positive("grpo: cap", self.cap)
+        check_choice("grpo: aggregation", self.aggregation, ("seq-mean-token-mean", "token-mean"))
+        check_not_negative("grpo: kl", self.kl)
 
     @property
     def unit(self) -> Unit:
@@ -139,26 +148,26 @@ class GRPO(Objective):
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         said_RT = on_agent(logprob_RT, batch)
-        ratio_RT = log_ratio(said_RT, required(batch, "sampled" if self.cap is None else "proximal")).exp()
-        advantage_RT = required(batch, "advantage")
+        ratio_RT = log_ratio(said_RT, required_tensor(batch, "sampled" if self.cap is None else "proximal")).exp()
+        advantage_RT = required_tensor(batch, "advantage")
         loss_RT = clipped_loss(ratio_RT, advantage_RT, self.clip_low, self.clip_high, self.dual_clip)
-        metrics = self._metrics(said_RT.detach(), ratio_RT.detach(), advantage_RT, batch)
+        metrics = self._token_metrics(said_RT.detach(), ratio_RT.detach(), advantage_RT, batch)
         if self.kl:
-            divergence_RT = k3(said_RT, required(batch, "reference"))
+            divergence_RT = k3_divergence(said_RT, required_tensor(batch, "reference"))
             loss_RT = loss_RT + self.kl * (divergence_RT if self.as_published else ratio_RT * divergence_RT)
             metrics["kl_reference"] = token_metric(divergence_RT, batch)
         if self.cap is not None:
-            weight_RT = log_ratio(required(batch, "proximal"), required(batch, "sampled")).exp()
+            weight_RT = log_ratio(required_tensor(batch, "proximal"), required_tensor(batch, "sampled")).exp()
             loss_RT = loss_RT * weight_RT.clamp(max=self.cap)
             metrics["capped"] = token_metric(weight_RT > self.cap, batch)
-        return Loss(self._aggregate(loss_RT, batch), metrics)
+        return Loss(self._aggregate_tokens(loss_RT, batch), metrics)
 
-    def _aggregate(self, loss_RT: Tensor, batch: Batch) -> Tensor:
+    def _aggregate_tokens(self, loss_RT: Tensor, batch: Batch) -> Tensor:
         if self.aggregation == "token-mean":
             return token_sum(loss_RT, batch)
         return sample_means(loss_RT, batch).sum()
 
-    def _metrics(
+    def _token_metrics(
         self, said_RT: Tensor, ratio_RT: Tensor, advantage_RT: Tensor, batch: Batch
     ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
         """Over all agent tokens: mean ratio, shares held by a clip, divergence from the sampling policy, nll."""

@@ -32,7 +32,16 @@ from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum
-from ._values import Limit, Valued, check_shapes, following, in_lines, masked, metrics, predicted
+from ._values import (
+    Limit,
+    ValueObjective,
+    agent_metrics,
+    check_shapes,
+    find_predictions,
+    lay_out_samples,
+    mask_tokens,
+    next_values,
+)
 from .mc import squared_error
 
 
@@ -49,14 +58,14 @@ class ILQLTerms(NamedTuple):
     target: Tensor
 
 
-def targets(reward_RT: Tensor, v_RT: Tensor, final_R: Tensor, agent_RT: Tensor, discount: float | Tensor) -> Tensor:
+def q_targets(reward_RT: Tensor, v_RT: Tensor, final_R: Tensor, agent_RT: Tensor, discount: float | Tensor) -> Tensor:
     """`r + discount V'` of each agent token, without gradient. A tensor of discounts has one per token."""
-    return masked(reward_RT, agent_RT).detach() + discount * following(v_RT, final_R, agent_RT)
+    return mask_tokens(reward_RT, agent_RT).detach() + discount * next_values(v_RT, final_R, agent_RT)
 
 
 def expectile_loss(v_RT: Tensor, target_RT: Tensor, tau: float, agent_RT: Tensor) -> Tensor:
     """`1/2 |tau - [u < 0]| u^2` with `u = target - v`, of each agent token; no gradient through the target."""
-    above_RT = masked(target_RT, agent_RT).detach() >= masked(v_RT, agent_RT).detach()
+    above_RT = mask_tokens(target_RT, agent_RT).detach() >= mask_tokens(v_RT, agent_RT).detach()
     error_RT = squared_error(v_RT, target_RT, agent_RT)
     return torch.where(above_RT, tau * error_RT, (1 - tau) * error_RT)
 
@@ -85,16 +94,16 @@ def ilql_loss(
     )  # fmt: skip
     if final_R.shape != agent_RT.shape[:1]:
         raise invalid("final_R: shape", tuple(final_R.shape), f"one value per row, ({len(agent_RT)},)")
-    goal_RT = targets(reward_RT, v_RT, final_R, agent_RT, discount)
-    least_RT = torch.minimum(masked(target_q1_RT, agent_RT), masked(target_q2_RT, agent_RT))
+    goal_RT = q_targets(reward_RT, v_RT, final_R, agent_RT, discount)
+    least_RT = torch.minimum(mask_tokens(target_q1_RT, agent_RT), mask_tokens(target_q2_RT, agent_RT))
     q1, q2 = (squared_error(q, goal_RT, agent_RT) for q in (q1_RT, q2_RT))
     v = expectile_loss(v_RT, least_RT, tau, agent_RT)
-    cql1, cql2 = -masked(logp1_RT, agent_RT), -masked(logp2_RT, agent_RT)
+    cql1, cql2 = -mask_tokens(logp1_RT, agent_RT), -mask_tokens(logp2_RT, agent_RT)
     return ILQLTerms(q1 + q2 + v + cql * (cql1 + cql2), q1, q2, v, cql1, cql2, goal_RT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ILQL(Valued):
+class ILQL(ValueObjective):
     """Implicit language Q-learning on recorded episodes.
 
     `tau`: the expectile, .5 to below 1; higher ones consider only the best that the data shows. `limit`: what follows
@@ -102,7 +111,7 @@ class ILQL(Valued):
     environment's reply is in no row, and nothing trains the value of a state in which nobody acts); "end": nothing,
     where the limit is a rule of the game. With a high `tau`, use "end" only where a state shows how many turns are
     left: otherwise states that met the limit look close to a good end. `polyak`, `every`: see `models.heads`. The rest:
-    see `Valued`.
+    see `ValueObjective`.
     """
 
     preset = "lmrl_dialogue_ilql"
@@ -124,8 +133,8 @@ class ILQL(Valued):
         )
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        predicted(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
-        line = in_lines(batch, discount=self.discount, per=self.per, limit=self.limit, scale=self.scale)
+        find_predictions(batch, "v", "q1", "q2", "q1_target", "q2_target", "q1_logp", "q2_logp")
+        line = lay_out_samples(batch, discount=self.discount, per=self.per, limit=self.limit, scale=self.scale)
         value = line.values
         terms = ilql_loss(
             q1_RT=value["q1"], q2_RT=value["q2"], logp1_RT=value["q1_logp"], logp2_RT=value["q2_logp"],
@@ -135,4 +144,4 @@ class ILQL(Valued):
         total = terms.total.sum() - self.bc * token_sum(logprob_RT, batch)
         logged = {"q1": terms.q1, "q2": terms.q2, "v": terms.v, "cql1": terms.cql1, "cql2": terms.cql2}
         logged |= {"value": value["v"], "target": terms.target}
-        return Loss(total, {**metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})
+        return Loss(total, {**agent_metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})

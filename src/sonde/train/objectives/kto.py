@@ -28,7 +28,16 @@ import torch
 from torch import Tensor
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import not_negative, on_agent, one_of, positive, required, sample_sums, summed, token_metric
+from ._sums import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    on_agent,
+    required_tensor,
+    sample_sums,
+    token_metric,
+    value_metric,
+)
 
 
 def reference_point(ratio_S: Tensor) -> Tensor:
@@ -59,10 +68,10 @@ class KTO(Objective):
     baseline: Literal["batch", "zero"] = "batch"
 
     def __post_init__(self) -> None:
-        positive("kto: beta", self.beta)
-        not_negative("kto: desirable", self.desirable)
-        not_negative("kto: undesirable", self.undesirable)
-        one_of("kto: baseline", self.baseline, ("batch", "zero"))
+        check_positive("kto: beta", self.beta)
+        check_not_negative("kto: desirable", self.desirable)
+        check_not_negative("kto: undesirable", self.undesirable)
+        check_choice("kto: baseline", self.baseline, ("batch", "zero"))
 
     @property
     def unit(self) -> Unit:
@@ -73,15 +82,15 @@ class KTO(Objective):
         return frozenset({"reference"})
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        ratio_S = sample_sums(on_agent(logprob_RT, batch) - required(batch, "reference"), batch)
+        ratio_S = sample_sums(on_agent(logprob_RT, batch) - required_tensor(batch, "reference"), batch)
         good_S = batch.success_S
         z0 = reference_point(ratio_S) if self.baseline == "batch" else ratio_S.new_zeros(())
         weight_S = torch.where(good_S, self.desirable, self.undesirable).to(ratio_S.dtype)
         total = (weight_S * kto_loss(ratio_S, good_S, z0, self.beta)).sum()
         reward_S = self.beta * ratio_S.detach()
         metrics = {
-            "reward_good": summed(reward_S[good_S]),
-            "reward_bad": summed(reward_S[~good_S]),
+            "reward_good": value_metric(reward_S[good_S]),
+            "reward_bad": value_metric(reward_S[~good_S]),
             "reference_point": (z0 * batch.n_samples, batch.n_samples),
             "nll": token_metric(-logprob_RT, batch),
         }

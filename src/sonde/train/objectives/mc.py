@@ -26,7 +26,15 @@ from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
 from ._sums import token_metric, token_sum
-from ._values import Valued, check_shapes, in_lines, masked, metrics, predicted, to_go
+from ._values import (
+    ValueObjective,
+    agent_metrics,
+    check_shapes,
+    find_predictions,
+    lay_out_samples,
+    mask_tokens,
+    returns_to_go,
+)
 
 
 class MCTerms(NamedTuple):
@@ -39,20 +47,20 @@ class MCTerms(NamedTuple):
 
 def squared_error(value_RT: Tensor, target_RT: Tensor, agent_RT: Tensor) -> Tensor:
     """`1/2 (value - target)^2` of each agent token; no gradient through the target."""
-    return (masked(value_RT, agent_RT) - masked(target_RT, agent_RT).detach()) ** 2 / 2
+    return (mask_tokens(value_RT, agent_RT) - mask_tokens(target_RT, agent_RT).detach()) ** 2 / 2
 
 
 def mc_loss(*, q_RT: Tensor, logp_RT: Tensor, return_RT: Tensor, agent_RT: Tensor, cql: float) -> MCTerms:
     """The loss of each agent token: its value `q_RT`, and its log-probability under the softmax of all values."""
     check_shapes(agent_RT, q_RT=q_RT, logp_RT=logp_RT, return_RT=return_RT)
     error_RT = squared_error(q_RT, return_RT, agent_RT)
-    conservative_RT = -masked(logp_RT, agent_RT)
+    conservative_RT = -mask_tokens(logp_RT, agent_RT)
     return MCTerms(error_RT + cql * conservative_RT, error_RT, conservative_RT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MC(Valued):
-    """A Q head on the returns of recorded episodes; for its settings see `Valued`."""
+class MC(ValueObjective):
+    """A Q head on the returns of recorded episodes; for its settings see `ValueObjective`."""
 
     preset = "lmrl_dialogue_mc"
 
@@ -61,11 +69,11 @@ class MC(Valued):
         return HeadSpec(q=1, trunk=self.trunk, width=self.width)
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        predicted(batch, "q1", "q1_logp")
-        line = in_lines(batch, discount=self.discount, per=self.per, limit="end", scale=self.scale)
-        goal = to_go(line)
+        find_predictions(batch, "q1", "q1_logp")
+        line = lay_out_samples(batch, discount=self.discount, per=self.per, limit="end", scale=self.scale)
+        goal = returns_to_go(line)
         q, logp = line.values["q1"], line.values["q1_logp"]
         terms = mc_loss(q_RT=q, logp_RT=logp, return_RT=goal, agent_RT=line.agent, cql=self.cql)
         total = terms.total.sum() - self.bc * token_sum(logprob_RT, batch)
         logged = {"q": terms.q, "cql": terms.cql, "value": q, "return": goal}
-        return Loss(total, {**metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})
+        return Loss(total, {**agent_metrics(logged, line.agent), "nll": token_metric(-logprob_RT, batch)})

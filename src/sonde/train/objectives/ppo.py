@@ -31,8 +31,8 @@ from sonde.core.errors import invalid
 from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import not_negative, on_agent, positive, required, token_metric, token_sum
-from ._values import check_shapes, masked, predicted
+from ._sums import check_not_negative, check_positive, on_agent, required_tensor, token_metric, token_sum
+from ._values import check_shapes, find_predictions, mask_tokens
 from .grpo import clipped_loss, log_ratio
 
 
@@ -73,16 +73,16 @@ def ppo_loss(
         advantage_RT=advantage_RT, return_RT=return_RT,
     )  # fmt: skip
     sampled_RT, old_RT, advantage_RT, return_RT = (
-        masked(x, agent_RT).detach() for x in (sampled_RT, old_value_RT, advantage_RT, return_RT)
+        mask_tokens(x, agent_RT).detach() for x in (sampled_RT, old_value_RT, advantage_RT, return_RT)
     )
-    ratio_RT = log_ratio(masked(logprob_RT, agent_RT), sampled_RT).exp()
+    ratio_RT = log_ratio(mask_tokens(logprob_RT, agent_RT), sampled_RT).exp()
     policy_RT = clipped_loss(ratio_RT, advantage_RT, clip, clip)
-    error_RT = value_loss(masked(value_RT, agent_RT), old_RT, return_RT, value_clip)
+    error_RT = value_loss(mask_tokens(value_RT, agent_RT), old_RT, return_RT, value_clip)
     fixed_RT = ratio_RT.detach()
-    return PPOTerms(policy_RT + value_weight * error_RT, policy_RT, error_RT, divergence(fixed_RT), fixed_RT)
+    return PPOTerms(policy_RT + value_weight * error_RT, policy_RT, error_RT, estimate_divergence(fixed_RT), fixed_RT)
 
 
-def divergence(ratio_RT: Tensor) -> Tensor:
+def estimate_divergence(ratio_RT: Tensor) -> Tensor:
     """`ratio - 1 - log ratio`, never below 0."""
     return ratio_RT - 1 - ratio_RT.log()
 
@@ -110,9 +110,9 @@ class PPO(Objective):
         if not 0 < self.clip <= 1:
             raise invalid("ppo: clip", self.clip, "above 0, at most 1")
         if self.value_clip != inf:
-            positive("ppo: value_clip", self.value_clip)
-        not_negative("ppo: value_weight", self.value_weight)
-        not_negative("ppo: bc", self.bc)
+            check_positive("ppo: value_clip", self.value_clip)
+        check_not_negative("ppo: value_weight", self.value_weight)
+        check_not_negative("ppo: bc", self.bc)
         if self.trunk == "frozen":
             raise invalid("ppo: trunk", self.trunk, "shared or detached: the policy is trained")
         _ = self.heads
@@ -139,14 +139,14 @@ class PPO(Objective):
         shown_RT = batch.shown_S[batch.owner_R][:, None]
         own, shown = (replace(batch, agent_RT=batch.agent_RT & rows) for rows in (~shown_RT, shown_RT))
         total, metrics = self._of_play(logprob_RT, own)
-        imitation = token_sum(-logprob_RT * required(shown, "advantage"), shown)
+        imitation = token_sum(-logprob_RT * required_tensor(shown, "advantage"), shown)
         return Loss(total + self.bc * imitation, {**metrics, "nll_shown": token_metric(-logprob_RT, shown)})
 
     def _of_play(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        value_RT, return_RT = on_agent(predicted(batch, "v")[0], batch), required(batch, "return")
+        value_RT, return_RT = on_agent(find_predictions(batch, "v")[0], batch), required_tensor(batch, "return")
         terms = ppo_loss(
-            logprob_RT=logprob_RT, sampled_RT=required(batch, "sampled"), value_RT=value_RT,
-            old_value_RT=required(batch, "old_value"), advantage_RT=required(batch, "advantage"), return_RT=return_RT,
+            logprob_RT=logprob_RT, sampled_RT=required_tensor(batch, "sampled"), value_RT=value_RT,
+            old_value_RT=required_tensor(batch, "old_value"), advantage_RT=required_tensor(batch, "advantage"), return_RT=return_RT,
             agent_RT=batch.agent_RT, clip=self.clip, value_clip=self.value_clip, value_weight=self.value_weight,
         )  # fmt: skip
         logged = {

@@ -24,7 +24,7 @@ from torch import Tensor
 from sonde.core import UserError, invalid
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import finite, one_of, positive, spread, summed, token_metric, token_sum
+from ._sums import check_choice, check_finite, check_positive, spread_over_tokens, token_metric, token_sum, value_metric
 
 
 def exponential_weights(score_S: Tensor, temperature: float, max_weight: float) -> Tensor:
@@ -43,7 +43,7 @@ def centred_weights(score_S: Tensor, centre: float | None) -> Tensor:
 
 def weighted_nll(logprob_RT: Tensor, weight_S: Tensor, batch: Batch) -> Tensor:
     """The sum over agent tokens of `weight * -log pi`."""
-    return -token_sum(logprob_RT * spread(weight_S, batch), batch)
+    return -token_sum(logprob_RT * spread_over_tokens(weight_S, batch), batch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +59,9 @@ class RWR(Objective):
     centre: float | None = None
 
     def __post_init__(self) -> None:
-        one_of("rwr: weighting", self.weighting, ("exp", "centred"))
-        positive("rwr: temperature", self.temperature)
-        positive("rwr: max_weight", self.max_weight)
+        check_choice("rwr: weighting", self.weighting, ("exp", "centred"))
+        check_positive("rwr: temperature", self.temperature)
+        check_positive("rwr: max_weight", self.max_weight)
         if self.centre is not None and not (self.weighting == "centred" and isfinite(self.centre)):
             raise invalid("rwr: centre", self.centre, "a finite number with weighting 'centred', else None")
 
@@ -74,11 +74,11 @@ class RWR(Objective):
         return frozenset()
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
-        weight_S = self._weights(finite("score_S", batch.score_S))
+        weight_S = self._sample_weights(check_finite("score_S", batch.score_S))
         total = weighted_nll(logprob_RT, weight_S, batch)
-        return Loss(total, {"weight": summed(weight_S), "nll": token_metric(-logprob_RT, batch)})
+        return Loss(total, {"weight": value_metric(weight_S), "nll": token_metric(-logprob_RT, batch)})
 
-    def _weights(self, score_S: Tensor) -> Tensor:
+    def _sample_weights(self, score_S: Tensor) -> Tensor:
         if self.weighting == "centred":
             return centred_weights(score_S, self.centre)
         return exponential_weights(score_S, self.temperature, self.max_weight)

@@ -16,7 +16,7 @@ from typing import Literal
 from torch import Tensor
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import one_of, sample_means, token_metric, token_sum
+from ._sums import check_choice, sample_means, token_metric, token_sum
 
 
 def token_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
@@ -39,7 +39,7 @@ class SFT(Objective):
     mean: Literal["token", "sample"] = "token"
 
     def __post_init__(self) -> None:
-        one_of("sft: mean", self.mean, ("token", "sample"))
+        check_choice("sft: mean", self.mean, ("token", "sample"))
 
     @property
     def unit(self) -> Unit:

@@ -16,7 +16,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import not_negative, positive, sample_means, sample_sums, sample_tokens, split_pairs, summed
+from ._sums import (
+    check_not_negative,
+    check_positive,
+    sample_means,
+    sample_sums,
+    sample_tokens,
+    split_pairs,
+    value_metric,
+)
 
 
 def simpo_loss(chosen_P: Tensor, rejected_P: Tensor, beta: float, gamma: float) -> Tensor:
@@ -35,8 +43,8 @@ class SimPO(Objective):
     gamma: float = 1.4
 
     def __post_init__(self) -> None:
-        positive("simpo: beta", self.beta)
-        not_negative("simpo: gamma", self.gamma)
+        check_positive("simpo: beta", self.beta)
+        check_not_negative("simpo: gamma", self.gamma)
 
     @property
     def unit(self) -> Unit:
@@ -52,8 +60,8 @@ class SimPO(Objective):
         delta_P = (chosen_P - rejected_P).detach()
         said_P, tokens_P = split_pairs(sample_sums(logprob_RT.detach(), batch))[0], split_pairs(sample_tokens(batch))[0]
         metrics = {
-            "reward_margin": summed(self.beta * delta_P),
-            "accuracy": summed((delta_P > 0).to(delta_P.dtype)),
+            "reward_margin": value_metric(self.beta * delta_P),
+            "accuracy": value_metric((delta_P > 0).to(delta_P.dtype)),
             "nll": (-said_P.sum(), tokens_P.sum()),
         }
         return Loss(total, metrics)

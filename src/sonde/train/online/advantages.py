@@ -1,8 +1,8 @@
 """Compute token values, advantages and returns for freshly sampled episodes, and weights for demonstrations.
 
 **Critic.** Values come from the value head under the weights that played, in evaluation mode, so that in the first
-update of a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `values`. Source: ours; formulas in
-`train.credit`.
+update of a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `estimate_values`. Source: ours;
+formulas in `train.credit`.
 
 **Demonstrations** are imitated beside on-policy learning. A step uses as many as it has episodes, drawn by seed and
 step alone. The trainer divides a loss by the units of the step, which are the tokens of its own play. To make imitation
@@ -23,11 +23,11 @@ import torch
 from sonde.core.seeding import Rng, derive
 from sonde.models.local.heads import Heads
 
-from ..collate import batch_of, collate, divide
-from ..credit import GAE, Credit, Values, whiten
+from ..collate import collate, divide_passes, make_batch
+from ..credit import GAE, TokenCredit, Values, whiten
 from ..logprobs import PASS_TOKENS, token_values
-from ..objectives._values import in_lines
-from ..token_rewards import in_order, spread_out, token_rewards, turns_in_order
+from ..objectives._values import lay_out_samples
+from ..token_rewards import agent_token_order, agent_token_turns, scatter_to_rows, token_rewards
 from ..types import Row, Sample
 
 # --- critic ----------------------------------------------------------------------------------------------------------
@@ -43,26 +43,26 @@ class Critic:
     bf16: bool = False
     tokens: int = PASS_TOKENS
 
-    def values(self, samples: Sequence[Sample]) -> dict[str, Values]:
+    def estimate_values(self, samples: Sequence[Sample]) -> dict[str, Values]:
         """By trajectory, the values of the states before its agent tokens, in order."""
-        return {name: values for part in self._parts(samples) for name, values in self._of(part)}
+        return {name: values for part in self._split_passes(samples) for name, values in self._score_pass(part)}
 
-    def _parts(self, samples: Sequence[Sample]) -> list[list[Sample]]:
-        return divide(samples, most_items=1024, most_tokens=self.tokens, packed=False)  # type: ignore[return-value]
+    def _split_passes(self, samples: Sequence[Sample]) -> list[list[Sample]]:
+        return divide_passes(samples, most_items=1024, most_tokens=self.tokens, packed=False)  # type: ignore[return-value]
 
-    def _of(self, part: Sequence[Sample]) -> Iterator[tuple[str, Values]]:
+    def _score_pass(self, part: Sequence[Sample]) -> Iterator[tuple[str, Values]]:
         device = self.model.device
         tensors = collate(part, needs=frozenset({"reward"}), pad_id=self.pad_id)
         moved = {k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in tensors.items()}
         with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
             _, head = token_values(self.model, self.heads, moved)
-        line = in_lines(replace(batch_of(moved), head=head), discount=1.0, per="token", limit="end")
+        line = lay_out_samples(replace(make_batch(moved), head=head), discount=1.0, per="token", limit="end")
         values = line.values["v"].double().cpu().numpy()
         for i, sample in enumerate(part):
             yield sample.trajectory, values[i, : int(line.agent[i].sum())]
 
 
-def appraised(
+def assign_critic_credit(
     samples: Sequence[Sample],
     values: Mapping[str, Values],
     credit: GAE,
@@ -72,21 +72,21 @@ def appraised(
 ) -> list[Sample]:
     """The samples with advantages, returns and values on their rows. `kl` is the current weight of the penalty;
     `everyone` gathers a list from every process, by process, as whitening covers everything played."""
-    credits = [_credit(sample, values[sample.trajectory], credit, kl) for sample in samples]
+    credits = [_credit_sample(sample, values[sample.trajectory], credit, kl) for sample in samples]
     advantages = [one.advantages for one in credits]
     if credit.whiten:
         parts = [np.concatenate([np.empty(0), *part]) for part in everyone(advantages)]
-        mine = np.split(whiten(np.concatenate(parts)), _ends(parts))[rank]
-        advantages = np.split(mine, _ends(advantages))
+        mine = np.split(whiten(np.concatenate(parts)), _split_points(parts))[rank]
+        advantages = np.split(mine, _split_points(advantages))
     return [
-        _attached(sample, advantage, one.returns, values[sample.trajectory])
+        _attach_columns(sample, advantage, one.returns, values[sample.trajectory])
         for sample, advantage, one in zip(samples, advantages, credits, strict=False)
     ]
 
 
-def divergences(sample: Sample) -> Values:
+def token_divergences(sample: Sample) -> Values:
     """`log pi_sampled - log pi_ref` of each agent token, in order."""
-    numbers = in_order(sample)
+    numbers = agent_token_order(sample)
     sampled, reference = (
         np.concatenate([np.asarray(getattr(row, name), np.float64) for row in sample.rows])[numbers]
         for name in ("logprobs", "reference")
@@ -94,21 +94,21 @@ def divergences(sample: Sample) -> Values:
     return sampled - reference
 
 
-def _credit(sample: Sample, values: Values, credit: GAE, kl: float) -> Credit:
-    rewards, turns = token_rewards(sample), turns_in_order(sample)
+def _credit_sample(sample: Sample, values: Values, credit: GAE, kl: float) -> TokenCredit:
+    rewards, turns = token_rewards(sample), agent_token_turns(sample)
     if kl:
-        rewards = rewards - kl * divergences(sample)
+        rewards = rewards - kl * token_divergences(sample)
     goes_on = sample.cut and credit.limit == "bootstrap"
-    return credit.of(rewards, values, turns, float(values[turns == turns[-1]][0]) if goes_on else 0.0)
+    return credit.estimate_advantages(rewards, values, turns, float(values[turns == turns[-1]][0]) if goes_on else 0.0)
 
 
-def _attached(sample: Sample, advantages: Values, returns: Values, values: Values) -> Sample:
-    columns = (spread_out(sample, column) for column in (advantages, returns, values))
+def _attach_columns(sample: Sample, advantages: Values, returns: Values, values: Values) -> Sample:
+    columns = (scatter_to_rows(sample, column) for column in (advantages, returns, values))
     rows = [replace(row, advantages=a, returns=r, values=v) for row, a, r, v in zip(sample.rows, *columns, strict=True)]
     return replace(sample, rows=tuple(rows))
 
 
-def _ends(parts: Sequence[Values]) -> list[int]:
+def _split_points(parts: Sequence[Values]) -> list[int]:
     """Where all but the last part end, end to end."""
     return np.cumsum([len(part) for part in parts])[:-1].tolist()
 
@@ -116,17 +116,17 @@ def _ends(parts: Sequence[Values]) -> list[int]:
 # --- demonstrations --------------------------------------------------------------------------------------------------
 
 
-def drawn(samples: Sequence[Sample], n: int, seed: int, step: int) -> list[Sample]:
+def draw_demonstrations(samples: Sequence[Sample], n: int, seed: int, step: int) -> list[Sample]:
     """The demonstrations of a step, over all processes."""
     return Rng(derive(seed, "train", "shown"), step).sample(list(samples), min(n, len(samples)))
 
 
-def weighed(samples: Sequence[Sample], weight: float) -> list[Sample]:
+def weigh_demonstrations(samples: Sequence[Sample], weight: float) -> list[Sample]:
     """The demonstrations prepared for the loss: each token has this weight, and nothing counts as played."""
-    return [replace(s, shown=True, rows=tuple(_weighed(row, weight) for row in s.rows)) for s in samples]
+    return [replace(s, shown=True, rows=tuple(_weigh_row(row, weight) for row in s.rows)) for s in samples]
 
 
-def _weighed(row: Row, weight: float) -> Row:
+def _weigh_row(row: Row, weight: float) -> Row:
     nothing = array("f", bytes(4 * len(row)))
     return replace(
         row,

@@ -20,14 +20,14 @@ from sonde.runs.store import Run, RunWriter
 from ..collect import Game
 from ..credit import Values
 from ..training_folder import EPISODES
-from .groups import Chosen, Group, credited, finished
+from .groups import Group, PlannedTask, assign_credit, drop_failed
 from .settings import OnlineSettings
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Kept:
+class EpisodeLog:
     """Run folders, each opened when its game is first played and held until training ends. `tied` identifies the
     training for resuming."""
 
@@ -36,28 +36,28 @@ class Kept:
     tied: Mapping[str, Any]
     _runs: dict[str, RunWriter] = field(default_factory=dict[str, RunWriter])
 
-    def add(self, step: int, game: Game, episodes: Sequence[Trajectory]) -> None:
+    def add_episodes(self, step: int, game: Game, episodes: Sequence[Trajectory]) -> None:
         """Append episodes; those that a resumed training plays again are there already."""
-        run = self._run(game)
-        there = run.finished
+        run = self._open_run(game)
+        there = run.finished_keys
         for t in episodes:
             if (t.task.id, t.seed, t.sample) not in there:
-                run.append(replace(t, tags={**t.tags, "step": str(step)}))
+                run.append_trajectory(replace(t, tags={**t.tags, "step": str(step)}))
 
     def flush(self) -> None:
         for run in self._runs.values():
             run.flush()
 
-    def of(self, game: Game) -> Path:
+    def find_folder(self, game: Game) -> Path:
         """The run folder of a game."""
-        return self._run(game).folder
+        return self._open_run(game).folder
 
     def close(self) -> None:
         for run in self._runs.values():
             run.close()
         self._runs.clear()
 
-    def _run(self, game: Game) -> RunWriter:
+    def _open_run(self, game: Game) -> RunWriter:
         if game.name not in self._runs:
             folder = self.folder / (f"{EPISODES}-{self.rank}" if self.rank else EPISODES) / game.name
             config = {"env": game.env.config, "version": game.env.spec.version, "online": self.tied}
@@ -68,28 +68,30 @@ class Kept:
 # --- crediting again -------------------------------------------------------------------------------------------------
 
 
-def recredited(folder: Path | str, settings: OnlineSettings) -> list[Group]:
-    """The groups of a game's run folder, each with samples, advantages and numbers, as `credited` makes them."""
+def recredit_episodes(folder: Path | str, settings: OnlineSettings) -> list[Group]:
+    """The groups of a game's run folder, each with samples, advantages and numbers, as `assign_credit` makes them."""
     folder = Path(folder)
     env = build_recorded(Run.load(folder).config["env"])
     if not isinstance(env, Env):
         raise UserError(f"{folder}: its configuration names no environment")
-    played = _groups(folder)
-    chosen = [Chosen(Game(env, [group[0].task], folder.name), group[0].task, group[0].seed, "") for group in played]
-    return credited(chosen, played, settings, _brought(folder, env, played, settings))
+    played = _load_groups(folder)
+    chosen = [
+        PlannedTask(Game(env, [group[0].task], folder.name), group[0].task, group[0].seed, "") for group in played
+    ]
+    return assign_credit(chosen, played, settings, _load_rewards(folder, env, played, settings))
 
 
-def _groups(folder: Path) -> list[list[Trajectory]]:
+def _load_groups(folder: Path) -> list[list[Trajectory]]:
     episodes = sorted(Run.load(folder), key=lambda t: (t.group, t.sample))
     return [list(group) for _, group in groupby(episodes, key=lambda t: t.group)]
 
 
-def _brought(
+def _load_rewards(
     folder: Path, env: Env[Any], played: list[list[Trajectory]], settings: OnlineSettings
 ) -> dict[str, dict[str, Values]]:
-    valid, brought = finished(played), dict[str, dict[str, Values]]()
+    valid, brought = drop_failed(played), dict[str, dict[str, Values]]()
     for rewarder in settings.rewarders:
-        measured = rewarder.again(folder, env, [t for group in valid.values() for t in group])
-        for key, arrays in rewarder.rewards(valid, measured).items():
+        measured = rewarder.load_measurements(folder, env, [t for group in valid.values() for t in group])
+        for key, arrays in rewarder.compute_rewards(valid, measured).items():
             brought.setdefault(key, {}).update(arrays)
     return brought

@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
-from sonde.evaluation.per_turn import CALLED, called
+from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.runs.rollout import Plan, Seats, rollout
 
 from ..collect import Game
 from ..credit import Values, with_advantages
-from ..curriculum import Choice, potential, variation
-from ..data import RowReport, samples
-from ..rewarders import Measured, Rewarder, Weights
+from ..curriculum import Choice, coefficient_of_variation, learning_potential
+from ..data import RowReport, make_samples
+from ..rewarders import Measurements, Rewarder, Weights
 from ..rewards import named_rewards
-from ..selection import ended
-from ..types import Objective, Sample, Weighted
+from ..selection import has_ended
+from ..types import Objective, Sample, SkipsFlat
 from .settings import OnlineSettings
 
-Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measured]
+Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measurements]
 """Episodes of a game, and a rewarder's measurements of them."""
 Sums = dict[str, tuple[float, float]]
 """Sum and count per name, to be added up over processes and divided."""
@@ -39,7 +39,7 @@ Sums = dict[str, tuple[float, float]]
 # --- playing ---------------------------------------------------------------------------------------------------------
 
 
-class Chosen(NamedTuple):
+class PlannedTask(NamedTuple):
     """A task to play, its world, and the curriculum's group that it stands for."""
 
     game: Game
@@ -48,28 +48,30 @@ class Chosen(NamedTuple):
     group: str
 
 
-def chosen_tasks(
+def plan_tasks(
     groups: Mapping[str, Sequence[tuple[Game, Task]]], choices: Sequence[Choice], seed: int, n_rollout: int
-) -> list[Chosen]:
+) -> list[PlannedTask]:
     """The tasks that a curriculum chose for a rollout, with their worlds."""
     return [
-        Chosen(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
+        PlannedTask(*groups[choice.group][choice.task], derive(seed, "world", n_rollout, i), choice.group)
         for i, choice in enumerate(choices)
     ]
 
 
-def play_groups(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+def play_groups(chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
     """Play k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay
     open."""
-    return run_sync(play_all(chosen, agent, others, k))
+    return run_sync(play_groups_async(chosen, agent, others, k))
 
 
-async def play_all(chosen: Sequence[Chosen], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+async def play_groups_async(
+    chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int
+) -> list[list[Trajectory]]:
     """Like `play_groups`, awaitable."""
     return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
 
 
-async def _play_group(one: Chosen, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
+async def _play_group(one: PlannedTask, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
     env = one.game.env
     policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
     played = [t async for t in rollout(env, policies, [one.task], Plan(k=k, seed=one.seed))]
@@ -93,59 +95,59 @@ Brought = Mapping[str, Mapping[str, Values]]
 """Rewarders' arrays by trajectory and name."""
 
 
-def finished(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
+def drop_failed(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
     """The episodes of every group, by its number, without those that failed for outside reasons. Episodes whose
     conversation filled the context are kept: what they earned by then counts."""
-    return {str(i): [t for t in group if ended(t) and not t.error] for i, group in enumerate(played)}
+    return {str(i): [t for t in group if has_ended(t) and not t.error] for i, group in enumerate(played)}
 
 
-def measured(
+def measure_rewards(
     rewarders: Iterable[Rewarder],
     games: Iterable[Game],
-    chosen: Sequence[Chosen],
+    chosen: Sequence[PlannedTask],
     played: Sequence[Sequence[Trajectory]],
     under: Callable[[Weights | None], AbstractContextManager[LLM | None]],
 ) -> tuple[dict[str, dict[str, Values]], list[Taken]]:
     """Rewarders' arrays for these episodes, by trajectory and name, and all measurements. `under` gives the player
     under the weights that a rewarder asks for."""
-    brought, taken, valid = dict[str, dict[str, Values]](), list[Taken](), finished(played)
+    brought, taken, valid = dict[str, dict[str, Values]](), list[Taken](), drop_failed(played)
     for rewarder in rewarders:
         for game in games:
             groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
             episodes = [t for group in groups.values() for t in group]
-            with under(rewarder.asks) as player:
-                measurements = rewarder.measure(game.env, episodes, player)
+            with under(rewarder.asked_weights) as player:
+                measurements = rewarder.measure_episodes(game.env, episodes, player)
             taken.append((game, rewarder, episodes, measurements))
-            for key, arrays in rewarder.rewards(groups, measurements).items():
+            for key, arrays in rewarder.compute_rewards(groups, measurements).items():
                 brought.setdefault(key, {}).update(arrays)
     return brought, taken
 
 
-def credited(
-    chosen: Sequence[Chosen],
+def assign_credit(
+    chosen: Sequence[PlannedTask],
     played: Sequence[Sequence[Trajectory]],
     settings: OnlineSettings,
     brought: Brought = EMPTY,
 ) -> list[Group]:
     """Rewards, credit and rows of the groups just played. Episodes that failed for outside reasons take no part.
     Samples have the mixed rewards; with a critic (`credit.GAE`) their advantages follow later."""
-    valid = finished(played)
+    valid = drop_failed(played)
     named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
     rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
     advantages = settings.credit(rewards)
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
-        group_samples, report = samples(group, max_tokens=settings.max_tokens)
+        group_samples, report = make_samples(group, max_tokens=settings.max_tokens)
         of = {t.id: values for t, values in zip(group, advantages[i], strict=True)}
         per_turn = {t.id: tuple(values.tolist()) for t, values in zip(group, rewards[i], strict=True)}
         ready = [replace(with_advantages(s, of[s.trajectory]), rewards=per_turn[s.trajectory]) for s in group_samples]
-        signal = settings.critic is not None or any(map(moves, ready))
-        earned = [settings.rewards.earned(row) for row in named[i]]
+        signal = settings.critic is not None or any(map(has_advantage, ready))
+        earned = [settings.rewards.total_reward(row) for row in named[i]]
         groups.append(Group(
             samples=ready,
             signal=signal,
-            potential=_potential(one, group, earned, settings),
-            sums=_sums(group, earned, report) | _brought(group, brought) | {
+            potential=_group_potential(one, group, earned, settings),
+            sums=_episode_sums(group, earned, report) | _rewarder_sums(group, brought) | {
                 "flat_groups": (float(not signal), 1.0),
                 "errors": (float(len(everyone) - len(group)), float(len(everyone))),
             },
@@ -153,13 +155,13 @@ def credited(
     return groups
 
 
-def _brought(group: Sequence[Trajectory], brought: Brought) -> Sums:
+def _rewarder_sums(group: Sequence[Trajectory], brought: Brought) -> Sums:
     """Means over the episodes of each array's total, before it is weighted."""
     names = dict.fromkeys(name for t in group for name in brought.get(t.id, ()))
     return {name: (math.fsum(float(brought[t.id][name].sum()) for t in group), float(len(group))) for name in names}
 
 
-def best(
+def keep_best(
     groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
 ) -> list[Group]:
     """The samples that are among the best of the rollout, over all processes (`everyone` gathers a list from each),
@@ -172,26 +174,26 @@ def best(
     return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
 
 
-def moving(
+def split_moving(
     step: list[Sample], objective: Objective, over: Callable[[int, int], tuple[int, int]]
 ) -> tuple[list[Sample], int]:
     """The samples that move the weights, and the units of the others over all processes; `over` gives sum and maximum
     over processes.
 
-    Where the objective allows it (`types.Weighted`), a sample whose advantages are all zero is counted and not
+    Where the objective allows it (`types.SkipsFlat`), a sample whose advantages are all zero is counted and not
     computed. Any other objective gets all samples, and so does a step in which nothing moves.
     """
-    if not (isinstance(objective, Weighted) and objective.skips_flat):
+    if not (isinstance(objective, SkipsFlat) and objective.skips_flat):
         return step, 0
-    moved = [sample for sample in step if moves(sample)]
+    moved = [sample for sample in step if has_advantage(sample)]
     if not over(len(moved), 0)[0]:
         return step, 0
-    still = [sample for sample in step if not moves(sample)]
+    still = [sample for sample in step if not has_advantage(sample)]
     tokens = sum(row.n_agent for sample in still for row in sample.rows)
     return moved, over(tokens if objective.unit == "token" else len(still), 0)[0]
 
 
-def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:
+def no_samples_error(played: Sequence[Sequence[Trajectory]], step: int) -> UserError:
     """The error for a rollout without samples."""
     errors = [t.error for group in played for t in group if t.error]
     return UserError(
@@ -200,37 +202,37 @@ def nothing_learned(played: Sequence[Sequence[Trajectory]], step: int) -> UserEr
     )
 
 
-def moves(sample: Sample) -> bool:
+def has_advantage(sample: Sample) -> bool:
     """Whether any token of a sample has a non-zero advantage."""
     return any(any(row.advantages or ()) for row in sample.rows)
 
 
-def _potential(
-    one: Chosen, group: Sequence[Trajectory], earned: Sequence[float], settings: OnlineSettings
+def _group_potential(
+    one: PlannedTask, group: Sequence[Trajectory], earned: Sequence[float], settings: OnlineSettings
 ) -> float | None:
     if not group:
         return None
     if settings.on == "reward":
-        return variation(earned)
-    return potential(group, one.game.env.spec.max_turns)
+        return coefficient_of_variation(earned)
+    return learning_potential(group, one.game.env.spec.max_turns)
 
 
-def _sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
+def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
     """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
     readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked so."""
     n = float(len(valid))
 
-    def mean(values: Iterable[float]) -> tuple[float, float]:
+    def mean_of(values: Iterable[float]) -> tuple[float, float]:
         return math.fsum(values), n
 
     return {
-        "success": mean(float(t.outcome is not None and t.outcome.success) for t in valid),
-        "score": mean(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
-        "reward": mean(earned),
-        "turns": mean(len(t.turns) for t in valid),
-        **{name: mean(len(called(t).get(name, ())) for t in valid) for name in CALLED},
-        "unreadable": mean(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
-        "context_full": mean(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
+        "success": mean_of(float(t.outcome is not None and t.outcome.success) for t in valid),
+        "score": mean_of(turn.rewards.get(AGENT, 0.0) for t in valid for turn in t.turns),
+        "reward": mean_of(earned),
+        "turns": mean_of(len(t.turns) for t in valid),
+        **{name: mean_of(len(marked_turns(t).get(name, ())) for t in valid) for name in CALLED},
+        "unreadable": mean_of(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
+        "context_full": mean_of(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),
         "forked": (float(report.forked), n),

@@ -6,10 +6,10 @@ ahead.
 
 **Agreement.** A server may accept new weights and play with others: with tied embeddings it may keep the old output
 head (vLLM 0.32 on a CPU does), an adapter may lie on another base, a name may stand for another model. All of them
-answer a publish with "success". So both sides score the tokens of `sonde.models.remote.served_weights.probe_of`, and
-their log-probabilities must agree as far as arithmetic lets them. The tolerance comes from the first publish of a
-training, when the server still has the initial weights or nearly so: engines in float32 are 1e-5 apart, in bfloat16
-some .05, quantised ones more. Source: ours.
+answer a publish with "success". So both sides score the tokens of
+`sonde.models.remote.served_weights.make_weight_probe`, and their log-probabilities must agree as far as arithmetic
+lets them. The tolerance comes from the first publish of a training, when the server still has the initial weights or
+nearly so: engines in float32 are 1e-5 apart, in bfloat16 some .05, quantised ones more. Source: ours.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VERSION = "step-"
 # --- mismatch and lag ------------------------------------------------------------------------------------------------
 
 
-def drift(samples: Iterable[Sample]) -> Sums:
+def measure_mismatch(samples: Iterable[Sample]) -> Sums:
     """Over agent tokens: the mean ratio, and the mean of ratio - 1 - log ratio, which estimates the divergence of
     pi_start from pi_sampled. Rows carry `proximal`."""
     logs = [x for sample in samples for row in sample.rows for x in _log_ratios(row)]
@@ -51,20 +51,20 @@ def _log_ratios(row: Row) -> Iterator[float]:
     return (now - then for agent, now, then in columns if agent)
 
 
-def lag(samples: Sequence[Sample], step: int, most: int) -> Sums:
+def measure_lag(samples: Sequence[Sample], step: int, most: int) -> Sums:
     """The mean age, in optimizer steps, of the weights that sampled the agent tokens. Raises `UserError` where it is
     more than `most`, or unknown."""
     total = n = 0
     for sample in samples:
         for row in sample.rows:
             assert row.weights is not None
-            ago = [_ago(version, step, most) for version in row.versions]
+            ago = [_steps_since(version, step, most) for version in row.versions]
             drawn = [ago[i] for i in row.weights if i >= 0]
             total, n = total + sum(drawn), n + len(drawn)
     return {"lag": (float(total), float(n))}
 
 
-def _ago(version: str, step: int, most: int) -> int:
+def _steps_since(version: str, step: int, most: int) -> int:
     number = version.removeprefix(VERSION)
     if not version.startswith(VERSION) or not number.isdecimal() or not 0 <= step - int(number) <= most:
         allowed = f"{VERSION}{step}" if most == 0 else f"{VERSION}{max(0, step - most)} to {VERSION}{step}"
@@ -100,10 +100,10 @@ class Agreement:
     first: float | None = None
     warned: bool = False
 
-    def check(self, version: str, here: Sequence[float], there: Sequence[float]) -> None:
+    def check_version(self, version: str, here: Sequence[float], there: Sequence[float]) -> None:
         """Raise `UserError` where the server does not play with the weights of this version."""
         apart = mean_distance(here, there)
-        self.first = self._begun() if self.first is None else self.first
+        self.first = self._read_first() if self.first is None else self.first
         bound = FAR if self.first is None else min(FAR, max(FLOOR, TIMES * self.first))
         if not apart <= bound:
             raise UserError(
@@ -116,7 +116,7 @@ class Agreement:
             self.first = apart
             write_atomically(self.folder / AGREEMENT, json.dumps({"first": apart}) + "\n")
 
-    def warning(self, noted: Mapping[str, tuple[float, float]]) -> str:
+    def explain_mismatch(self, noted: Mapping[str, tuple[float, float]]) -> str:
         """A warning where a rollout's `engine_kl` is too large although no weights moved in between; empty if there is
         nothing to report, or it was reported before."""
         kl, lag = (total / n if n else 0.0 for total, n in (noted["engine_kl"], noted["lag"]))
@@ -130,7 +130,7 @@ class Agreement:
             "a quantised cache?); objective.cap weighs tokens by the difference"
         )
 
-    def _begun(self) -> float | None:
+    def _read_first(self) -> float | None:
         try:
             return float(json.loads((self.folder / AGREEMENT).read_text("utf-8"))["first"])
         except FileNotFoundError:

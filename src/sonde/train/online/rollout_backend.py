@@ -7,7 +7,7 @@
 
 A server loads the weights from a folder that it sees under the same path: an adapter where there is one, or all of
 them. A probe verifies that it plays with them (`off_policy.Agreement`); after a rollout it is asked whether it still
-does. Every completion names the version that sampled it. `Ahead` plays in a thread while this process trains.
+does. Every completion names the version that sampled it. `BackgroundPlay` plays in a thread while this process trains.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
 from sonde.models.hf import HF
-from sonde.models.remote.served_weights import probe_of
+from sonde.models.remote.served_weights import make_weight_probe
 from sonde.models.remote.token_client import TokenEndpoint
 
-from ..curriculum import Choice, State
+from ..curriculum import Choice, CurriculumState
 from ..model_io import has_adapter, save_folder
-from ..sharded import is_sharded, weights
-from .groups import Chosen, Sums
+from ..sharded import full_weights, is_sharded
+from .groups import PlannedTask, Sums
 from .off_policy import Agreement, EngineWarning
 from .settings import OnlineSettings
 
@@ -42,7 +42,7 @@ SERVED = "served"
 R = TypeVar("R")
 
 
-class Player(Protocol):
+class RolloutBackend(Protocol):
     """Plays episodes during training; see the module."""
 
     @property
@@ -62,7 +62,7 @@ class Player(Protocol):
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalBackend:
     """Plays in this process, with the module itself."""
 
     hf: HF
@@ -70,10 +70,10 @@ class Here:
 
     @property
     def agent(self) -> LLM:
-        return seated(self.hf, self.online)
+        return seat_model(self.hf, self.online)
 
     def publish(self, version: str) -> None:
-        self.hf.renew(weights=version)
+        self.hf.renew_weights(weights=version)
 
     def confirm(self) -> None:
         """Nothing to verify: nobody else can change the weights."""
@@ -82,11 +82,11 @@ class Here:
         """Nothing to verify: the arithmetic is the same, up to the shapes of batches."""
 
     def release(self) -> None:
-        self.hf.release()
+        self.hf.release_cache()
 
 
 @dataclass(frozen=True)
-class There:
+class ServerBackend:
     """Plays on `server`, which loads the weights of `module` from `folder`. `main`: whether this process talks to the
     server; `meet` waits for all processes. `hf` is the module here, with full weights and in evaluation mode within
     `playing`; `agreement` compares a probe."""
@@ -104,7 +104,7 @@ class There:
     _before: list[Path] = field(default_factory=list[Path])
 
     @classmethod
-    def of(cls, trainer: Any, server: TokenEndpoint) -> There:
+    def for_trainer(cls, trainer: Any, server: TokenEndpoint) -> ServerBackend:
         """The backend of a trainer, whose first process talks to the server."""
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
@@ -115,57 +115,57 @@ class There:
 
     @property
     def agent(self) -> LLM:
-        return seated(self.server, self.online)
+        return seat_model(self.server, self.online)
 
     def publish(self, version: str) -> None:
         """Save and load the weights, and remove the previous version's folder: the server may still read the newest."""
         folder, adapter = self.folder / SERVED / version, has_adapter(self.module)
         if folder in self._before:  # it plays with them already: nothing was learned since
             return
-        tensors = weights(self.module) if is_sharded(self.module) else None
+        tensors = full_weights(self.module) if is_sharded(self.module) else None
         if self.main:
             save_folder(self.module, self.tokenizer, folder, tensors)
-            run_sync(self.server.publish(folder, version, adapter=adapter))
+            run_sync(self.server.publish_weights(folder, version, adapter=adapter))
         self.meet()
         if not self.main:
-            self.server.follow(folder, version, adapter=adapter)
-        self._compare(version)
+            self.server.follow_published(folder, version, adapter=adapter)
+        self._check_agreement(version)
         self.meet()
         for old in self._before:
             if self.main:
                 shutil.rmtree(old, ignore_errors=True)
         self._before[:] = [folder]
 
-    def _compare(self, version: str) -> None:
+    def _check_agreement(self, version: str) -> None:
         """Raise `UserError` where the server plays with other weights than these."""
-        probe = probe_of(self.tokenizer)
-        self.hf.renew(weights=version)
+        probe = make_weight_probe(self.tokenizer)
+        self.hf.renew_weights(weights=version)
         with self.playing():
             here = run_sync(self.hf.score_ids(probe))
-        self.hf.release()
+        self.hf.release_cache()
         if self.main:
-            self.agreement.check(version, here, run_sync(self.server.score_ids(probe)))
+            self.agreement.check_version(version, here, run_sync(self.server.score_ids(probe)))
 
     def confirm(self) -> None:
         if self.main:
-            run_sync(self.server.confirm(played=True))
+            run_sync(self.server.confirm_weights(played=True))
 
     def check_drift(self, noted: Sums) -> None:
-        if self.main and (said := self.agreement.warning(noted)):
+        if self.main and (said := self.agreement.explain_mismatch(noted)):
             warnings.warn(said, EngineWarning, stacklevel=2)
 
     def release(self) -> None:
         """Nothing to free: the server has memory of its own."""
 
 
-def around(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
+def wrap_model(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
     """A backend that plays with this very model (`models.hf`)."""
     name = str(getattr(model.config, "name_or_path", "") or "policy")
     options: dict[str, Any] = {"template": online.template, "max_batch": online.max_batch, "kv_bytes": online.kv_bytes}
-    return HF.around(model, tokenizer, model=name, lock_step=online.lock_step, **options)
+    return HF.from_module(model, tokenizer, model=name, lock_step=online.lock_step, **options)
 
 
-def seated(model: Model, online: OnlineSettings) -> LLM:
+def seat_model(model: Model, online: OnlineSettings) -> LLM:
     """The policy: view and sampling follow the settings, and the distribution is not truncated."""
     shown = {name: getattr(online, name) for name in SHOWN}
     return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
@@ -179,16 +179,16 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer
                 "online: overlap", True, "false without a server: the model in training cannot play at the same time"
             )
         return None
-    if not server.measures(Sampling(temperature=online.temperature)):
+    if not server.gives_logprobs(Sampling(temperature=online.temperature)):
         raise invalid(
             "online: temperature", online.temperature,
             'the temperature of the server\'s log-probabilities: 1, or any with logprobs_mode "processed_logprobs" '
             "here and --logprobs-mode processed_logprobs there",
         )  # fmt: skip
-    return server.speaking(tokenizer, online.template)
+    return server.with_tokenizer(tokenizer, online.template)
 
 
-def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
+def settings_for_server(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
     """The settings with which this server can play: it forms its batches itself, so there is no lock step. Giving it up
     causes a warning, since the settings of small models enable it."""
     if server is None or not online.lock_step:
@@ -201,31 +201,31 @@ def as_served(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSet
     return replace(online, lock_step=False)
 
 
-class Rollout(NamedTuple):
+class PlannedRollout(NamedTuple):
     """The plan of a rollout: the curriculum's choices, its state then, the tasks of this process, and the running play,
     if there is one."""
 
     choices: Sequence[Choice]
-    waiting: State
-    mine: list[Chosen]
-    playing: Ahead[list[list[Trajectory]]] | None = None
+    waiting: CurriculumState
+    mine: list[PlannedTask]
+    playing: BackgroundPlay[list[list[Trajectory]]] | None = None
 
     def stop(self) -> None:
         if self.playing is not None:
             self.playing.stop()
 
 
-class Ahead(Generic[R]):
+class BackgroundPlay(Generic[R]):
     """A coroutine that runs in a thread of its own."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, R]) -> None:
         self._found: Future[R] = Future()
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(coroutine)
-        self._thread = threading.Thread(target=self._run, name="sonde-ahead", daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name="sonde-ahead", daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
             self._found.set_result(self._loop.run_until_complete(self._task))

@@ -17,7 +17,7 @@ from sonde.core.types import Json
 
 from ..collect import Game
 from ..credit import GAE, Estimator, GroupRelative
-from ..curriculum import Bandit, State, Uniform
+from ..curriculum import Bandit, CurriculumState, Uniform
 from ..rewarders import Rewarder
 from ..rewards import RECORDED, RewardMix
 from ..settings import TrainSettings
@@ -107,11 +107,15 @@ class OnlineSettings(Checked):
     def to_json(self) -> dict[str, Any]:
         """What a checkpoint is tied to."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        parts = {"rewards": self.rewards.to_json(), "credit": _named(self.credit), "bandit": _named(self.bandit)}
+        parts = {
+            "rewards": self.rewards.to_json(),
+            "credit": _describe_part(self.credit),
+            "bandit": _describe_part(self.bandit),
+        }
         return {**plain, **parts, "rewarders": {rewarder.called: rewarder.to_json() for rewarder in self.rewarders}}
 
 
-def _named(part: object) -> dict[str, Any]:
+def _describe_part(part: object) -> dict[str, Any]:
     """Its class (or, for a function, its name), and its settings where it is a dataclass."""
     name = getattr(part, "__qualname__", type(part).__qualname__)
     return {"is": name, **(asdict(part) if is_dataclass(part) and not isinstance(part, type) else {})}
@@ -125,27 +129,27 @@ PROGRESS = "online.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class OnlineProgress:
     """What a checkpoint stores besides weights and optimizer."""
 
-    state: State
+    state: CurriculumState
     episodes: int = 0
     kl: float = 0.0
     """The weight of the penalty for leaving the reference."""
 
-    def write(self, file: Path, tied: Mapping[str, Any]) -> None:
+    def write_file(self, file: Path, tied: Mapping[str, Any]) -> None:
         content = {"state": self.state.to_json(), "episodes": self.episodes, "kl": self.kl, "tied": tied}
         write_atomically(file, orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
 
     @classmethod
-    def read(cls, file: Path, tied: Mapping[str, Any]) -> Progress:
+    def read_file(cls, file: Path, tied: Mapping[str, Any]) -> OnlineProgress:
         if not file.is_file():
             raise UserError(f"train: resume: {file} is missing, so this checkpoint is not one of online training")
         saved = orjson.loads(file.read_bytes())
         for name, value in orjson.loads(orjson.dumps(tied)).items():
             if saved["tied"].get(name) != value:
                 raise invalid(f"train: resume: online: {name}", value, f"{saved['tied'].get(name)!r}, as before")
-        return cls(state=State.from_json(saved["state"]), episodes=saved["episodes"], kl=saved["kl"])
+        return cls(state=CurriculumState.from_json(saved["state"]), episodes=saved["episodes"], kl=saved["kl"])
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
@@ -173,7 +177,7 @@ def check_objective(objective: Objective, online: OnlineSettings) -> None:
         raise invalid("online: objective", objective.name, allowed)
 
 
-def tasks_of(game: Game) -> str:
+def hash_tasks(game: Game) -> str:
     """A hash of the tasks that may be played."""
     return content_hash([task.id for task in game.tasks])
 

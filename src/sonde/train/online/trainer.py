@@ -14,8 +14,8 @@ with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 insid
 of offline training); its estimates persist while the model learns, so they lag behind it.
 
 Rewarders (`train.rewarders`) measure the games after play and before credit, with the model's current, initial or
-averaged weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and `episode_log.recredited`
-assigns credit again without a model.
+averaged weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and
+`episode_log.recredit_episodes` assigns credit again without a model.
 
 A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of
 a game: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` ones among them,
@@ -35,9 +35,10 @@ Weights sharded otherwise (FSDP by accelerate, DeepSpeed) are refused.
 
 With `server` (`models:vllm`, `models:sglang`) a server plays the episodes: before a rollout it gets the current weights
 (`rollout_backend`), a probe verifies that it uses them, and every completion names their version. `engine_ratio` and
-`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `lag` counts how many
-steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server plays
-the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process.
+`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `measure_lag`
+counts how many steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap`
+the server plays the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in
+this process.
 """
 
 from __future__ import annotations
@@ -58,35 +59,52 @@ from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, identity,
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import close
 
-from ..collect import Game, groups_of
+from ..collect import Game, group_game_tasks
 from ..credit import GAE, Values
 from ..curriculum import Curriculum
-from ..logprobs import Referee
-from ..provenance import items_digest
+from ..logprobs import LogprobScorer
+from ..provenance import hash_items
 from ..rewarders import Weights
 from ..settings import TrainSettings
 from ..trainer import SondeTrainer, TrainResult
-from ..types import Item, Objective, Sample, rows_of
-from .advantages import Critic, appraised, divergences, drawn, weighed
-from .episode_log import Kept
+from ..types import Item, Objective, Sample, item_rows
+from .advantages import Critic, assign_critic_credit, draw_demonstrations, token_divergences, weigh_demonstrations
+from .episode_log import EpisodeLog
 from .groups import (
-    Chosen,
     Group,
+    PlannedTask,
     Sums,
     Taken,
-    best,
-    chosen_tasks,
-    credited,
-    measured,
-    moving,
-    nothing_learned,
-    play_all,
+    assign_credit,
+    keep_best,
+    measure_rewards,
+    no_samples_error,
+    plan_tasks,
     play_groups,
+    play_groups_async,
+    split_moving,
 )
-from .off_policy import VERSION, drift, lag
-from .rollout_backend import Ahead, Here, Rollout, There, around, as_served, check_server, seated
-from .settings import PROGRESS, OnlineSettings, Progress, check_objective, check_processes, check_sizes, tasks_of
-from .weight_snapshots import Versions
+from .off_policy import VERSION, measure_lag, measure_mismatch
+from .rollout_backend import (
+    BackgroundPlay,
+    LocalBackend,
+    PlannedRollout,
+    ServerBackend,
+    check_server,
+    seat_model,
+    settings_for_server,
+    wrap_model,
+)
+from .settings import (
+    PROGRESS,
+    OnlineProgress,
+    OnlineSettings,
+    check_objective,
+    check_processes,
+    check_sizes,
+    hash_tasks,
+)
+from .weight_snapshots import WeightSnapshots
 
 
 class OnlineTrainer(SondeTrainer):
@@ -112,7 +130,11 @@ class OnlineTrainer(SondeTrainer):
         if bool(self.shown) != objective.imitates:
             allowed = "some with an objective that imitates (ppo with bc > 0), else none"
             raise invalid("online: demonstrations", f"{len(self.shown)} episodes", allowed)
-        self.online, self.games, self.policies = as_served(online or OnlineSettings(), server), tuple(games), policies
+        self.online, self.games, self.policies = (
+            settings_for_server(online or OnlineSettings(), server),
+            tuple(games),
+            policies,
+        )
         check_sizes(settings, self.online)
         check_objective(objective, self.online)
         if AGENT in policies:
@@ -120,58 +142,61 @@ class OnlineTrainer(SondeTrainer):
         if tokenizer is None:
             raise invalid("online: tokenizer", tokenizer, "the model's own, with a chat template")
         server = check_server(server, self.online, tokenizer)
-        self.groups = groups_of(self.games, self.online.by)
+        self.groups = group_game_tasks(self.games, self.online.by)
         self.curriculum = Curriculum(
             groups={name: len(rows) for name, rows in self.groups.items()},
             bandit=self.online.bandit,
             replacement=self.online.replacement,
         )
-        self.progress = self._begun()
+        self.progress = self._initial_progress()
         for rewarder in self.online.rewarders:
             for game in self.games:
-                rewarder.check(game.env)
+                rewarder.check_environment(game.env)
         self._waiting: list[list[Sample]] = []
         self._measured: list[Taken] = []
-        self._store: Kept | None = None
+        self._store: EpisodeLog | None = None
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         check_processes(self)
-        self.hf = around(self._bare, self.tokenizer, self.online)
-        self._player = Here(self.hf, self.online) if server is None else There.of(self, server)
-        self._next: Rollout | None = None
+        self.hf = wrap_model(self._bare_model, self.tokenizer, self.online)
+        self._player = LocalBackend(self.hf, self.online) if server is None else ServerBackend.for_trainer(self, server)
+        self._next: PlannedRollout | None = None
         self._lag = Sums()
         self._measures = server is not None or "proximal" in objective.needs
-        self._versions = self._asked_for()
+        self._versions = self._take_snapshots()
 
     @property
-    def _reference(self) -> Weights | None:
+    def _reference_weights(self) -> Weights | None:
         """The weights of the reference policy; without the adapter they are the initial ones, too."""
-        if not self._compares:
+        if not self._needs_reference:
             return None
         return "current" if self.settings.reference == "adapter_off" else "start"
 
     @property
-    def _as_now(self) -> Referee:
+    def _current_scorer(self) -> LogprobScorer:
         """Scores tokens under the current policy."""
-        return Referee(model=self._bare, pad_id=self.pad_id, bf16=self.settings.bf16, tempered=True)
+        return LogprobScorer(model=self._bare_model, pad_id=self.pad_id, bf16=self.settings.bf16, tempered=True)
 
     @property
-    def _bare(self) -> Any:
+    def _bare_model(self) -> Any:
         return self.accelerator.unwrap_model(self.model)
 
     @property
-    def _compares(self) -> bool:
+    def _needs_reference(self) -> bool:
         """Whether reference log-probabilities are needed, in the loss or in the rewards."""
         critic = self.online.critic
         return "reference" in self.objective.needs or (critic is not None and critic.kl > 0)
 
-    def _begun(self) -> Progress:
+    def _initial_progress(self) -> OnlineProgress:
         critic = self.online.critic
-        return Progress(state=self.curriculum.start(), kl=0.0 if critic is None else critic.kl)
+        return OnlineProgress(state=self.curriculum.initial_state(), kl=0.0 if critic is None else critic.kl)
 
-    def _asked_for(self) -> Versions:
+    def _take_snapshots(self) -> WeightSnapshots:
         """Snapshots of the weights that the reference and rewarders need, taken before anything is learned."""
-        asked: list[Weights | None] = [self._reference, *(rewarder.asks for rewarder in self.online.rewarders)]
-        return Versions(self._bare, [weights for weights in asked if weights is not None])
+        asked: list[Weights | None] = [
+            self._reference_weights,
+            *(rewarder.asked_weights for rewarder in self.online.rewarders),
+        ]
+        return WeightSnapshots(self._bare_model, [weights for weights in asked if weights is not None])
 
     @property
     def agent(self) -> LLM:
@@ -184,24 +209,24 @@ class OnlineTrainer(SondeTrainer):
         return self.settings.batch_size * self.online.updates_per_rollout // self.online.k
 
     @property
-    def tied(self) -> dict[str, Any]:
+    def resume_identity(self) -> dict[str, Any]:
         """What must be unchanged for a checkpoint to be resumed."""
         games = [
-            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": tasks_of(game)}
+            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game)}
             for game in self.games
         ]
         others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
-        shown = {"shown": items_digest(self.shown)} if self.shown else {}
+        shown = {"shown": hash_items(self.shown)} if self.shown else {}
         return {**self.online.to_json(), "games": games, "policies": others, **shown}
 
     def train(self, resume: bool | str | Path = False, **kwargs: Any) -> TrainResult:
         """Train to the end; `resume` as in `SondeTrainer.train`."""
-        checkpoint = self._checkpoint(resume)
+        checkpoint = self._find_checkpoint(resume)
         self._waiting = []
-        self.progress = self._begun()
+        self.progress = self._initial_progress()
         if checkpoint is not None:
-            self.progress = Progress.read(Path(checkpoint) / PROGRESS, self.tied)
-            self._versions.load(Path(checkpoint))
+            self.progress = OnlineProgress.read_file(Path(checkpoint) / PROGRESS, self.resume_identity)
+            self._versions.load_average(Path(checkpoint))
         try:
             return super().train(resume=checkpoint or resume, **kwargs)
         finally:
@@ -209,7 +234,7 @@ class OnlineTrainer(SondeTrainer):
                 self._next.stop()
             if self._store is not None:
                 self._store.close()
-            run_sync(close({AGENT: self.agent, "rewarders": seated(self.hf, self.online), **self.policies}))
+            run_sync(close({AGENT: self.agent, "rewarders": seat_model(self.hf, self.online), **self.policies}))
 
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
@@ -220,23 +245,25 @@ class OnlineTrainer(SondeTrainer):
         if not self._waiting:
             self._waiting = self._roll_out()
         step = self._waiting.pop(0)
-        moves_now, skipped = moving(step, self.objective, self._over_processes)
+        moves_now, skipped = split_moving(step, self.objective, self._reduce_counts)
         if self.shown:
-            moves_now = [*moves_now, *self._demonstrations(moves_now)]
-        passes, n_units = self.passes(moves_now)
+            moves_now = [*moves_now, *self._step_demonstrations(moves_now)]
+        passes, n_units = self.make_passes(moves_now)
         return [passes], n_units + skipped
 
-    def _demonstrations(self, played: Sequence[Item]) -> list[Sample]:
+    def _step_demonstrations(self, played: Sequence[Item]) -> list[Sample]:
         """This process's demonstrations for the next step, weighed against everything played."""
-        drawn_now = drawn(self.shown, self.settings.batch_size, self.settings.seed, self.state.global_step)
-        own = self._over_processes(sum(row.n_agent for row in rows_of(played)), 0)[0]
-        weight = own / sum(row.n_agent for row in rows_of(drawn_now))
-        return weighed(drawn_now[self.args.process_index :: self.args.world_size], weight)
+        drawn_now = draw_demonstrations(
+            self.shown, self.settings.batch_size, self.settings.seed, self.state.global_step
+        )
+        own = self._reduce_counts(sum(row.n_agent for row in item_rows(played)), 0)[0]
+        weight = own / sum(row.n_agent for row in item_rows(drawn_now))
+        return weigh_demonstrations(drawn_now[self.args.process_index :: self.args.world_size], weight)
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
         begun = time.perf_counter()
         loss = super().training_step(model, inputs, num_items_in_batch)
-        self._note({"seconds_training": (time.perf_counter() - begun, 1.0)})
+        self._add_metrics({"seconds_training": (time.perf_counter() - begun, 1.0)})
         return loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -248,9 +275,9 @@ class OnlineTrainer(SondeTrainer):
         """A checkpoint also stores the progress of play, before the state that marks it complete."""
         super().save_model(output_dir, _internal_call)
         if _internal_call and output_dir is not None:
-            self._versions.save(Path(output_dir), write=self.args.should_save)
+            self._versions.save_average(Path(output_dir), write=self.args.should_save)
             if self.args.should_save:
-                self.progress.write(Path(output_dir) / PROGRESS, self.tied)
+                self.progress.write_file(Path(output_dir) / PROGRESS, self.resume_identity)
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
@@ -259,114 +286,118 @@ class OnlineTrainer(SondeTrainer):
         begun = time.perf_counter()
         n, rank, world = self.online.updates_per_rollout, self.args.process_index, self.args.world_size
         n_rollout = self.state.global_step // n
-        choices, waiting, mine, playing = self._next or self._chosen(n_rollout)
+        choices, waiting, mine, playing = self._next or self._plan_rollout(n_rollout)
         self._next = None
-        self._versions.follow()
-        played = self.play(mine) if playing is None else playing.result()
-        groups = credited(mine, played, self.online, self.measure(mine, played))
+        self._versions.update_average()
+        played = self.play_tasks(mine) if playing is None else playing.result()
+        groups = assign_credit(mine, played, self.online, self.measure_rewards(mine, played))
         self._check_played(groups, played)
         potentials = self._from_all([group.potential for group in groups])
         for i, choice in enumerate(choices):
-            waiting = self.curriculum.update(waiting, choice.group, potentials[i % world][i // world])
+            waiting = self.curriculum.record_potential(waiting, choice.group, potentials[i % world][i // world])
         episodes = self.progress.episodes + len(choices) * self.online.k
         self.progress = replace(self.progress, state=waiting, episodes=episodes)
         if self.online.save_episodes:
-            self._record(mine, played)
+            self._save_episodes(mine, played)
         most = self.online.updates_per_rollout if self.online.overlap else 0
         self._player.confirm()
-        self._lag = lag([s for group in groups for s in group.samples], self.state.global_step, most)
-        self._note(self._lag)
+        self._lag = measure_lag([s for group in groups for s in group.samples], self.state.global_step, most)
+        self._add_metrics(self._lag)
         for group in groups:
-            self._note(group.sums)
-        self._note({"seconds_playing": (time.perf_counter() - begun, 1.0)})
+            self._add_metrics(group.sums)
+        self._add_metrics({"seconds_playing": (time.perf_counter() - begun, 1.0)})
         if self.online.keep < 1:
-            groups = best(groups, self.online.keep, self._from_all, rank, world)
-        groups = self._appraised(groups)
+            groups = keep_best(groups, self.online.keep, self._from_all, rank, world)
+        groups = self._attach_estimates(groups)
         if self.online.overlap and (n_rollout + 1) * n < self.state.max_steps:
-            self._next = self._ahead(n_rollout + 1)
-        return [self._kept(groups[i::n]) for i in range(n)]
+            self._next = self._play_ahead(n_rollout + 1)
+        return [self._step_samples(groups[i::n]) for i in range(n)]
 
-    def _chosen(self, n_rollout: int) -> Rollout:
+    def _plan_rollout(self, n_rollout: int) -> PlannedRollout:
         """Plan a rollout from the present state of the curriculum."""
-        choices, waiting = self.curriculum.choose(self.progress.state, self.settings.seed, self.tasks_per_rollout)
-        tasks = chosen_tasks(self.groups, choices, self.settings.seed, n_rollout)
-        return Rollout(choices, waiting, tasks[self.args.process_index :: self.args.world_size])
+        choices, waiting = self.curriculum.choose_tasks(self.progress.state, self.settings.seed, self.tasks_per_rollout)
+        tasks = plan_tasks(self.groups, choices, self.settings.seed, n_rollout)
+        return PlannedRollout(choices, waiting, tasks[self.args.process_index :: self.args.world_size])
 
-    def _ahead(self, n_rollout: int) -> Rollout:
+    def _play_ahead(self, n_rollout: int) -> PlannedRollout:
         """Plan a rollout and start to play it, with the current weights."""
-        rollout = self._chosen(n_rollout)
+        rollout = self._plan_rollout(n_rollout)
         self._player.publish(f"{VERSION}{self.state.global_step}")
-        return rollout._replace(playing=Ahead(play_all(rollout.mine, self.agent, self.policies, self.online.k)))
+        return rollout._replace(
+            playing=BackgroundPlay(play_groups_async(rollout.mine, self.agent, self.policies, self.online.k))
+        )
 
-    def _appraised(self, groups: Sequence[Group]) -> list[Group]:
+    def _attach_estimates(self, groups: Sequence[Group]) -> list[Group]:
         """The groups with reference log-probabilities and critic's credit on their samples, where these are needed."""
         samples = [sample for group in groups for sample in group.samples]
         if self._measures:
-            with self.playing():
-                samples = cast("list[Sample]", self._as_now(samples, "proximal"))
-            moved = drift(samples)
-            self._note(moved)
+            with self.evaluation_mode():
+                samples = cast("list[Sample]", self._current_scorer(samples, "proximal"))
+            moved = measure_mismatch(samples)
+            self._add_metrics(moved)
             self._player.check_drift({**moved, **self._lag})
-        if self._reference is not None:
+        if self._reference_weights is not None:
             off = self.settings.reference == "adapter_off"
-            referee = replace(self._as_now, off=off, tempered="sampled" in self.objective.needs)
-            with self._versions.under(self._reference), self.playing():
+            referee = replace(self._current_scorer, off=off, tempered="sampled" in self.objective.needs)
+            with self._versions.use_weights(self._reference_weights), self.evaluation_mode():
                 samples = cast("list[Sample]", referee(samples))
         if self.online.critic is not None:
-            samples = self._credited(samples, self.online.critic)
+            samples = self._credit_by_critic(samples, self.online.critic)
         remaining = iter(samples)
         return [group._replace(samples=[next(remaining) for _ in group.samples]) for group in groups]
 
-    def _credited(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
+    def _credit_by_critic(self, samples: Sequence[Sample], credit: GAE) -> list[Sample]:
         """Advantages by the critic, and the next weight of the penalty for leaving the reference."""
         assert self.heads is not None
-        with self.playing() as model:
+        with self.evaluation_mode() as model:
             critic = Critic(model=model, heads=self.heads, pad_id=self.pad_id, bf16=self.settings.bf16)
-            values = critic.values(samples)
-        done = appraised(samples, values, credit, self.progress.kl, self._from_all, self.args.process_index)
+            values = critic.estimate_values(samples)
+        done = assign_critic_credit(samples, values, credit, self.progress.kl, self._from_all, self.args.process_index)
         if credit.kl:
-            mine = [x for sample in samples for x in divergences(sample).tolist()]
+            mine = [x for sample in samples for x in token_divergences(sample).tolist()]
             parts = self._from_all([math.fsum(mine), len(mine)])
             mean = math.fsum(total for total, _ in parts) / max(1, sum(int(n) for _, n in parts))
-            self._note({"kl_played": (math.fsum(mine), float(len(mine))), "kl_weight": (self.progress.kl, 1.0)})
-            after = credit.weight_after(self.progress.kl, mean, self.tasks_per_rollout * self.online.k)
+            self._add_metrics({"kl_played": (math.fsum(mine), float(len(mine))), "kl_weight": (self.progress.kl, 1.0)})
+            after = credit.update_kl_weight(self.progress.kl, mean, self.tasks_per_rollout * self.online.k)
             self.progress = replace(self.progress, kl=after)
         return done
 
-    def play(self, chosen: Sequence[Chosen]) -> list[list[Trajectory]]:
+    def play_tasks(self, chosen: Sequence[PlannedTask]) -> list[list[Trajectory]]:
         """The episodes of these tasks, with the current weights. Memory of play is freed before training."""
         self._player.publish(f"{VERSION}{self.state.global_step}")
-        with self.playing():
+        with self.evaluation_mode():
             played = play_groups(chosen, self.agent, self.policies, self.online.k)
         self._player.release()
         return played
 
-    def measure(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> dict[str, dict[str, Values]]:
+    def measure_rewards(
+        self, chosen: Sequence[PlannedTask], played: Sequence[Sequence[Trajectory]]
+    ) -> dict[str, dict[str, Values]]:
         """Rewarders' arrays for these episodes, by trajectory and name."""
         begun = time.perf_counter()
-        brought, self._measured = measured(self.online.rewarders, self.games, chosen, played, self._under)
+        brought, self._measured = measure_rewards(self.online.rewarders, self.games, chosen, played, self._agent_under)
         if self.online.rewarders:
-            self._note({"seconds_measuring": (time.perf_counter() - begun, 1.0)})
+            self._add_metrics({"seconds_measuring": (time.perf_counter() - begun, 1.0)})
         return brought
 
     @contextmanager
-    def _under(self, weights: Weights | None) -> Iterator[LLM | None]:
+    def _agent_under(self, weights: Weights | None) -> Iterator[LLM | None]:
         """The player under these weights; None where nobody is asked."""
         if weights is None:
             yield None
             return
-        with self._versions.under(weights), self.playing():
-            self.hf.renew(
+        with self._versions.use_weights(weights), self.evaluation_mode():
+            self.hf.renew_weights(
                 weights=f"{'' if weights == 'current' else weights + ' at '}{VERSION}{self.state.global_step}"
             )
-            yield seated(self.hf, self.online)
-        self.hf.release()
+            yield seat_model(self.hf, self.online)
+        self.hf.release_cache()
 
     def _check_played(self, groups: Sequence[Group], played: Sequence[Sequence[Trajectory]]) -> None:
         if not any(any(counts) for counts in self._from_all([len(group.samples) for group in groups])):
-            raise nothing_learned(played, self.state.global_step + 1)
+            raise no_samples_error(played, self.state.global_step + 1)
 
-    def _kept(self, groups: Sequence[Group]) -> list[Sample]:
+    def _step_samples(self, groups: Sequence[Group]) -> list[Sample]:
         """The samples of a step: all or, with `drop_flat`, those of groups with signal, if there are any."""
         if self.online.drop_flat and any(any(flags) for flags in self._from_all([group.signal for group in groups])):
             groups = [group for group in groups if group.signal]
@@ -380,19 +411,19 @@ class OnlineTrainer(SondeTrainer):
 
         return gather_object([mine])
 
-    def _note(self, sums: Mapping[str, tuple[float, float]]) -> None:
+    def _add_metrics(self, sums: Mapping[str, tuple[float, float]]) -> None:
         """Add to the means of the next log entry."""
         for name, (value, count) in sums.items():
             kept = self.metrics.setdefault(name, [0.0, 0.0])
             kept[0] += value
             kept[1] += count
 
-    def _record(self, chosen: Sequence[Chosen], played: Sequence[Sequence[Trajectory]]) -> None:
+    def _save_episodes(self, chosen: Sequence[PlannedTask], played: Sequence[Sequence[Trajectory]]) -> None:
         """Save the episodes, and rewarders' measurements of them."""
         if self._store is None:
-            self._store = Kept(self.folder, self.args.process_index, self.tied)
+            self._store = EpisodeLog(self.folder, self.args.process_index, self.resume_identity)
         for one, group in zip(chosen, played, strict=True):
-            self._store.add(self.state.global_step, one.game, group)
+            self._store.add_episodes(self.state.global_step, one.game, group)
         self._store.flush()
         for game, rewarder, episodes, measurements in self._measured:
-            rewarder.keep(self._store.of(game), game.env, episodes, measurements)
+            rewarder.save_measurements(self._store.find_folder(game), game.env, episodes, measurements)

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from sonde.core import UserError
 
 from ..rewarders import Weights
-from ..sharded import gathered, part_of
+from ..sharded import gather_tensor, take_part
 
 DECAY = 0.95
 """Of the moving average, per rollout, as published."""
@@ -31,26 +31,26 @@ FILE = "average.safetensors"
 """File of the moving average in a checkpoint."""
 
 
-class Versions:
+class WeightSnapshots:
     """Copies of earlier weights; see the module. `kept` names the requested ones; nothing else is copied."""
 
     def __init__(self, module: Any, kept: Iterable[Weights]) -> None:
         self._module = module
-        self._copies = {name: self._copied() for name in sorted(set(kept) - {"current"})}
+        self._copies = {name: self._copy_weights() for name in sorted(set(kept) - {"current"})}
 
-    def _trained(self) -> dict[str, torch.Tensor]:
+    def _trained_weights(self) -> dict[str, torch.Tensor]:
         return {name: p.data for name, p in self._module.named_parameters() if p.requires_grad}
 
-    def _copied(self) -> dict[str, torch.Tensor]:
-        return {name: p.clone() for name, p in self._trained().items()}
+    def _copy_weights(self) -> dict[str, torch.Tensor]:
+        return {name: p.clone() for name, p in self._trained_weights().items()}
 
     @contextmanager
-    def under(self, name: Weights) -> Iterator[None]:
+    def use_weights(self, name: Weights) -> Iterator[None]:
         """Put these weights in place; the current ones are restored afterwards, to the last bit."""
         if name == "current":
             yield
             return
-        now, other = self._trained(), self._copies[name]
+        now, other = self._trained_weights(), self._copies[name]
         held = {key: p.clone() for key, p in now.items()}
         try:
             for key, p in now.items():
@@ -60,20 +60,20 @@ class Versions:
             for key, p in now.items():
                 p.copy_(held[key])
 
-    def follow(self) -> None:
+    def update_average(self) -> None:
         """Move the average, if there is one, towards the current weights."""
         average = self._copies.get("average", {})
-        for key, p in self._trained().items():
+        for key, p in self._trained_weights().items():
             if key in average:
                 average[key].mul_(DECAY).add_(p, alpha=1.0 - DECAY)
 
-    def save(self, folder: Path, *, write: bool = True) -> None:
+    def save_average(self, folder: Path, *, write: bool = True) -> None:
         """Save into a checkpoint; all processes call it, one of them with `write`."""
-        average = {name: gathered(p).contiguous() for name, p in self._copies.get("average", {}).items()}
+        average = {name: gather_tensor(p).contiguous() for name, p in self._copies.get("average", {}).items()}
         if average and write:
             save_file(average, folder / FILE)
 
-    def load(self, folder: Path) -> None:
+    def load_average(self, folder: Path) -> None:
         """Load the average of a checkpoint."""
         average = self._copies.get("average")
         if average is None:
@@ -83,4 +83,4 @@ class Versions:
                 f"train: resume: {folder / FILE} is missing: the moving average of weights cannot be recomputed"
             )
         for name, p in load_file(folder / FILE).items():
-            average[name].copy_(part_of(p, average[name]))
+            average[name].copy_(take_part(p, average[name]))

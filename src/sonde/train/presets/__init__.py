@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sonde._util.frozen import frozen
+from sonde._util.frozen import as_frozen
 from sonde.core.errors import unknown
 from sonde.core.types import Json
 
 from ..settings import FREE
 from ..training import Training
-from .lmrl import presets as lmrl_presets
+from .lmrl import list_presets as lmrl_presets
 from .papers import PAPERS
 from .tiny import TINY
 
-PRESETS: Mapping[str, Training] = frozen(
+PRESETS: Mapping[str, Training] = as_frozen(
     {name: replace(known, preset=name) for name, known in {**PAPERS, **TINY, **lmrl_presets()}.items()}
 )
 _UNTOLD = (
@@ -52,7 +52,7 @@ def list_overrides(training: Training) -> list[str]:
     if not training.preset:
         return []
     known = PRESETS[training.preset]
-    now, was = (dict(_leaves("", t.to_json())) for t in (training, known))
+    now, was = (dict(_flatten_json("", t.to_json())) for t in (training, known))
     gone = was if training.objective == known.objective else ()  # another objective has other options
     names = [name for name in dict.fromkeys((*now, *gone)) if name not in _UNTOLD]
     return [f"{name} {now.get(name)} ({was.get(name)})" for name in names if now.get(name) != was.get(name)]
@@ -64,10 +64,10 @@ def describe_preset(training: Training) -> str:
     return f"{training.preset}, but {', '.join(changed)}" if changed else training.preset
 
 
-def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
+def _flatten_json(path: str, value: Json) -> Iterator[tuple[str, Json]]:
     """Every plain value in nested mappings, with its path."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            yield from _leaves(f"{path}.{name}" if path else name, part)
+            yield from _flatten_json(f"{path}.{name}" if path else name, part)
     else:
         yield path, list(value) if isinstance(value, tuple) else value

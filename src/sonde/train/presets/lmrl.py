@@ -35,7 +35,7 @@ _BC = TrainSettings(lr=1e-4, batch_size=128, schedule="constant", warmup=0.0, bf
 _TABLE = "LMRL-Gym table 5; constant rate, one epoch, bfloat16, micro-batch and when to save: ours"
 
 
-def presets() -> dict[str, Training]:
+def list_presets() -> dict[str, Training]:
     """Every method and task by name, `lmrl_TASK_METHOD`; also `bc`, `filtered_bc` and `online_filtered_bc` by
     themselves."""
     every = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
@@ -43,53 +43,55 @@ def presets() -> dict[str, Training]:
     return every | named
 
 
-def _bc(task: str) -> Training:
+def _make_bc(task: str) -> Training:
     several = "; it lists two rates (1e-4, 1e-5) and three sizes (128, 256, 32), of which the first"
     more = several if task == "chess" else ""
     return Training(objective="sft", settings=_BC, learning=Learning(share=ShareRule()), source=_TABLE + more)
 
 
-def _filtered_bc(task: str) -> Training:
+def _make_filtered_bc(task: str) -> Training:
     top = {"dialogue": 0.1, "wordle": 0.3}.get(task)
     rule = ShareRule(success=True) if top is None else ShareRule(top=top)
     return Training(objective="sft", settings=_BC, learning=Learning(share=rule), source=_TABLE)
 
 
-def _online_filtered_bc(task: str) -> Training:
+def _make_online_filtered_bc(task: str) -> Training:
     return Training(
         objective="sft",
-        online=OnlineSettings(k=1, keep=0.3, rewards=RewardMix.published("env")),
-        settings=_of(_BC, max_steps=100_000 // 128),
+        online=OnlineSettings(k=1, keep=0.3, rewards=RewardMix.from_paper("env")),
+        settings=_change_settings(_BC, max_steps=100_000 // 128),
         source="LMRL-Gym section 5; its code: 128 rollouts, the best 30 % kept, from the current weights; table 5 for "
         "rate and size of BC; less than 100k samples: as it limits PPO; the rest: ours",
     )  # fmt: skip
 
 
-def _mc(task: str) -> Training:
+def _make_mc(task: str) -> Training:
     cql = {"dialogue": 1e-3, "maze": 0.5, "text_nav": 1e-3, "chess": 1e-4, "endgames": 1e-4, "wordle": 1e-2}[task]
     batch = {"chess": 64, "endgames": 64, "wordle": 32}.get(task, 128)
     more = "; endgames: it prints two weights, 1 and 1e-4, of which the second" if task == "endgames" else ""
     return Training(
         objective="mc",
         options={"discount": 1.0 if task == "wordle" else 0.99, "cql": cql},
-        settings=_of(_BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=batch),
+        settings=_change_settings(_BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=batch),
         source=f"{_TABLE}{more}; decode with beta {BETA['mc'].get(task, 'as for ILQL')}",
     )
 
 
-def _ilql(task: str) -> Training:
+def _make_ilql(task: str) -> Training:
     cql = {"dialogue": 1e-3, "maze": 0.5, "text_nav": 1e-3, "chess": 1e-4, "endgames": 1e-4, "wordle": 1e-2}[task]
     more = "; endgames: no weight is printed, so that of chess" if task == "endgames" else ""
     limit = "bootstrap" if task in ("maze", "text_nav") else "end"  # elsewhere limits are rules of the game
     return Training(
         objective="ilql",
         options={"tau": 0.99 if task == "maze" else 0.7, "discount": 0.99, "cql": cql, "limit": limit},
-        settings=_of(_BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=32 if task == "wordle" else 128),
+        settings=_change_settings(
+            _BC, lr=3e-5 if task == "wordle" else 1e-4, batch_size=32 if task == "wordle" else 128
+        ),
         source=f"{_TABLE}; Polyak .005: its code; limit: ours{more}; decode with beta {BETA['ilql'][task]:g}",
     )
 
 
-def _ppo(task: str) -> Training:
+def _make_ppo(task: str) -> Training:
     lr = {"dialogue": 1e-6, "maze": 1e-6, "text_nav": 5e-6, "chess": 1e-5, "endgames": 1e-5, "wordle": 3e-5}[task]
     rollouts = {"dialogue": 2048, "text_nav": 4000, "chess": 1024}.get(task, 512)
     batch, kl = 32 if task == "wordle" else 128, {"maze": 0.1, "wordle": 1e-3}.get(task, 0.01)
@@ -100,10 +102,10 @@ def _ppo(task: str) -> Training:
         objective="ppo",
         options={**_PPO, "bc": 10.0} if task == "wordle" else _PPO,
         online=OnlineSettings(
-            k=1, updates_per_rollout=updates, rewards=RewardMix.published("env"),
+            k=1, updates_per_rollout=updates, rewards=RewardMix.from_paper("env"),
             credit=GAE(discount=0.99, lam=0.95, kl=kl),
         ),
-        settings=_of(_BC, lr=lr, batch_size=batch, max_steps=100_000 // rollouts * updates, save_steps=updates),
+        settings=_change_settings(_BC, lr=lr, batch_size=batch, max_steps=100_000 // rollouts * updates, save_steps=updates),
         source=f"{_TABLE}; less than 100k samples: section 5; clip of values, whitening, k 1: its code{more}{lessons}",
     )  # fmt: skip
 
@@ -111,11 +113,11 @@ def _ppo(task: str) -> Training:
 _PPO: Mapping[str, Any] = Frozen(clip=0.2, value_clip=0.2, value_weight=0.5)
 
 
-def _of(settings: TrainSettings, **changes: Any) -> TrainSettings:
-    return settings.changed(changes)
+def _change_settings(settings: TrainSettings, **changes: Any) -> TrainSettings:
+    return settings.with_overrides(changes)
 
 
 _METHODS = {
-    "bc": _bc, "filtered_bc": _filtered_bc, "online_filtered_bc": _online_filtered_bc, "mc": _mc, "ilql": _ilql,
-    "ppo": _ppo,
+    "bc": _make_bc, "filtered_bc": _make_filtered_bc, "online_filtered_bc": _make_online_filtered_bc, "mc": _make_mc, "ilql": _make_ilql,
+    "ppo": _make_ppo,
 }  # fmt: skip

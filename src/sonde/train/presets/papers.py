@@ -32,7 +32,7 @@ STARPO = Training(
         "clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "seq-mean-token-mean", "kl": 0.0,
     },
     online=OnlineSettings(
-        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.published("starpo"), max_tokens=2500
+        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.from_paper("starpo"), max_tokens=2500
     ),
     settings=TrainSettings(
         lr=1e-5, batch_size=1280, max_steps=180, micro_batch=8, schedule="constant", warmup=0.0, betas=(0.9, 0.95),
@@ -50,7 +50,7 @@ DELTA_BELIEF = replace(
     STARPO,
     options={**STARPO.options, "aggregation": "token-mean"},
     online=replace(
-        STARPO.online, rewards=RewardMix.published("delta_belief"), rewarders=(BeliefGain(),), credit=TurnWise()
+        STARPO.online, rewards=RewardMix.from_paper("delta_belief"), rewarders=(BeliefGain(),), credit=TurnWise()
     ),
     settings=replace(STARPO.settings, lr=3e-5),
     source=(

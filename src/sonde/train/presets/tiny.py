@@ -19,7 +19,7 @@ _TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192, warmup=0
 _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best_arm, one CPU thread; not tuned"
 
 
-def _small(published: Training, **changes: Any) -> Training:
+def _shrink_preset(published: Training, **changes: Any) -> Training:
     """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, and a suitable learning rate."""
     tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None}
     return replace(
@@ -54,9 +54,9 @@ TINY: Mapping[str, Training] = {
         ),
         source=_TINY_SOURCE,
     ),
-    "tiny_starpo": _small(STARPO),
-    "tiny_delta_belief": _small(DELTA_BELIEF, rewarders=(BeliefGain(template="answer"),)),
-    "tiny_exact_gain": _small(
+    "tiny_starpo": _shrink_preset(STARPO),
+    "tiny_delta_belief": _shrink_preset(DELTA_BELIEF, rewarders=(BeliefGain(template="answer"),)),
+    "tiny_exact_gain": _shrink_preset(
         DELTA_BELIEF,
         rewards=RewardMix({"success": 2.0, "turns": -0.05, "invalid": -5.0, "repeated": -1.0, "truth_gain": 0.1}),
         rewarders=(ExactGain(),),
@@ -71,7 +71,7 @@ TINY: Mapping[str, Training] = {
         source=_TINY_SOURCE,
     ),
     "tiny_online_filtered_bc": Training(
-        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.published("env"), lock_step=True),
+        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
         settings=replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),
@@ -85,7 +85,7 @@ TINY: Mapping[str, Training] = {
     "tiny_ppo": Training(
         objective="ppo",
         online=OnlineSettings(
-            k=1, max_new_tokens=8, rewards=RewardMix.published("env"), lock_step=True,
+            k=1, max_new_tokens=8, rewards=RewardMix.from_paper("env"), lock_step=True,
             credit=GAE(discount=0.99, lam=0.95, level="turn"),
         ),
         settings=replace(_TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),

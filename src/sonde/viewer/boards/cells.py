@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.core import Episode
-from sonde.envs._shared.bitgrid import grid
+from sonde.envs._shared.bitgrid import shared_grid
 
 from .pen import Pen
 
@@ -23,7 +23,7 @@ def _cell_corner(row: int, col: int) -> tuple[float, float]:
 def draw_minesweeper(ep: Episode, reveal: bool) -> Pen:
     """Closed cells, numbers, and the mine that was hit."""
     state: Any = ep.state
-    board = grid(state.rows, state.cols).shown(state.mines, state.opened)
+    board = shared_grid(state.rows, state.cols).format_rows(state.mines, state.opened)
     last = ep.turns[-1].info if ep.turns else {}
     hit = last.get("cell") if last.get("result") == "mine" else None
     n = sum(row.count("#") for row in board)
@@ -67,7 +67,7 @@ def draw_battleship(ep: Episode, reveal: bool) -> Pen:
         for c in range(size):
             x, y = _cell_corner(r, c)
             bit, cell = 1 << (r * size + c), f"{'ABCDEF'[r]}{c + 1}"
-            shot, ship = bool(state.shots & bit), bool(state.fleet & bit)
+            shot, ship = bool(state.shots & bit), bool(state.fleet_cells & bit)
             mark = " b-last" if cell == last else ""
             pen.add_rect(x + 1, y + 1, _SIDE - 2, _SIDE - 2, ("b-hit" if shot and ship else "b-sea") + mark, round=4)
             if shot and ship:

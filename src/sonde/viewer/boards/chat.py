@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from sonde._util.escaping import plain
-from sonde.agents.human import bare, untagged
+from sonde._util.escaping import make_visible
+from sonde.agents.human import strip_tags, strip_thinking
 from sonde.core import AGENT, Act, Episode
 
 from .pen import Pen
@@ -40,12 +40,12 @@ def draw_chat(ep: Episode) -> Pen:
 
 
 def _list_messages(act: Act) -> Iterator[tuple[str, str]]:
-    yield act.seat, bare(act.action.text)
+    yield act.seat, strip_thinking(act.action.text)
     told = act.told.get(AGENT, "")
     if told and told != act.action.text:
-        yield "told", untagged(told)
+        yield "told", strip_tags(told)
 
 
 def _wrap_text(text: str) -> list[str]:
-    lines = textwrap.wrap(plain(" ".join(text.split())), WIDE) or ["(nothing)"]
+    lines = textwrap.wrap(make_visible(" ".join(text.split())), WIDE) or ["(nothing)"]
     return [*lines[: LINES - 1], lines[LINES - 1] + " …"] if len(lines) > LINES else lines

@@ -33,7 +33,7 @@ class AgentStyle:
     marker: str
 
     @classmethod
-    def numbered(cls, number: int, name: str, turn: int) -> AgentStyle:
+    def from_number(cls, number: int, name: str, turn: int) -> AgentStyle:
         """The look number `turn` of those that do not repeat until colours, dashes and markers all have."""
         cycle, colour = divmod(turn, len(PALETTE))
         dash = DASHES[(turn + cycle) % len(DASHES)] if cycle else "-"

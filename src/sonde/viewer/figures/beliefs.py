@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sonde.beliefs import records as believed
-from sonde.beliefs.calibration import Summary, split
+from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
 from sonde.beliefs.elicitation import Elicited
 from sonde.evaluation.metrics import Estimate
 
 from ..evaluated_runs import EvaluatedRun
-from ..templating import compact
+from ..templating import to_compact_json
 from .axes import AgentStyle, Line, draw_lines, figure_axes, label_ends, plot_estimates, plot_line, set_turn_ticks
 from .svg import GRID, MUTED, render_svg
 
@@ -32,7 +32,7 @@ class RunBeliefs:
     style: AgentStyle
     setting: Mapping[str, Any]
     beliefs: Mapping[str, tuple[Elicited, ...]]
-    parts: Mapping[str, Summary]
+    parts: Mapping[str, BeliefSummary]
 
     @property
     def about(self) -> str:
@@ -56,10 +56,10 @@ def read_beliefs(run: EvaluatedRun) -> RunBeliefs | None:
     notes = run.shelf.beliefs
     if run.version != run.env.spec.version:
         return None
-    courses = believed.courses(run.env, run.episodes, notes.beliefs)
+    courses = believed.belief_courses(run.env, run.episodes, notes.beliefs)
     if not courses:
         return None
-    return RunBeliefs(style=run.style, setting=notes.setting, beliefs=notes.beliefs, parts=split(courses))
+    return RunBeliefs(style=run.style, setting=notes.setting, beliefs=notes.beliefs, parts=split_by_outcome(courses))
 
 
 def distinguish_settings(runs: Sequence[RunBeliefs]) -> list[RunBeliefs]:
@@ -72,7 +72,7 @@ def distinguish_settings(runs: Sequence[RunBeliefs]) -> list[RunBeliefs]:
     found: list[RunBeliefs] = []
     for i, run in enumerate(runs):
         name = " ".join([run.style.short[:6]] * several + [_format_setting(run.setting, key) for key in keys])
-        look = AgentStyle.numbered(run.style.number, name, i)
+        look = AgentStyle.from_number(run.style.number, name, i)
         found.append(replace(run, style=replace(look, dash="-")))
     return found
 
@@ -81,7 +81,7 @@ def _format_setting(setting: Mapping[str, Any], key: str) -> str:
     value = setting[key]
     if key == "model":
         value = value.get("model", str(value["name"]).removeprefix("models:"))
-    return compact(value, 60)
+    return to_compact_json(value, 60)
 
 
 def draw_beliefs(runs: Sequence[RunBeliefs], anchor: str, title: str) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from sonde.core import Env, Trajectory
 from sonde.evaluation import regret
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.regret import Curve
+from sonde.evaluation.regret import MeanCurve
 
 from .axes import AgentStyle, Line, draw_lines
 
@@ -24,26 +24,26 @@ from .axes import AgentStyle, Line, draw_lines
 class RegretCurves:
     """The curves of a run. `tokens` is None where no model was called, the last two where the problem is no bandit."""
 
-    regret: Curve
+    regret: MeanCurve
     tokens: tuple[float, ...] | None
-    suffix_failures: Curve | None
-    least_action: Curve | None
+    suffix_failures: MeanCurve | None
+    least_action: MeanCurve | None
 
 
 def compute_regret_curves(env: Env[Any], trajectories: Iterable[Trajectory]) -> RegretCurves | None:
     """The curves of a run; None for an environment without known worlds, and where no trial was finished."""
-    if not (hasattr(env, "model") and hasattr(env, "world")):
+    if not (hasattr(env, "decision_problem") and hasattr(env, "world")):
         return None
     played = [t for t in trajectories if not t.error and t.outcome is not None and t.outcome.kind != "error"]
     if not played:
         return None
     rows = regret.regret_table(env, played)
-    spent = np.stack([regret.tokens(t, rows.shape[1]) for t in played])
-    bandit = regret.truth(env, played[0]).problem.horizon == 1
+    spent = np.stack([regret.tokens_per_episode(t, rows.shape[1]) for t in played])
+    bandit = regret.solve_truth(env, played[0]).problem.horizon == 1
     whole = [t for t in played if len(t.turns) >= rows.shape[1]]
     report = regret.bandit_report(env, whole) if bandit and whole else None
     return RegretCurves(
-        regret=regret.cumulative(rows),
+        regret=regret.cumulative_regret(rows),
         tokens=tuple(np.cumsum(spent, axis=1).mean(axis=0)) if spent.any() else None,
         suffix_failures=report and report.suffix_failures,
         least_action=report and report.minimum_action_frequency,
@@ -53,8 +53,8 @@ def compute_regret_curves(env: Env[Any], trajectories: Iterable[Trajectory]) -> 
 def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], anchor: str, title: str) -> dict[str, str | None]:
     """The figures of a section by name, None where no run has the numbers."""
 
-    def draw(
-        kind: str, about: str, curve: Callable[[RegretCurves], Curve | None], xlabel: str, ylabel: str, *,
+    def draw_curve(
+        kind: str, about: str, curve: Callable[[RegretCurves], MeanCurve | None], xlabel: str, ylabel: str, *,
         by_tokens: bool = False,
     ) -> str | None:  # fmt: skip
         lines = [
@@ -68,16 +68,18 @@ def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], anchor: str, ti
     lost, period = "cumulative regret", "period"
     frequency = "K × least action frequency"
     return {
-        "regret": draw("r", "Mean cumulative regret", lambda of: of.regret, "sub-episodes", lost),
-        "regret_by_tokens": draw("rt", "Regret by tokens", lambda of: of.regret, "tokens", lost, by_tokens=True),
-        "suffix_failures": draw(
+        "regret": draw_curve("r", "Mean cumulative regret", lambda of: of.regret, "sub-episodes", lost),
+        "regret_by_tokens": draw_curve("rt", "Regret by tokens", lambda of: of.regret, "tokens", lost, by_tokens=True),
+        "suffix_failures": draw_curve(
             "sf", "Suffix failure frequency", lambda of: of.suffix_failures, period, "suffix failures (share)"
         ),
-        "least_action": draw("ma", "Scaled minimum action frequency", lambda of: of.least_action, period, frequency),
+        "least_action": draw_curve(
+            "ma", "Scaled minimum action frequency", lambda of: of.least_action, period, frequency
+        ),
     }
 
 
-def _to_estimates(curve: Curve) -> list[Estimate]:
+def _to_estimates(curve: MeanCurve) -> list[Estimate]:
     """One standard error to both sides as the interval."""
     return [
         Estimate(float(mean), float(mean - error), float(mean + error), curve.n)

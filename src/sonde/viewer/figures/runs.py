@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sonde.evaluation.metrics import Estimate
-from sonde.evaluation.per_turn import MANY, passes
+from sonde.evaluation.per_turn import MANY, pass_curve
 
 from ..evaluated_runs import Section
 from ..information_losses import CAUSES, Losses
@@ -48,7 +48,7 @@ def draw_pass_at_k(section: Section, name: str) -> str | None:
     runs = [run for run in section.runs if run.evaluation.k >= MANY]
     if not runs:
         return None
-    found = [passes(run.evaluation.metrics, run.evaluation.k) for run in runs]
+    found = [pass_curve(run.evaluation.metrics, run.evaluation.k) for run in runs]
     lines = [
         Line(r.style, [*ys.values()], [math.log2(k) for k in ys]) for r, ys in zip(runs, found, strict=True)
     ]  # fmt: skip

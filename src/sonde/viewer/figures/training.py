@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 
 from ..training_history import Series, TrainingHistory, describe_training
 from .axes import WIDTH, figure_axes, spread_labels
@@ -149,7 +149,7 @@ def _prepare_training(
         else _list_constants(history, constant - {k for p in drawn for k in p.lines}),
         loss_is_nll=same and bool(drawn),
         smoothed=smoothing_window(history.entries) if drawn else 0,
-        table=_tabulate(history),
+        table=_tabulate_steps(history),
     )
 
 
@@ -158,7 +158,7 @@ def _select_panels(history: TrainingHistory) -> list[Panel]:
     known = [p._replace(lines={k: v for k, v in p.lines.items() if k in history.series}) for p in PANELS]
     named = {name for panel in PANELS for name in panel.lines}
     others = [name for name in history.series if name not in named]
-    own = [Panel(_readable(n).capitalize(), "", _readable(n), "free", {n: _readable(n)}) for n in others]
+    own = [Panel(_readable_name(n).capitalize(), "", _readable_name(n), "free", {n: _readable_name(n)}) for n in others]
     return [panel for panel in (*known, *own) if panel.lines]
 
 
@@ -180,11 +180,11 @@ def _is_close(a: Series, b: Series | None) -> bool:
 def _list_constants(history: TrainingHistory, constant: set[str]) -> list[str]:
     last = {name: series.values[-1] for name, series in history.series.items() if name in constant}
     exact = {name: value if name in _EXACT else round(value, 6) for name, value in last.items()}
-    return [f"{_readable(name)} {format_number(value)}" for name, value in exact.items()]
+    return [f"{_readable_name(name)} {format_number(value)}" for name, value in exact.items()]
 
 
-def _readable(name: str) -> str:
-    return plain(name.replace("_", " "))
+def _readable_name(name: str) -> str:
+    return make_visible(name.replace("_", " "))
 
 
 def format_number(value: float) -> str:
@@ -196,14 +196,14 @@ def format_number(value: float) -> str:
     return f"{value + 0.0:.4g}".replace("-", "−")
 
 
-def _tabulate(history: TrainingHistory) -> list[tuple[str, Sequence[str]]]:
+def _tabulate_steps(history: TrainingHistory) -> list[tuple[str, Sequence[str]]]:
     """The numbers at a few steps, with the first and the last."""
     steps = history.series["loss"].steps if "loss" in history.series else next(iter(history.series.values())).steps
     at = [steps[i] for i in sorted({round(i * (len(steps) - 1) / (_COLUMNS - 1)) for i in range(_COLUMNS)})]
     rows: list[tuple[str, Sequence[str]]] = [("step", [f"{step:,}" for step in at])]
     for name, series in history.series.items():
         known = dict(zip(*series, strict=True))
-        rows.append((_readable(name), [format_number(known[step]) if step in known else "" for step in at]))
+        rows.append((_readable_name(name), [format_number(known[step]) if step in known else "" for step in at]))
     return rows
 
 
@@ -219,7 +219,7 @@ def smoothing_window(n: int) -> int:
     return 0 if n <= SMOOTH_FROM else max(3, n // _WINDOWS | 1)
 
 
-def smooth(values: Any) -> Any:
+def moving_mean(values: Any) -> Any:
     """Moving mean, over fewer points at both ends."""
     half = smoothing_window(len(values)) // 2
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -228,10 +228,10 @@ def smooth(values: Any) -> Any:
     return (sums[last] - sums[first]) / (last - first)
 
 
-def thin(values: Any, most: int = THIN_TO) -> list[int]:
+def thin_points(values: Any, most: int = THIN_TO) -> list[int]:
     """The indices to draw: the first, the last, and the least and greatest of equal stretches between them.
 
-    >>> thin([0, 5, 1, 1, -3, 1, 1, 2], most=4)
+    >>> thin_points([0, 5, 1, 1, -3, 1, 1, 2], most=4)
     [0, 1, 4, 7]
     """
     n = len(values)
@@ -275,10 +275,10 @@ def _plot_series(ax: Any, series: Series, scale: float, colour: str, dash: Any) 
     steps, values = np.asarray(series.steps), scale * np.asarray(series.values)
     look = {"color": colour, "clip_on": False}
     if smoothing_window(len(values)):
-        at = thin(values)
+        at = thin_points(values)
         ax.plot(steps[at], values[at], linewidth=0.7, alpha=0.3, **look)
-        values = smooth(values)
-    at = thin(values)
+        values = moving_mean(values)
+    at = thin_points(values)
     marker = "o" if len(values) <= MARKED_TO else ""
     ax.plot(steps[at], values[at], linewidth=1.8, linestyle=dash, marker=marker, markersize=3.0, **look)
     return float(values[-1])
@@ -312,6 +312,6 @@ def _label_ends(ax: Any, ends: Sequence[tuple[float, str, str]]) -> None:
 
 def _describe_panel(panel: Panel, history: TrainingHistory) -> str:
     """The text alternative: title, and every line's first and last value."""
-    values = {_readable(name): history.series[name].values for name in panel.lines}
+    values = {_readable_name(name): history.series[name].values for name in panel.lines}
     ends = [f"{name} from {format_number(of[0])} to {format_number(of[-1])}" for name, of in values.items()]
     return f"{panel.title} by step of the training {history.name}: {', '.join(ends)}"

@@ -4,6 +4,6 @@
     page = pages.page(library, ("run", "wordle-1"))    # a value, also as JSON
     html = render(page, Links())                       # the templates are those of the report
 
-`server.serve` answers a browser, `export.export` writes all pages into a folder. Pages are pure functions of the run
-folders, so they are tested without either.
+`server.serve_app` answers a browser, `export.export_site` writes all pages into a folder. Pages are pure functions of
+the run folders, so they are tested without either.
 """

@@ -79,7 +79,9 @@ class ComparePage:
     version: str
 
 
-def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> ComparePage:
+def make_compare_page(
+    library: Library, a: str, b: str, query: Mapping[str, str], per_page: int = PER_PAGE
+) -> ComparePage:
     """The comparison; `only` in the query selects tasks by their winner."""
     left, right = library.run(a), library.run(b)
     mine, theirs = _read_sides(left), _read_sides(right)
@@ -111,7 +113,7 @@ def page(library: Library, a: str, b: str, query: Mapping[str, str], per_page: i
 
 
 def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
-    rows = shelf.run.trajectories.select(
+    rows = shelf.run.trajectories.select_columns(
         "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0)",
         group="task, seed",
     )
@@ -124,14 +126,14 @@ def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
 def _estimate_gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
     """Over the recorded episodes; an evaluation also counts those that are missing."""
     spec, others = shelves[0].env.spec, "coalesce(max(score NOT IN (0, 1)), 0)"
-    binary = not any(shelf.run.trajectories.select(others, order="1")[0][0] for shelf in shelves)
+    binary = not any(shelf.run.trajectories.select_columns(others, order="1")[0][0] for shelf in shelves)
     bounds = {
         "rate": (0.0, 1.0),
-        "score": (0.0, 1.0) if binary else reference.returns(spec),
+        "score": (0.0, 1.0) if binary else reference.return_bounds(spec),
         "turns": (0.0, float(spec.max_turns)),
     }
     return {
-        {"rate": "success"}.get(name, name): metrics.difference(
+        {"rate": "success"}.get(name, name): metrics.paired_difference(
             [[getattr(p.a, name)] for p in pairs], [[getattr(p.b, name)] for p in pairs], bounds=limits
         )
         for name, limits in bounds.items()
@@ -145,7 +147,7 @@ def list_pairs(library: Library) -> list[tuple[str, str]]:
 
 
 def _read_tasks(library: Library, shelf: Shelf) -> frozenset[tuple[str, int]]:
-    found = shelf.run.trajectories.select("DISTINCT task, seed", order="1, 2")
-    if not library.held(shelf):
-        shelf.close()
+    found = shelf.run.trajectories.select_columns("DISTINCT task, seed", order="1, 2")
+    if not library.is_open(shelf):
+        shelf.free_memory()
     return frozenset(found)

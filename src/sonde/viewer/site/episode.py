@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from sonde._util.escaping import Piece, plain
+from sonde._util.escaping import Piece, make_visible
 from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Env, Episode, Gain, Trajectory, Turn, UserError
-from sonde.evaluation.evaluate import row
+from sonde.evaluation.evaluate import summarise_trajectory
 from sonde.evaluation.rows import Row
-from sonde.runs.display_names import label
+from sonde.runs.display_names import policy_label
 from sonde.runs.store import annotation_names, read_annotations
 from sonde.train import credit
 from sonde.train.rewards import RECORDED, RewardMix, named_rewards
 
 from ..figures.beliefs import belief_change
 from ..information_losses import CAUSES, find_cause, lost_bits
-from ..templating import LIMIT, compact, indented, pieces
+from ..templating import LIMIT, split_pieces, to_compact_json, to_indented_json
 from .episodes import Line, find_neighbours, read_line
 from .library import Library, Shelf
 
@@ -67,11 +67,11 @@ class EpisodePage:
         return {"trajectory": self.transcript.trajectory.to_json(), "row": self.transcript.row}
 
 
-def page(library: Library, run: str, identity: str) -> EpisodePage:
+def make_episode_page(library: Library, run: str, identity: str) -> EpisodePage:
     """The page of one episode."""
     shelf = library.run(run)
     line = read_line(shelf, identity)
-    kept = shelf.evaluation.row(identity, line.index) if shelf.evaluation is not None else None
+    kept = shelf.evaluation.find_row(identity, line.index) if shelf.evaluation is not None else None
     if kept is None:
         no_bits = "the run was not evaluated"
     else:
@@ -82,15 +82,15 @@ def page(library: Library, run: str, identity: str) -> EpisodePage:
 def describe_episode(shelf: Shelf, line: Line, kept: Row | None, no_bits: str, *, cut: bool) -> EpisodePage:
     """An episode with its row of the evaluation; `no_bits` says why there may be no information. `cut` leaves out the
     middle of a long episode and of long messages."""
-    t = shelf.trajectory(line.id)
-    known = kept or row(t)
+    t = shelf.read_trajectory(line.id)
+    known = kept or summarise_trajectory(t)
     before, after = find_neighbours(shelf, line)
     return EpisodePage(
         title=f"{shelf.env.spec.name.replace('_', ' ')}, task {t.task.index}, sample {t.sample}",
         run=shelf.name,
         line=line,
         transcript=describe_transcript(shelf.env, t, known, shelf.beliefs.beliefs.get(t.id), cut=cut),
-        players=[(seat, plain(label(config))) for seat, config in t.policies.items()],
+        players=[(seat, make_visible(policy_label(config))) for seat, config in t.policies.items()],
         before=before,
         after=after,
         siblings=_find_siblings(shelf, line),
@@ -99,7 +99,7 @@ def describe_episode(shelf: Shelf, line: Line, kept: Row | None, no_bits: str, *
         replays=t.version == shelf.env.spec.version,
         has_tokens=any(act.action.completions for act in t.acts),
         env=shelf.env.spec.name,
-        details=indented(
+        details=to_indented_json(
             {"task": t.task.to_json(), "seed": t.seed, "policies": dict(t.policies), "tags": dict(t.tags)}
         ),
         no_bits="" if known.gains is not None else no_bits,
@@ -108,8 +108,8 @@ def describe_episode(shelf: Shelf, line: Line, kept: Row | None, no_bits: str, *
 
 def _find_siblings(shelf: Shelf, line: Line) -> list[tuple[str, int, str]]:
     """The samples of the same task in the same world: id, sample, kind."""
-    found = shelf.run.trajectories.where("task = ? AND seed = ?", line.task, line.seed, order="sample")
-    return found.select("id, sample, coalesce(kind, 'error')")
+    found = shelf.run.trajectories.select_where("task = ? AND seed = ?", line.task, line.seed, order="sample")
+    return found.select_columns("id, sample, coalesce(kind, 'error')")
 
 
 def _read_notes(shelf: Shelf, t: Trajectory) -> dict[int | None, list[tuple[str, str]]]:
@@ -117,10 +117,12 @@ def _read_notes(shelf: Shelf, t: Trajectory) -> dict[int | None, list[tuple[str,
     for name in annotation_names(shelf.folder):
         if name in _OWN_ANNOTATIONS:
             continue
-        notes = shelf.once(f"notes {name}", lambda name=name: read_annotations(shelf.folder, name))
+        notes = shelf.compute_once(f"notes {name}", lambda name=name: read_annotations(shelf.folder, name))
         for turn in (None, *range(len(t.turns) + 1)):
             if (note := notes.get((t.id, turn))) is not None:
-                found.setdefault(turn, []).append((name, f"{compact(note.value)} ({plain(note.producer)})"))
+                found.setdefault(turn, []).append(
+                    (name, f"{to_compact_json(note.value)} ({make_visible(note.producer)})")
+                )
     return found
 
 
@@ -194,10 +196,10 @@ def describe_transcript(
     return Transcript(
         row=known,
         trajectory=t,
-        opening=pieces(_replay_opening(env, t), limit),
+        opening=split_pieces(_replay_opening(env, t), limit),
         turns=[_describe_turn(turn, known, belief_change(beliefs, turn.index), limit) for turn in shown],
         left_out=(FIRST + 1, len(t.turns) - LAST) if long else None,
-        hidden="" if t.task.hidden is None else compact(t.task.hidden),
+        hidden="" if t.task.hidden is None else to_compact_json(t.task.hidden),
         prior=known.entropy[0] if known.entropy else 0.0,
     )
 
@@ -219,7 +221,7 @@ def _describe_turn(turn: Turn, known: Row, belief: tuple[float, float] | None, l
     return TurnView(
         number=turn.index + 1,
         bubbles=[bubble for act in turn.acts for bubble in _describe_act(act, limit)],
-        facts=[(compact(str(key), 40), compact(value)) for key, value in turn.info.items()],
+        facts=[(to_compact_json(str(key), 40), to_compact_json(value)) for key, value in turn.info.items()],
         reward=turn.rewards.get(AGENT, 0.0),
         gain=gain,
         before=entropy[turn.index] if measured else None,
@@ -234,9 +236,9 @@ def _describe_act(act: Act, limit: int) -> list[Bubble]:
     completions: Sequence[Any] = act.action.completions
     thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
     note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""
-    said = Bubble(act.seat, pieces(act.action.text, limit), pieces(thoughts, limit), note)
+    said = Bubble(act.seat, split_pieces(act.action.text, limit), split_pieces(thoughts, limit), note)
     told = act.told.get(AGENT, "")
-    return [said, Bubble("told", pieces(told, limit))] if told and told != act.action.text else [said]
+    return [said, Bubble("told", split_pieces(told, limit))] if told and told != act.action.text else [said]
 
 
 # --- the credit of a training -----------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def recompute_credit(shelf: Shelf, t: Trajectory) -> list[TurnCredit]:
         return []
     mix, estimator = made
     valid = "task = ? AND seed = ? AND error = '' AND kind != 'error'"
-    group = list(shelf.run.trajectories.where(valid, t.task.id, t.seed, order="sample"))
+    group = list(shelf.run.trajectories.select_where(valid, t.task.id, t.seed, order="sample"))
     mine = next((i for i, other in enumerate(group) if other.id == t.id), None)
     if mine is None:
         return []

@@ -90,7 +90,7 @@ def select_episodes(shelf: Shelf, query: Mapping[str, str]) -> TrajectoryDataset
         name, _, value = tag.partition(":")
         conditions.append("json_extract(tags, ?) = ?")
         values += ['$."' + name.replace('"', "") + '"', value]
-    return shelf.run.trajectories.where(" AND ".join(conditions), *values, order=_make_order(query))
+    return shelf.run.trajectories.select_where(" AND ".join(conditions), *values, order=_make_order(query))
 
 
 def _make_order(query: Mapping[str, str]) -> str:
@@ -114,11 +114,11 @@ def list_episodes(shelf: Shelf, query: Mapping[str, str], per_page: int = PER_PA
     found = select_episodes(shelf, query)
     number = parse_whole("page", query.get("page") or "0")
     order = _make_order(query)
-    rows = found.select(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
+    rows = found.select_columns(_COLUMNS, order=order, limit=per_page, offset=number * per_page)
     kept = shelf.evaluation
     return Listing(
         lines=[_make_line(kept, row) for row in rows],
-        n=found.select("count(*)", order="1")[0][0],
+        n=found.select_columns("count(*)", order="1")[0][0],
         first=number * per_page,
         per_page=per_page,
     )
@@ -128,7 +128,7 @@ def _make_line(kept: EvaluationFile | None, row: Sequence[object]) -> Line:
     names = ("id", "task", "seed", "sample", "index", "kind", "score", "turns", "tokens", "tags", "error")
     values = dict(zip(names, row, strict=True))
     plain = {**values, "seed": int(str(values["seed"])), "tags": json.loads(str(values["tags"]))}
-    known = kept.row(str(values["id"]), int(str(values["index"]))) if kept is not None else None
+    known = kept.find_row(str(values["id"]), int(str(values["index"]))) if kept is not None else None
     return Line(**plain, **({} if known is None else _measure_information(known)))  # type: ignore[arg-type]
 
 
@@ -149,14 +149,18 @@ def find_neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
     key = (line.index, line.task, line.seed, line.sample)
     columns = "(task_index, task, seed, sample)"
     order = "task_index {0}, task {0}, seed {0}, sample {0}"
-    before = found.where(f"{columns} < (?, ?, ?, ?)", *key).select("id", order=order.format("DESC"), limit=1)
-    after = found.where(f"{columns} > (?, ?, ?, ?)", *key).select("id", order=order.format("ASC"), limit=1)
+    before = found.select_where(f"{columns} < (?, ?, ?, ?)", *key).select_columns(
+        "id", order=order.format("DESC"), limit=1
+    )
+    after = found.select_where(f"{columns} > (?, ?, ?, ?)", *key).select_columns(
+        "id", order=order.format("ASC"), limit=1
+    )
     return (before[0][0] if before else ""), (after[0][0] if after else "")
 
 
 def read_line(shelf: Shelf, identity: str) -> Line:
     """One episode as the index and the evaluation have it."""
-    rows = shelf.run.trajectories.where("id = ?", identity).select(_COLUMNS, limit=1)
+    rows = shelf.run.trajectories.select_where("id = ?", identity).select_columns(_COLUMNS, limit=1)
     if not rows:
         raise UserError(f"episode: got {identity!r}, allowed: the id of an episode of {shelf.name}")
     return _make_line(shelf.evaluation, rows[0])

@@ -55,7 +55,7 @@ class EvaluationFile:
     def _rows(self) -> dict[str, Row]:
         return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
 
-    def row(self, trajectory: str, index: int) -> Row | None:
+    def find_row(self, trajectory: str, index: int) -> Row | None:
         """The row of an episode of the task with this index; None for one that was not evaluated, or does not parse."""
         if self._whole is not None:
             return self._rows.get(trajectory)

@@ -1,6 +1,6 @@
 """All pages as files: a site for any web server, or for a folder that is opened in a browser.
 
-The pages are those of the application (`pages.render`), with the parts on demand already in place. A script sorts,
+The pages are those of the application (`pages.render_page`), with the parts on demand already in place. A script sorts,
 filters and groups their tables (`tables.js`), and the conversations lie beside the search page as a script
 (`search.write_script`). The play page needs a server and is left out. Of each run the first tasks are written with all
 their samples, up to a number of episodes. Pages load only their style sheet and those texts, from the same folder.
@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sonde._util.extras import need
+from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.core import Trajectory, UserError
 
 from ..report import write_report
-from ..templating import STYLE, asset
+from ..templating import STYLE, read_asset
 from . import compare, episode, group, replay, run, runs, search, tokens, training
 from .library import Library, Shelf
 from .links import Links, page_depth
-from .pages import render
+from .pages import render_page
 
 Report = Callable[[str], None]
 
@@ -37,18 +37,18 @@ class Extent:
     tokens: bool = True
 
 
-def export(
+def export_site(
     places: Sequence[Path], to: Path, extent: Extent | None = None, *, on_progress: Report = lambda _: None
 ) -> Path:
     """Write the site into `to`, a new or empty folder, and return its first page.
 
     Raises `UserError` for a folder with something in it, without the extra `report`, and what `Library` raises.
     """
-    need("sonde view --export", "matplotlib")
+    require_extra("sonde view --export", "matplotlib")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UserError(f"export: got {to}, which is not empty, allowed: a new or an empty folder")
     library = Library(places)
-    _Site(library, to, extent or Extent(), on_progress).write()
+    _Site(library, to, extent or Extent(), on_progress).write_all()
     return to / "index.html"
 
 
@@ -76,19 +76,19 @@ class _Site:
         if self.evaluated or self.library.trainings:
             yield ("report",)
 
-    def write(self) -> None:
-        self._write_file(("assets", STYLE), asset(STYLE))
+    def write_all(self) -> None:
+        self._write_file(("assets", STYLE), read_asset(STYLE))
         notes = self._describe_left_out()
         for note in notes:
             self.on_progress(f"sonde: {note}")
-        self._write_page(("index",), replace(runs.page(self.library, {}), notes=notes, pairs=self.pairs))
+        self._write_page(("index",), replace(runs.make_runs_page(self.library, {}), notes=notes, pairs=self.pairs))
         for shelf in self.library.runs:
             self._write_run(shelf)
         for a, b in self.pairs:
-            self._write_page(("compare", a, b), compare.page(self.library, a, b, {}, per_page=10_000))
+            self._write_page(("compare", a, b), compare.make_compare_page(self.library, a, b, {}, per_page=10_000))
         for name in self.library.trainings:
             drawn = training.draw_figures(self.library, name)
-            self._write_page(("training", name), training.page(self.library, name), figures=drawn)
+            self._write_page(("training", name), training.make_training_page(self.library, name), figures=drawn)
         if self.rows:
             everywhere = search.search_all_runs(self.library, {})
             self._write_page(("search",), replace(everywhere, sources=list(self.rows)))
@@ -118,7 +118,7 @@ class _Site:
         rows = self.rows[shelf.name]
         n = sum(len(row.cells) for row in rows)
         self.on_progress(f"{shelf.name}: {n} episodes")
-        shown = run.page(self.library, shelf.name, {}, per_page=max(1, n))
+        shown = run.make_run_page(self.library, shelf.name, {}, per_page=max(1, n))
         lines = [line for line in shown.listing.lines if ("episode", shelf.name, line.id) in self.there]
         notes = [*shown.notes, *self._describe_left_out_of(shelf.name, n, shown.listing.n)]
         shown = replace(shown, matrix=rows, listing=replace(shown.listing, lines=lines), notes=notes)
@@ -127,20 +127,20 @@ class _Site:
         for row in rows:
             self._write_page(
                 ("group", shelf.name, row.task, str(row.seed)),
-                group.page(self.library, shelf.name, row.task, str(row.seed)),
+                group.make_group_page(self.library, shelf.name, row.task, str(row.seed)),
             )
             for cell in row.cells:
-                self._write_episode(shelf, shelf.trajectory(cell.id))
+                self._write_episode(shelf, shelf.read_trajectory(cell.id))
         self._write_page(
-            ("search", shelf.name), replace(search.page(self.library, shelf.name, {}), sources=[shelf.name])
+            ("search", shelf.name), replace(search.make_search_page(self.library, shelf.name, {}), sources=[shelf.name])
         )
-        written = (shelf.trajectory(cell.id) for row in rows for cell in row.cells)
+        written = (shelf.read_trajectory(cell.id) for row in rows for cell in row.cells)
         self._write_file(("search", f"{shelf.name}.js"), search.write_script(shelf, written))
-        if not self.library.held(shelf):
-            shelf.close()
+        if not self.library.is_open(shelf):
+            shelf.free_memory()
 
     def _write_episode(self, shelf: Shelf, t: Trajectory) -> None:
-        page = episode.page(self.library, shelf.name, t.id)
+        page = episode.make_episode_page(self.library, shelf.name, t.id)
         near = {
             side: other if ("episode", shelf.name, other) in self.there else ""
             for side, other in (("before", page.before), ("after", page.after))
@@ -148,17 +148,17 @@ class _Site:
         links = Links(2, static=True)
         more: dict[str, str | dict[int, str]] = {}
         if page.replays:
-            more["replay"] = render(replay.page(self.library, shelf.name, t.id), links)
+            more["replay"] = render_page(replay.make_replay_part(self.library, shelf.name, t.id), links)
         if page.replays and self.extent.best:
-            more["best"] = {i + 1: render(best, links) for i, best in enumerate(replay.find_all_best(shelf, t))}
+            more["best"] = {i + 1: render_page(best, links) for i, best in enumerate(replay.find_all_best(shelf, t))}
         if page.has_tokens and self.extent.tokens:
             called = (tokens.TokensPart(turn=turn.index, calls=tokens.list_calls(turn)) for turn in t.turns)
-            more["tokens"] = {part.turn + 1: render(part, links) for part in called if part.calls}
+            more["tokens"] = {part.turn + 1: render_page(part, links) for part in called if part.calls}
         self._write_page(("episode", shelf.name, t.id), replace(page, **near), **more)
 
     def _write_page(self, parts: tuple[str, ...], page: object, **inline: str | dict[int, str]) -> None:
         links = Links(page_depth(parts), static=True, there=self.there)
-        self._write_file((*parts[:-1], f"{parts[-1]}.html"), render(page, links, inline=inline))
+        self._write_file((*parts[:-1], f"{parts[-1]}.html"), render_page(page, links, inline=inline))
 
     def _write_file(self, parts: Sequence[str], text: str) -> None:
         path = self.to.joinpath(*parts)

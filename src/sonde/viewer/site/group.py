@@ -9,7 +9,7 @@ from sonde._util.escaping import Piece
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.evaluation.rows import Row
 
-from ..templating import pieces
+from ..templating import split_pieces
 from .episodes import Line, read_line
 from .library import Library
 from .links import parse_whole
@@ -59,10 +59,12 @@ class GroupPage:
     wins: int
 
 
-def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
+def make_group_page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     """The samples of a task in one world."""
     shelf = library.run(run)
-    found = shelf.run.trajectories.where("task = ? AND seed = ?", task, parse_whole("seed", seed), order="sample")
+    found = shelf.run.trajectories.select_where(
+        "task = ? AND seed = ?", task, parse_whole("seed", seed), order="sample"
+    )
     if not found:
         raise UserError(f"task: got {task!r} with seed {seed}, allowed: a task and seed of {shelf.name}")
     shown = found[:MOST]
@@ -71,7 +73,7 @@ def page(library: Library, run: str, task: str, seed: str) -> GroupPage:
     columns = [
         Column(
             line=read_line(shelf, t.id),
-            turns=_describe_turns(t, kept.row(t.id, t.task.index) if kept is not None else None, together[i]),
+            turns=_describe_turns(t, kept.find_row(t.id, t.task.index) if kept is not None else None, together[i]),
         )
         for i, t in enumerate(shown)
     ]
@@ -95,8 +97,8 @@ def _describe_turns(t: Trajectory, row: Row | None, together: Sequence[int]) -> 
     return [
         GroupTurn(
             turn=turn.index + 1,
-            said=pieces(_shorten(turn.text)),
-            told=pieces(_shorten(turn.told)),
+            said=split_pieces(_shorten_text(turn.text)),
+            told=split_pieces(_shorten_text(turn.told)),
             bits=gains[turn.index].realised if turn.index < len(gains) else None,
             reward=turn.rewards.get(AGENT, 0.0),
             together=together[turn.index],
@@ -105,7 +107,7 @@ def _describe_turns(t: Trajectory, row: Row | None, together: Sequence[int]) -> 
     ]
 
 
-def _shorten(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= CELL else text[:CELL] + " …"
 
 

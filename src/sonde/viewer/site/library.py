@@ -20,10 +20,10 @@ from sonde.beliefs import records as believed
 from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
 from sonde.evaluation.run_evaluation import EVALUATION
-from sonde.runs.display_names import label
+from sonde.runs.display_names import policy_label
 from sonde.runs.store import Run, StoreWarning, annotation_names
 from sonde.runs.store.folder import CONFIG, DEEP, read_config
-from sonde.runs.store.index import logs
+from sonde.runs.store.index import list_logs
 
 from ..training_history import HISTORY
 from .evaluation_file import EvaluationFile
@@ -48,13 +48,13 @@ class Shelf:
         self.figures: tuple[Any, str] | None = None
 
     @cached_property
-    def saved(self) -> dict[str, Json]:
+    def config_file(self) -> dict[str, Json]:
         """The content of `config.json`."""
         return read_config(self.folder)
 
     @property
     def config(self) -> dict[str, Json]:
-        return self.saved["config"]
+        return self.config_file["config"]
 
     @cached_property
     def env(self) -> Env[Any]:
@@ -78,22 +78,22 @@ class Shelf:
     def played_version(self) -> str:
         return str(self.config.get("version", self.env.spec.version))
 
-    def state(self) -> tuple[Any, ...]:
+    def file_state(self) -> tuple[Any, ...]:
         """Sizes and times of all files; differs when anything in the folder has changed."""
-        paths = [*logs(self.folder).values(), self.folder / EVALUATION, *self.folder.glob("annotations-*.zst")]
+        paths = [*list_logs(self.folder).values(), self.folder / EVALUATION, *self.folder.glob("annotations-*.zst")]
         stats = [(path.name, path.stat()) for path in paths if path.is_file()]
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
     @property
     def version(self) -> str:
         """A hash of the state."""
-        return content_hash([list(part) for part in self.state()])
+        return content_hash([list(part) for part in self.file_state()])
 
     @property
     def run(self) -> Run:
         """The run, refreshed."""
         with self.lock:
-            state = self.state()
+            state = self.file_state()
             if self._run is None or state != self._state:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", StoreWarning)  # shown on the run's page
@@ -101,16 +101,16 @@ class Shelf:
                         self._run = Run.load(self.folder)
                     else:
                         self._run.trajectories.refresh()
-                self.damage = self._run.trajectories.damage
+                self.damage = self._run.trajectories.damage_reports
                 self._state, self._known = state, {}
             return self._run
 
-    def close(self) -> None:
+    def free_memory(self) -> None:
         """Free the memory of its index."""
         with self.lock:
             self._run, self._state, self._known = None, (), {}
 
-    def once(self, what: str, compute: Any) -> Any:
+    def compute_once(self, what: str, compute: Any) -> Any:
         """`compute()`, cached as long as nothing in the folder changes."""
         with self.lock:
             _ = self.run
@@ -121,12 +121,12 @@ class Shelf:
     @property
     def evaluation(self) -> EvaluationFile | None:
         """The evaluation; None where there is none, or where it is damaged."""
-        return self.once("evaluation", self._read_evaluation)[0]
+        return self.compute_once("evaluation", self._read_evaluation)[0]
 
     @property
     def evaluation_damage(self) -> str:
         """How the evaluation is damaged; empty where it is not, or where there is none."""
-        return self.once("evaluation", self._read_evaluation)[1]
+        return self.compute_once("evaluation", self._read_evaluation)[1]
 
     def _read_evaluation(self) -> tuple[EvaluationFile | None, str]:
         if not (self.folder / EVALUATION).is_file():
@@ -139,25 +139,25 @@ class Shelf:
         return kept, ""
 
     @property
-    def beliefs(self) -> believed.Notes:
+    def beliefs(self) -> believed.BeliefNotes:
         """The beliefs of `sonde elicit`, where there are any."""
         if believed.NAME not in annotation_names(self.folder):
             return believed.NONE
-        return self.once("beliefs", lambda: believed.read(self.folder))
+        return self.compute_once("beliefs", lambda: believed.load_beliefs(self.folder))
 
     @property
-    def changed(self) -> float:
+    def last_change(self) -> float:
         """When the logs last grew, in seconds since the epoch."""
-        paths = list(logs(self.folder).values()) or [self.folder / CONFIG]
+        paths = list(list_logs(self.folder).values()) or [self.folder / CONFIG]
         return max(path.stat().st_mtime for path in paths)
 
     @property
     def status(self) -> str:
         """`evaluated`, `playing` or `not evaluated`."""
         path = self.folder / EVALUATION
-        if path.is_file() and path.stat().st_mtime >= self.changed:
+        if path.is_file() and path.stat().st_mtime >= self.last_change:
             return "evaluated"
-        return "playing" if time.time() - self.changed < FRESH else "not evaluated"
+        return "playing" if time.time() - self.last_change < FRESH else "not evaluated"
 
     @property
     def agent(self) -> str:
@@ -166,14 +166,14 @@ class Shelf:
             return self.evaluation.summary.players
         seats = self.config.get("seats")
         if isinstance(seats, dict) and isinstance(seats.get("agent"), dict):
-            return label(seats["agent"])
+            return policy_label(seats["agent"])
         online = self.config.get("online")
         return "in training" if online else "agent"
 
-    def trajectory(self, identity: str) -> Trajectory:
+    def read_trajectory(self, identity: str) -> Trajectory:
         """The episode with this id."""
         with self.lock:
-            found = self.run.trajectories.where("id = ?", identity)
+            found = self.run.trajectories.select_where("id = ?", identity)
             if not found:
                 raise UserError(f"episode: got {identity!r}, allowed: the id of an episode of {self.name}")
             return found[0]
@@ -191,29 +191,29 @@ class Library:
         self._looked = -1.0
         self.unread: list[tuple[str, str]] = []
         """Unreadable run folders, and why."""
-        self.look()
+        self.refresh()
         if not self._runs and not self._trainings and not self.unread:
             given = ", ".join(map(str, self.places))
             raise UserError(f"view: got {given}, with no run folder and no training, allowed: a folder of them")
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Add new folders and drop removed ones; at most once a second."""
         with self._lock:
             if 0 <= time.monotonic() - self._looked < 1.0:
                 return
-            found, trained = self._found()
+            found, trained = self._find_folders()
             for gone in self._runs.keys() - set(found):
                 del self._runs[gone]
             names = {shelf.name for shelf in self._runs.values()} | set(self._trainings.values())
             self.unread = []
             for folder in found:
                 if folder not in self._runs:
-                    self._add(folder, names)
-            self._trainings = {f: self._trainings.get(f) or _named(f, names) for f in trained}
+                    self._add_run(folder, names)
+            self._trainings = {f: self._trainings.get(f) or _make_name(f, names) for f in trained}
             self._looked = time.monotonic()
 
-    def _add(self, folder: Path, names: set[str]) -> None:
-        shelf = Shelf(folder, _named(folder, names))
+    def _add_run(self, folder: Path, names: set[str]) -> None:
+        shelf = Shelf(folder, _make_name(folder, names))
         try:
             _ = shelf.env_config
         except (SondeError, OSError) as e:
@@ -222,14 +222,14 @@ class Library:
         else:
             self._runs[folder] = shelf
 
-    def _found(self) -> tuple[list[Path], list[Path]]:
+    def _find_folders(self) -> tuple[list[Path], list[Path]]:
         runs: dict[Path, None] = {}
         trained: dict[Path, None] = {}
         for place in self.places:
             if not place.is_dir():
                 raise UserError(f"view: got {place}, allowed: an existing folder")
-            for folder in _below(place, DEEP):
-                if (folder / CONFIG).is_file() and (logs(folder) or (folder / EVALUATION).is_file()):
+            for folder in _walk_folders(place, DEEP):
+                if (folder / CONFIG).is_file() and (list_logs(folder) or (folder / EVALUATION).is_file()):
                     runs[folder] = None
                 if (folder / HISTORY).is_file():
                     trained[folder] = None
@@ -257,27 +257,27 @@ class Library:
             closing = [self._opened.popitem(last=False)[0] for _ in range(len(self._opened) - OPEN)]
             gone = [self._runs[folder] for folder in closing if folder in self._runs]
         for other in gone:
-            other.close()
+            other.free_memory()
         return shelf
 
-    def held(self, shelf: Shelf) -> bool:
+    def is_open(self, shelf: Shelf) -> bool:
         """Whether a run stays open."""
         return shelf.folder in self._opened
 
-    def training(self, name: str) -> Path:
+    def find_training(self, name: str) -> Path:
         if name not in self.trainings:
             raise UserError(f"training: got {name!r}, allowed: the name of one of the {len(self.trainings)} trainings")
         return self.trainings[name]
 
 
-def _below(place: Path, depth: int) -> Iterator[Path]:
+def _walk_folders(place: Path, depth: int) -> Iterator[Path]:
     yield place
     if depth:
         for folder in sorted(p for p in place.iterdir() if p.is_dir() and not p.name.startswith(".")):
-            yield from _below(folder, depth - 1)
+            yield from _walk_folders(folder, depth - 1)
 
 
-def _named(folder: Path, taken: set[str]) -> str:
+def _make_name(folder: Path, taken: set[str]) -> str:
     """The folder's name for addresses, with a number where it is taken."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in folder.resolve().name)
     base = kept.strip(".") or "run"

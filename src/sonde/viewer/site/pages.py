@@ -12,7 +12,7 @@ import orjson
 
 from sonde.core import UserError
 
-from ..templating import STYLE, asset, fingerprint, render_template
+from ..templating import STYLE, hash_script, read_asset, render_template
 from . import compare, episode, group, replay, run, runs, search, tokens, training
 from .library import Library
 from .links import Links, parse_whole
@@ -27,16 +27,16 @@ class NotFoundError(UserError):
 
 
 PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
-    ("", 0): runs.page,
-    ("run", 1): lambda library, query, name: run.page(library, name, query),
-    ("episode", 2): lambda library, query, name, identity: episode.page(library, name, identity),
-    ("group", 3): lambda library, query, name, task, seed: group.page(library, name, task, seed),
-    ("compare", 2): lambda library, query, a, b: compare.page(library, a, b, query),
-    ("training", 1): lambda library, query, name: training.page(library, name),
+    ("", 0): runs.make_runs_page,
+    ("run", 1): lambda library, query, name: run.make_run_page(library, name, query),
+    ("episode", 2): lambda library, query, name, identity: episode.make_episode_page(library, name, identity),
+    ("group", 3): lambda library, query, name, task, seed: group.make_group_page(library, name, task, seed),
+    ("compare", 2): lambda library, query, a, b: compare.make_compare_page(library, a, b, query),
+    ("training", 1): lambda library, query, name: training.make_training_page(library, name),
     ("search", 0): search.search_all_runs,
-    ("search", 1): lambda library, query, name: search.page(library, name, query),
-    ("replay", 2): lambda library, query, name, identity: replay.page(library, name, identity),
-    ("tokens", 3): lambda library, query, name, identity, t: tokens.page(
+    ("search", 1): lambda library, query, name: search.make_search_page(library, name, query),
+    ("replay", 2): lambda library, query, name, identity: replay.make_replay_part(library, name, identity),
+    ("tokens", 3): lambda library, query, name, identity, t: tokens.make_tokens_part(
         library, name, identity, parse_whole("turn", t)
     ),
     ("best", 3): lambda library, query, name, identity, t: replay.find_best(
@@ -48,7 +48,7 @@ PARTS = ("replay", "tokens", "best")
 """Parts of other pages: they are loaded on demand and have no frame."""
 
 
-def page(library: Library, parts: Sequence[str], query: Query | None = None) -> Any:
+def find_page(library: Library, parts: Sequence[str], query: Query | None = None) -> Any:
     """The page at an address. Raises `NotFoundError` for an unknown address, `UserError` for an unknown run or task."""
     kind, *rest = parts or ("",)
     known = PAGES.get((kind, len(rest)))
@@ -57,10 +57,10 @@ def page(library: Library, parts: Sequence[str], query: Query | None = None) -> 
     return known(library, query or {}, *rest)
 
 
-def render(page: Any, links: Links, **more: Any) -> str:
+def render_page(page: Any, links: Links, **more: Any) -> str:
     """A page as HTML; the template escapes all text."""
     names = (getattr(page, "script", SCRIPT), *(getattr(page, "scripts", ()) if links.static else ()))
-    script = "".join(map(asset, names))
+    script = "".join(map(read_asset, names))
     return render_template(
         page.template,
         p=page,
@@ -68,9 +68,9 @@ def render(page: Any, links: Links, **more: Any) -> str:
         now=time.time(),
         age=format_age,
         day=format_day,
-        css=asset(STYLE) if links.is_report else "",
+        css=read_asset(STYLE) if links.is_report else "",
         script=script,
-        script_hash=fingerprint(script),
+        script_hash=hash_script(script),
         **{"live": "", "inline": {}, **more},
     )
 
@@ -110,10 +110,10 @@ def hash_version(library: Library, parts: Sequence[str]) -> str:
     """A cheap hash that changes when a page would; an open page polls it."""
     kind, *rest = parts or ("",)
     if kind == "":
-        library.look()
+        library.refresh()
         return runs.hash_version(library)
     if kind == "training" and rest:
-        return training.hash_version(library.training(rest[0]))
+        return training.hash_version(library.find_training(rest[0]))
     if kind == "compare" and len(rest) == 2:
         return library.run(rest[0]).version + library.run(rest[1]).version
     return library.run(rest[0]).version if rest else ""

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from sonde._util.escaping import Piece, plain
-from sonde.agents.human import bare, meant, unread, untagged
+from sonde._util.escaping import Piece, make_visible
+from sonde.agents.human import parse_input, rejection_reason, strip_tags, strip_thinking
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -27,7 +27,7 @@ from sonde.core import (
     Episode,
     ProgramPolicy,
     UserError,
-    advance_now,
+    advance_to_agent_now,
     build_recorded,
     default_policies,
     invalid,
@@ -35,11 +35,11 @@ from sonde.core import (
     names,
     unknown,
 )
-from sonde.core.registry import fields_of_access
+from sonde.core.registry import access_fields
 from sonde.core.types import Json
 
 from ..boards import draw_board
-from ..templating import pieces
+from ..templating import split_pieces
 from .library import Library, Shelf
 from .links import parse_whole
 from .replay import Bar, BestQuestion, describe_posterior, has_long_names, search_best
@@ -165,7 +165,7 @@ class Games:
             splits=env.splits,
         )
 
-    def begin(self, form: Mapping[str, str]) -> str:
+    def start_game(self, form: Mapping[str, str]) -> str:
         """Start a game by `env`, `preset`, `split`, `task` (empty: a random one) and `seed`; return its id."""
         name = form.get("env", "")
         if name not in names("envs"):
@@ -176,15 +176,15 @@ class Games:
         index = secrets.randbelow(len(tasks)) if not form.get("task") else parse_whole("task", form["task"])
         if index >= len(tasks):
             raise invalid("task", index, f"0 to {len(tasks) - 1}")
-        others = _others(env)
+        others = _default_users(env)
         begun = Episode.begin(env, tasks[index], seed=parse_whole("seed", form.get("seed") or "0"))
-        return self._add(Game(env, others, [advance_now(begun, others)], shown=form.get("shown") == "1"))
+        return self._add_game(Game(env, others, [advance_to_agent_now(begun, others)], shown=form.get("shown") == "1"))
 
     def take_over(self, library: Library, run: str, identity: str, turn: int, *, agreed: bool = False) -> str:
         """Start a game before turn `turn` (from 0) of a recorded episode; return its id. `agreed`: the models and
         programs that the record names may be used."""
         shelf = library.run(run)
-        t = shelf.trajectory(identity)
+        t = shelf.read_trajectory(identity)
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act == AGENT]
         if not 0 <= turn < len(stages):
             raise invalid("turn", turn, f"0 to {len(stages) - 1}")
@@ -192,9 +192,9 @@ class Games:
         origin = (run, identity, turn)
         game = Game(shelf.env, others, stages[: turn + 1], origin, shown=True, instead=instead, outside=outside)
         game.episodes[-1] = game.now.fork(sample=t.sample)
-        return self._add(game)
+        return self._add_game(game)
 
-    def _add(self, game: Game) -> str:
+    def _add_game(self, game: Game) -> str:
         key = secrets.token_hex(6)
         with self._lock:
             self._games[key] = game
@@ -202,38 +202,38 @@ class Games:
                 self._games.popitem(last=False)
         return key
 
-    def game(self, key: str) -> Game:
+    def find_game(self, key: str) -> Game:
         with self._lock:
             if key not in self._games:
                 raise UserError(f"play: got {key!r}, allowed: a game in progress; games end with `sonde view`")
             self._games.move_to_end(key)
             return self._games[key]
 
-    def do(self, key: str, form: Mapping[str, str]) -> None:
+    def apply_form(self, key: str, form: Mapping[str, str]) -> None:
         """Apply one of: `say` a line, go `back` to a turn, `show` or hide the posterior, ask for a `hint`, `let` a
         program play one turn or, with `rest`, the rest of the game."""
-        game = self.game(key)
+        game = self.find_game(key)
         with game.lock:
             game.notice, game.hint = "", None
             if "say" in form:
-                _say(game, form["say"])
+                _say_line(game, form["say"])
             elif "back" in form:
-                _back(game, parse_whole("back", form["back"]))
+                _go_back(game, parse_whole("back", form["back"]))
             elif "show" in form:
                 game.shown = form["show"] == "1"
             elif "hint" in form:
-                _hint(game)
+                _show_hint(game)
             elif "let" in form:
-                _let(game, form["let"], rest=form.get("rest") == "1")
+                _let_program_play(game, form["let"], rest=form.get("rest") == "1")
 
-    def page(self, key: str) -> GamePage:
+    def make_game_page(self, key: str) -> GamePage:
         """The page of a game."""
-        game = self.game(key)
+        game = self.find_game(key)
         with game.lock:
-            return _page(key, game)
+            return _make_page(key, game)
 
 
-def _others(env: Env[Any]) -> dict[str, AnyPolicy]:
+def _default_users(env: Env[Any]) -> dict[str, AnyPolicy]:
     others = default_policies(env)
     lacking = [seat for seat in env.spec.seats if seat != AGENT and seat not in others]
     if lacking:
@@ -278,51 +278,51 @@ def describe_outside(config: Json) -> list[str]:
         return []
     name = str(config.get("name", ""))
     is_model = name.startswith("models:")
-    telling = fields_of_access(name) | ({"model"} if is_model else set())
+    telling = access_fields(name) | ({"model"} if is_model else set())
     shown = [f"{key} {value}" for key, value in config.items() if key in telling and value and isinstance(value, str)]
     own = [", ".join((name, *shown))] if is_model or shown else []
     return own + describe_outside([value for value in config.values() if isinstance(value, Mapping | list | tuple)])
 
 
-def _say(game: Game, line: str) -> None:
+def _say_line(game: Game, line: str) -> None:
     ep, line = game.now, line.strip()[:LINE]
     if ep.to_act is None or not line:
         return
-    said = ep.step(meant(line, ep.env.actions(ep.state) or (), ep.env.spec, ep.env.say))
-    if (why := unread(said)) is not None:
+    said = ep.step(parse_input(line, ep.env.actions(ep.state) or (), ep.env.spec, ep.env.say))
+    if (why := rejection_reason(said)) is not None:
         game.notice = f"{why[:1].upper()}{why[1:]}. Try again; this costs no turn."
         return
-    game.episodes.append(advance_now(said, game.others))
+    game.episodes.append(advance_to_agent_now(said, game.others))
 
 
-def _back(game: Game, turn: int) -> None:
+def _go_back(game: Game, turn: int) -> None:
     first = len(game.episodes[0].turns)
     if not first <= turn < len(game.now.turns):
         raise invalid("back", turn, f"{first} to {len(game.now.turns) - 1}")
     del game.episodes[turn - first + 1 :]
 
 
-def _hint(game: Game) -> None:
+def _show_hint(game: Game) -> None:
     f = game.now.filter()
     if f is None:
         game.notice = "This environment has no exact posterior, so there is no hint."
     else:
-        game.hint = search_best(f, lambda answer: bare(game.env.say(answer)))
+        game.hint = search_best(f, lambda answer: strip_thinking(game.env.say(answer)))
 
 
-def programs(env: Env[Any]) -> list[str]:
+def list_programs(env: Env[Any]) -> list[str]:
     """The programs that may play: the reference solver and the floor of the environment."""
     return [name for name in dict.fromkeys((env.spec.reference, env.spec.floor)) if name]
 
 
-def _let(game: Game, name: str, *, rest: bool) -> None:
-    if name not in programs(game.env):
-        raise unknown("let", name, programs(game.env))
+def _let_program_play(game: Game, name: str, *, rest: bool) -> None:
+    if name not in list_programs(game.env):
+        raise unknown("let", name, list_programs(game.env))
     policy = make(f"agents:{name}")
     if not isinstance(policy, ProgramPolicy):
         raise UserError(f"let: got {name}, allowed: a program that answers at once")
     while game.now.to_act == AGENT:
-        game.episodes.append(advance_now(game.now.step(policy.act_now(game.now.view())), game.others))
+        game.episodes.append(advance_to_agent_now(game.now.step(policy.act_now(game.now.view())), game.others))
         if not rest:
             break
 
@@ -330,7 +330,7 @@ def _let(game: Game, name: str, *, rest: bool) -> None:
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
-def _page(key: str, game: Game) -> GamePage:
+def _make_page(key: str, game: Game) -> GamePage:
     ep, env = game.now, game.env
     over, f = ep.outcome is not None, ep.filter()
     shown = game.shown or over
@@ -341,14 +341,16 @@ def _page(key: str, game: Game) -> GamePage:
         id=key,
         env=env.spec.name,
         preset=env.spec.preset,
-        opening=pieces(untagged(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4),
-        moves=_moves(game, shown),
+        opening=split_pieces(
+            strip_tags(game.episodes[0].messages[AGENT][0].content if ep.messages[AGENT] else ""), LINE * 4
+        ),
+        moves=_list_moves(game, shown),
         board=draw_board(ep, reveal=over, live=True),
         turn=len(ep.turns) + (not over),
         max_turns=env.spec.max_turns,
         over=over,
         kind=ep.outcome.kind if ep.outcome else "",
-        hidden=pieces(_hidden(ep)) if over else (),
+        hidden=split_pieces(_describe_hidden(ep)) if over else (),
         shown=shown,
         has_filter=f is not None,
         entropy=float(f.entropy) if f is not None and shown else None,
@@ -356,36 +358,36 @@ def _page(key: str, game: Game) -> GamePage:
         left=facts["left"][0] if facts else None,
         bars=facts["bars"] if facts else (),
         hint=game.hint,
-        notice=plain(game.notice or game.instead),
-        answers=[plain(bare(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
+        notice=make_visible(game.notice or game.instead),
+        answers=[make_visible(strip_thinking(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
         talks=len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower(),
-        programs=programs(env),
+        programs=list_programs(env),
         origin=game.origin,
-        outside=[plain(line) for line in game.outside],
-        command=_command(ep) if over and game.origin is None else "",
+        outside=[make_visible(line) for line in game.outside],
+        command=_make_command(ep) if over and game.origin is None else "",
     )
 
 
-def _hidden(ep: Episode) -> str:
+def _describe_hidden(ep: Episode) -> str:
     told, hypothesis = ep.env.epilogue(ep.state), ep.env.hypothesis(ep.state)
     return told or ("" if hypothesis is None else f"It was: {ep.env.in_words(hypothesis) or hypothesis}")
 
 
-def _command(ep: Episode) -> str:
+def _make_command(ep: Episode) -> str:
     task = ep.task
     seed = f" --seed {ep.seed}" if ep.seed else ""
     return f"sonde play {task.env} --preset {task.preset} --split {task.split} --task {task.index}{seed}"
 
 
-def _moves(game: Game, shown: bool) -> list[Move]:
+def _list_moves(game: Game, shown: bool) -> list[Move]:
     ep = game.now
     gains = (ep.gains(expected=ep.outcome is not None) or ()) if shown else ()
     first = len(game.episodes[0].turns)
     return [
         Move(
             turn=turn.index + 1,
-            said=pieces(bare(turn.text)),
-            told=pieces(untagged(turn.told)),
+            said=split_pieces(strip_thinking(turn.text)),
+            told=split_pieces(strip_tags(turn.told)),
             bits=gains[turn.index].realised if turn.index < len(gains) else None,
             expected=gains[turn.index].expected if turn.index < len(gains) else None,
             best=gains[turn.index].best if turn.index < len(gains) else None,

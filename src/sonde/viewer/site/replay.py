@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sonde.beliefs.calibration import normalised
+from sonde.beliefs.calibration import normalise_logprobs
 from sonde.beliefs.elicitation import Elicited
-from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, by_rules, invalid
-from sonde.evaluation.information_gain import as_assumed
+from sonde.core import AGENT, Episode, Filter, ReplayError, Trajectory, UserError, invalid, rule_reply
+from sonde.evaluation.information_gain import has_assumed_policies
 
 from ..boards import draw_board
-from ..templating import compact
+from ..templating import to_compact_json
 from .library import Library, Shelf
 
 ROWS = 12
@@ -80,10 +80,10 @@ def has_long_names(bars: Sequence[Bar]) -> bool:
     return any(len(bar.name) > WORDY for bar in bars)
 
 
-def page(library: Library, run: str, identity: str) -> ReplayPart:
+def make_replay_part(library: Library, run: str, identity: str) -> ReplayPart:
     """The part of one episode."""
     shelf = library.run(run)
-    return replay_episode(shelf, shelf.trajectory(identity), shelf.beliefs.beliefs.get(identity, ()))
+    return replay_episode(shelf, shelf.read_trajectory(identity), shelf.beliefs.beliefs.get(identity, ()))
 
 
 def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> ReplayPart:
@@ -99,7 +99,9 @@ def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> 
     try:
         stages = [ep for ep in Episode.stages(shelf.env, t) if ep.to_act in (AGENT, None)]
     except ReplayError as e:
-        return ReplayPart(n=0, boards=(), believed=0, why=f"It cannot be played again: {compact(str(e))}", **nothing)
+        return ReplayPart(
+            n=0, boards=(), believed=0, why=f"It cannot be played again: {to_compact_json(str(e))}", **nothing
+        )
     boards = [svg for i, ep in enumerate(stages) if (svg := draw_board(ep, name=f"b{i}")) is not None]
     filters = _update_filters(shelf, t, stages)
     if not filters:
@@ -108,18 +110,18 @@ def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> 
 
 
 def _explain_no_posterior(shelf: Shelf, t: Trajectory) -> str:
-    if not as_assumed(shelf.env.spec, t):
+    if not has_assumed_policies(shelf.env.spec, t):
         return "The exact posterior assumes another policy than the one that played."
     return "This environment has no exact posterior."
 
 
 def _update_filters(shelf: Shelf, t: Trajectory, stages: Sequence[Episode]) -> list[Filter]:
-    prior = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
+    prior = shelf.env.filter(t.task.public) if has_assumed_policies(shelf.env.spec, t) else None
     if prior is None:
         return []
     found = [prior]
     for turn in stages[-1].turns[: len(stages) - 1]:  # as replayed: a record may hold anything
-        found.append(found[-1].observe(by_rules(turn)))
+        found.append(found[-1].observe(rule_reply(turn)))
     return found
 
 
@@ -149,7 +151,7 @@ def describe_posterior(
         column = asked.index(words) if words in asked else -1
         bars.append(
             Bar(
-                name=compact(words if words is not None else _format_hypothesis(h), 160),
+                name=to_compact_json(words if words is not None else _format_hypothesis(h), 160),
                 exact=[round(f.prob(h), 6) for f in filters],
                 believed=[round(float(row[column]), 6) for row in table] if column >= 0 else (),
                 true=h == truth,
@@ -161,7 +163,7 @@ def describe_posterior(
         "entropy": [round(float(f.entropy), 4) for f in filters],
         "left": sizes,
         "believed": len(asked),
-        "searchable": filters[0].searchable,
+        "searchable": filters[0].has_questions,
     }
 
 
@@ -170,7 +172,7 @@ def _normalise_beliefs(beliefs: Sequence[Elicited]) -> tuple[list[str], Any]:
     rows = [b.candidates for b in beliefs if b.candidates]
     if not rows:
         return [], ()
-    return list(rows[0]), np.exp(normalised(np.array([list(row.values()) for row in rows])))
+    return list(rows[0]), np.exp(normalise_logprobs(np.array([list(row.values()) for row in rows])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,32 +189,32 @@ class BestQuestion:
 def find_best(library: Library, run: str, identity: str, turn: int) -> BestQuestion:
     """The best question in turn `turn`, counted from 0, by a search over all answers."""
     shelf = library.run(run)
-    t = shelf.trajectory(identity)
+    t = shelf.read_trajectory(identity)
     if not 0 <= turn < len(t.turns):
         raise invalid("turn", turn, f"0 to {len(t.turns) - 1}")
-    f = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
+    f = shelf.env.filter(t.task.public) if has_assumed_policies(shelf.env.spec, t) else None
     if f is None:
         raise UserError(f"best: {_explain_no_posterior(shelf, t)}")
     for done in t.turns[:turn]:
-        f = f.observe(by_rules(done))
+        f = f.observe(rule_reply(done))
     return search_best(f, shelf.env.say)
 
 
 def find_all_best(shelf: Shelf, t: Trajectory) -> list[BestQuestion]:
     """The best question of every turn; none without an exact posterior or a list of answers."""
-    f = shelf.env.filter(t.task.public) if as_assumed(shelf.env.spec, t) else None
+    f = shelf.env.filter(t.task.public) if has_assumed_policies(shelf.env.spec, t) else None
     found: list[BestQuestion] = []
     for turn in t.turns:
-        if f is None or not f.searchable:
+        if f is None or not f.has_questions:
             return []
         found.append(search_best(f, shelf.env.say))
-        f = f.observe(by_rules(turn))
+        f = f.observe(rule_reply(turn))
     return found
 
 
 def search_best(f: Filter, say: Any) -> BestQuestion:
     """The best question of a filter."""
-    if not f.searchable:
+    if not f.has_questions:
         return BestQuestion(answer="", bits=None, said="this environment does not list its answers")
     answer, bits = f.best_question()
-    return BestQuestion(answer=compact(answer), bits=float(bits), said=compact(say(answer)))
+    return BestQuestion(answer=to_compact_json(answer), bits=float(bits), said=to_compact_json(say(answer)))

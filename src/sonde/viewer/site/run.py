@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from sonde._util.processes import spread
+from sonde._util.processes import map_processes
 from sonde.core import UserError, identity
 from sonde.evaluation import metrics
 from sonde.evaluation.evaluate import Evaluation
@@ -23,7 +23,7 @@ from sonde.runs.store.folder import describe_tampering
 
 from ..evaluated_runs import EvaluatedRun, Section, assign_styles, group_by_environment, read_runs
 from ..sections import describe_section, describe_summary, render_section
-from ..templating import indented, templates
+from ..templating import template_environment, to_indented_json
 from .episodes import PER_PAGE, Listing, list_episodes
 from .library import Library, Shelf
 from .links import parse_whole
@@ -106,7 +106,7 @@ class RunPage:
     version: str
 
 
-def page(library: Library, name: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> RunPage:
+def make_run_page(library: Library, name: str, query: Mapping[str, str], per_page: int = PER_PAGE) -> RunPage:
     """The page; `query` as in `episodes.select_episodes`, with `rows`, the first task of the matrix."""
     shelf = library.run(name)
     head = read_headline(library, shelf)
@@ -125,12 +125,12 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
         max_turns=spec.max_turns,
         matrix=rows,
         tasks=tasks,
-        facets=shelf.once("facets", lambda: compute_facets(shelf)),
+        facets=shelf.compute_once("facets", lambda: compute_facets(shelf)),
         listing=list_episodes(shelf, query, per_page),
         query=query,
         annotations=annotation_names(shelf.folder),
         notes=notes,
-        config=indented(shelf.config),
+        config=to_indented_json(shelf.config),
         others=[
             (other.name, other.agent)
             for other in library.runs
@@ -145,7 +145,7 @@ def page(library: Library, name: str, query: Mapping[str, str], per_page: int = 
 
 def list_notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
     """What a reader of the run's numbers must know: notes of the evaluation, damage, another version."""
-    tampering = describe_tampering(shelf.saved)
+    tampering = describe_tampering(shelf.config_file)
     notes = [*(known.notes if known else ()), *shelf.damage, *filter(None, [shelf.evaluation_damage, tampering])]
     if shelf.played_version != (version := shelf.env.spec.version):
         notes.append(f"played on version {shelf.played_version} of the environment, shown beside version {version}")
@@ -155,13 +155,15 @@ def list_notes(shelf: Shelf, known: Evaluation | None) -> list[str]:
 def read_matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, list[TaskRow]]:
     """The number of pairs of task and world, and some of them from `first` on with all their samples."""
     runs = shelf.run.trajectories
-    keys = shelf.once("tasks", lambda: runs.select("task, seed, min(task_index)", group="task, seed", order="3, 1, 2"))
+    keys = shelf.compute_once(
+        "tasks", lambda: runs.select_columns("task, seed, min(task_index)", group="task, seed", order="3, 1, 2")
+    )
     rows: list[TaskRow] = []
     for task, seed, index in keys[first : first + tasks]:
-        found = runs.where("task = ? AND seed = ?", task, seed, order="sample")
+        found = runs.select_where("task = ? AND seed = ?", task, seed, order="sample")
         cells = [
             Cell(id=i, sample=s, kind=k, turns=t)
-            for i, s, k, t in found.select("id, sample, coalesce(kind, 'error'), turns")
+            for i, s, k, t in found.select_columns("id, sample, coalesce(kind, 'error'), turns")
         ]
         rows.append(TaskRow(task=task, seed=int(seed), index=index, cells=cells))
     return len(keys), rows
@@ -170,11 +172,13 @@ def read_matrix(shelf: Shelf, first: int = 0, tasks: int = TASKS) -> tuple[int, 
 def compute_facets(shelf: Shelf) -> list[Facet]:
     """Success by tag, of tags with more than one value and at most `FACETS`."""
     runs = shelf.run.trajectories
-    names = {name for (tags,) in runs.select("DISTINCT tags", order="1", limit=1000) for name in _tag_names(tags)}
+    names = {
+        name for (tags,) in runs.select_columns("DISTINCT tags", order="1", limit=1000) for name in _tag_names(tags)
+    }
     found: list[Facet] = []
     for name in sorted(names):
         path = '$."' + name.replace('"', "").replace("'", "''") + '"'
-        rows = runs.select(
+        rows = runs.select_columns(
             f"json_extract(tags, '{path}') AS value, task, coalesce(sum(success), 0), count(*), sum(turns)",
             group="value, task", order="value",
         )  # fmt: skip
@@ -206,13 +210,13 @@ def draw_figures(library: Library, name: str) -> str:
     """
     shelf = library.run(name)
     with DRAWING:  # and not under the shelf's lock: other pages of the run do not wait
-        state = shelf.state()
+        state = shelf.file_state()
         if shelf.figures is None or shelf.figures[0] != state:
             place = str(shelf.folder)
             if len(shelf.run) > FIGURES:
                 html = draw_summary(shelf)
             else:
-                html = draw_run(place) if len(shelf.run) <= FEW else next(iter(spread(draw_run, [place], 1)))
+                html = draw_run(place) if len(shelf.run) <= FEW else next(iter(map_processes(draw_run, [place], 1)))
             shelf.figures = (state, html)
         return shelf.figures[1]
 
@@ -226,7 +230,7 @@ def draw_summary(shelf: Shelf) -> str:
     has_filter = known.entropy is not None
     run = EvaluatedRun(shelf=shelf, evaluation=known, style=style, results={}, has_filter=has_filter)
     html = render_section(describe_summary(Section("env-0", env, (run,))))
-    return html + _render(REST, most=f"{FIGURES:,}", folder=str(shelf.folder))
+    return html + _render_text(REST, most=f"{FIGURES:,}", folder=str(shelf.folder))
 
 
 def draw_run(folder: str) -> str:
@@ -234,9 +238,9 @@ def draw_run(folder: str) -> str:
     try:
         (section,) = group_by_environment(read_runs([Path(folder)]))
     except UserError as e:  # an environment's version, an evaluation of other episodes
-        return _render('<p class="quiet">No figures: {{ why }}</p>', why=str(e))
+        return _render_text('<p class="quiet">No figures: {{ why }}</p>', why=str(e))
     return render_section(describe_section(section))
 
 
-def _render(text: str, **values: Any) -> str:
-    return templates().from_string(text).render(**values)
+def _render_text(text: str, **values: Any) -> str:
+    return template_environment().from_string(text).render(**values)

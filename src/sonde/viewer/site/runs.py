@@ -81,10 +81,10 @@ class RunsPage:
     """The pairs of runs with a comparison page, where the pages are files."""
 
 
-def page(library: Library, query: Mapping[str, str]) -> RunsPage:
+def make_runs_page(library: Library, query: Mapping[str, str]) -> RunsPage:
     """The page; `query` may hold `sort` (with a minus: descending), `group`, `env`, `agent`, `status` and `text`, which
     is part of any name."""
-    library.look()
+    library.refresh()
     every: list[Headline] = []
     unread = list(library.unread)
     for shelf in library.runs:
@@ -93,7 +93,9 @@ def page(library: Library, query: Mapping[str, str]) -> RunsPage:
         except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
     shown = sorted(
-        (h for h in every if _matches(h, query)), key=_sort_key(query.get("sort", "")), reverse=_is_descending(query)
+        (h for h in every if _matches_query(h, query)),
+        key=_sort_key(query.get("sort", "")),
+        reverse=_is_descending(query),
     )
     group = query.get("group", "")
     groups: dict[str, list[Headline]] = {}
@@ -118,7 +120,7 @@ def hash_version(library: Library) -> str:
     return content_hash([[shelf.name, shelf.version, shelf.status] for shelf in library.runs])
 
 
-def _matches(h: Headline, query: Mapping[str, str]) -> bool:
+def _matches_query(h: Headline, query: Mapping[str, str]) -> bool:
     exact = all(getattr(h, f) == query[f] for f in ("env", "agent", "status") if query.get(f))
     text = query.get("text", "").lower()
     return exact and text in f"{h.name} {h.env} {h.preset} {h.agent}".lower()
@@ -141,30 +143,30 @@ def _sort_key(sort: str) -> Callable[[Headline], Any]:
 
 def read_headline(library: Library, shelf: Shelf) -> Headline:
     """The numbers of a run, recomputed when it has changed; a run that is not open is closed again."""
-    state, status = shelf.state(), shelf.status
+    state, status = shelf.file_state(), shelf.status
     kept = shelf.headline
     if kept is not None and kept[:2] == (state, status):
         return kept[2]
     found = summarise_run(shelf)
     shelf.headline = (state, status, found)
-    if not library.held(shelf):
-        shelf.close()
+    if not library.is_open(shelf):
+        shelf.free_memory()
     return found
 
 
 def summarise_run(shelf: Shelf) -> Headline:
     """The numbers of a run: of the evaluation where that is newer than the episodes, else of the index."""
     runs = shelf.run.trajectories
-    kinds: dict[str, int] = dict(runs.select("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
-    tokens, turns = runs.select("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
+    kinds: dict[str, int] = dict(runs.select_columns("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
+    tokens, turns = runs.select_columns("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]
     env, preset = shelf.env_config.get("name", ""), shelf.env_config.get("preset", "")
     status = shelf.status
     kept = shelf.evaluation
     known = kept.summary if kept is not None and status == "evaluated" else None
     plain = {"name": shelf.name, "env": env, "preset": preset, "agent": shelf.agent, "n": sum(kinds.values()),
-             "tokens": tokens, "turns": turns, "changed": shelf.changed, "status": status}  # fmt: skip
+             "tokens": tokens, "turns": turns, "changed": shelf.last_change, "status": status}  # fmt: skip
     if known is None:
-        score = runs.select("avg(score)", order="1")[0][0]
+        score = runs.select_columns("avg(score)", order="1")[0][0]
         return Headline(
             **plain, success=estimate_success(shelf), score=score, reference_score=None, bits=None, kinds=kinds
         )
@@ -182,5 +184,5 @@ def summarise_run(shelf: Shelf) -> Headline:
 
 def estimate_success(shelf: Shelf) -> Estimate | None:
     """The share of recorded episodes that were won, with an interval clustered by task."""
-    rows = shelf.run.trajectories.select("coalesce(sum(success), 0), count(*)", group="task")
+    rows = shelf.run.trajectories.select_columns("coalesce(sum(success), 0), count(*)", group="task")
     return metrics.rate([[1.0] * won + [0.0] * (n - won) for won, n in rows]) if rows else None

@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sonde._util.escaping import Piece, plain
+from sonde._util.escaping import Piece, make_visible
 from sonde.core import AGENT, SondeError, Trajectory, UserError
-from sonde.runs.store.codec import dumps
+from sonde.runs.store.codec import dump_json
 
-from ..templating import pieces
+from ..templating import split_pieces
 from .episodes import select_episodes
 from .library import Library, Shelf
 from .links import parse_whole
@@ -86,24 +86,26 @@ class _Search:
     began: float = field(default_factory=time.monotonic)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Not before one episode was read, or a search would make no progress."""
         return len(self.hits) >= HITS or (self.read > 0 and time.monotonic() - self.began >= PATIENCE)
 
     def search_run(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
         """Search a run from an episode on. Return the episode to go on with, None at the end, and the number of all."""
         found = select_episodes(shelf, {**query, "sort": "stored", "group": ""})
-        needle = dumps(self.text)[1:-1].lower().strip()  # encoded as in the records, so that few of them must be parsed
+        needle = (
+            dump_json(self.text)[1:-1].lower().strip()
+        )  # encoded as in the records, so that few of them must be parsed
         at = start
-        while self.text and at < len(found) and not self.over:
-            if needle in found.record(at).lower():
+        while self.text and at < len(found) and not self.is_over:
+            if needle in found.record_line(at).lower():
                 self.hits += _find_hits(shelf, found[at], self.text.lower())
             at += 1
             self.read += 1
         return (at if self.text and at < len(found) else None), len(found)
 
 
-def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
+def make_search_page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
     """Search one run; `query` holds `text`, may hold `from`, the number of the first episode to read, and the filters
     of `select_episodes`."""
     shelf = library.run(run)
@@ -119,7 +121,7 @@ def page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
 def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
     """Search all runs, one after the other; `query` as above, and `env` to search the runs of one environment, `at` the
     run to go on in."""
-    library.look()
+    library.refresh()
     wanted = query.get("env", "")
     shelves = [shelf for shelf in library.runs if wanted in ("", shelf.env_config["name"])]
     first = _find_run(shelves, query.get("at", ""))
@@ -127,7 +129,7 @@ def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
     reading, unread = _Search(query.get("text", "")), list(library.unread)
     following, at, done = None, "", first
     for shelf in shelves[first:] if reading.text else ():
-        if reading.over:
+        if reading.is_over:
             following, at = 0, shelf.name
             break
         try:
@@ -137,8 +139,8 @@ def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
         if following is not None:
             at = library.run(shelf.name).name  # opened again, so that it stays open for the next answer
             break
-        if not library.held(shelf):
-            shelf.close()
+        if not library.is_open(shelf):
+            shelf.free_memory()
         start, done = 0, done + 1
     return SearchPage(
         title="Search in all runs", run="", env=wanted, text=reading.text, hits=reading.hits, read=reading.read,
@@ -167,8 +169,8 @@ def _find_hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
             yield Hit(
                 run=shelf.name, env=str(shelf.env_config["name"]), agent=shelf.agent,
                 id=t.id, index=t.task.index, sample=t.sample, kind=kind, turn=turn, seat=seat,
-                before=pieces(words[max(0, at - AROUND) : at]), found=pieces(words[at:end]),
-                after=pieces(words[end : end + AROUND]),
+                before=split_pieces(words[max(0, at - AROUND) : at]), found=split_pieces(words[at:end]),
+                after=split_pieces(words[end : end + AROUND]),
             )  # fmt: skip
 
 
@@ -194,11 +196,11 @@ def write_script(shelf: Shelf, episodes: Iterable[Trajectory]) -> str:
     told = [
         [
             t.id, t.task.index, t.sample, t.outcome.kind if t.outcome else "error",
-            [[turn, plain(seat), plain(words)] for turn, seat, words in list_messages(t) if words],
+            [[turn, make_visible(seat), make_visible(words)] for turn, seat, words in list_messages(t) if words],
         ]
         for t in episodes
     ]  # fmt: skip
-    run = {"env": str(shelf.env_config["name"]), "agent": plain(shelf.agent), "episodes": told}
+    run = {"env": str(shelf.env_config["name"]), "agent": make_visible(shelf.agent), "episodes": told}
     return f"(globalThis.said ??= {{}})[{_to_literal(shelf.name)}] = {_to_literal(run)};\n"
 
 

@@ -12,13 +12,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sonde._util.escaping import plain
+from sonde._util.escaping import make_visible
 from sonde._util.folders import cache_root
 from sonde.core import Completion, Turn, invalid
 from sonde.models.files.fetch import KNOWN
 from sonde.models.files.shipped import SHIPPED
 
-from ..templating import pieces
+from ..templating import split_pieces
 from .library import Library
 
 SHOWN = 2000
@@ -77,9 +77,9 @@ class TokensPart:
     calls: Sequence[Call]
 
 
-def page(library: Library, run: str, identity: str, turn: int) -> TokensPart:
+def make_tokens_part(library: Library, run: str, identity: str, turn: int) -> TokensPart:
     """The part of a turn, counted from 0."""
-    t = library.run(run).trajectory(identity)
+    t = library.run(run).read_trajectory(identity)
     if not 0 <= turn < len(t.turns):
         raise invalid("turn", turn, f"0 to {len(t.turns) - 1}")
     return TokensPart(turn=turn, calls=list_calls(t.turns[turn]))
@@ -117,7 +117,7 @@ def _spell_tokens(model: str, ids: Sequence[int]) -> list[str | None]:
     tokenizer = _load_tokenizer(model)
     if tokenizer is None:
         return [None] * len(ids)
-    return [plain(tokenizer.decode([i], skip_special_tokens=False)) for i in ids]
+    return [make_visible(tokenizer.decode([i], skip_special_tokens=False)) for i in ids]
 
 
 def _describe_call(seat: str, c: Completion) -> Call:
@@ -127,7 +127,7 @@ def _describe_call(seat: str, c: Completion) -> Call:
     new = c.prompt_ids[:SHOWN]
     prompt = [Token(id=i, spelling=w) for i, w in zip(new, _spell_tokens(c.model, new), strict=True)]
     return Call(
-        seat=seat, name=plain(c.name), model=plain(c.model), weights=plain(c.weights), temperature=c.temperature,
+        seat=seat, name=make_visible(c.name), model=make_visible(c.model), weights=make_visible(c.weights), temperature=c.temperature,
         truncated=c.truncated, finish=c.finish, shared=c.shared, prompt=prompt, sampled=sampled[:SHOWN],
-        left_out=max(0, len(c.prompt_ids) - SHOWN) + max(0, len(sampled) - SHOWN), text=pieces(c.text),
+        left_out=max(0, len(c.prompt_ids) - SHOWN) + max(0, len(sampled) - SHOWN), text=split_pieces(c.text),
     )  # fmt: skip

@@ -54,9 +54,9 @@ class TrainingPage:
     version: str
 
 
-def page(library: Library, name: str) -> TrainingPage:
+def make_training_page(library: Library, name: str) -> TrainingPage:
     """The page of one training; its curves are a part of their own (`draw_figures`)."""
-    folder = library.training(name)
+    folder = library.find_training(name)
     inside = [shelf for shelf in library.runs if folder in shelf.folder.parents]
     return TrainingPage(
         title=f"Training {name}",
@@ -79,7 +79,7 @@ def hash_version(folder: Path) -> str:
 
 
 def _read_played(shelf: Shelf) -> PlayedEpisodes:
-    rows = shelf.run.trajectories.select(
+    rows = shelf.run.trajectories.select_columns(
         "CAST(json_extract(tags, '$.step') AS INTEGER), count(*), coalesce(avg(success), 0), coalesce(avg(score), 0), "
         "avg(turns), min(id)",
         group="1",
@@ -92,7 +92,7 @@ def _read_played(shelf: Shelf) -> PlayedEpisodes:
 
 def draw_figures(library: Library, name: str) -> str:
     """The curves and settings of this training as HTML."""
-    folder = library.training(name)
+    folder = library.find_training(name)
     with DRAWING:
         trainings = prepare_trainings(read_histories([folder]), alone=True)
         return render_template("training.html.j2", trainings=trainings, titled=False)

@@ -12,14 +12,14 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from .lists import word_list, word_set
-from .words import Words, ascii_lower, base, split_sentences, tokens
+from .words import Words, ascii_lower, base_form, split_sentences, tokenize
 
 Kind = Literal["asks", "open", "several", "unclear"]
 LONGEST = 600
 """Characters that are read; longer messages are unclear."""
 
 
-class Act(NamedTuple):
+class SpeechAct(NamedTuple):
     """What a message does. `denied`: the words around the question invert its answer; `guess`: it is announced as a
     guess."""
 
@@ -44,7 +44,7 @@ _DEEPEST = 6
 
 
 @cache
-def pattern(name: str, form: str) -> re.Pattern[str]:
+def list_pattern(name: str, form: str) -> re.Pattern[str]:
     """Join the expressions of a list into one pattern; names of other lists in angle brackets stand for their
     expressions."""
     parts = "|".join(word_list(name))
@@ -59,25 +59,25 @@ _ITS = re.compile(r"\bits(?= (?:on|in|at|near|by|an?|the|not)\b)")
 
 
 @lru_cache(maxsize=1 << 13)
-def heard(said: str) -> Act:
+def read_act(said: str) -> SpeechAct:
     """Classify a message and return the words of its question.
 
-    >>> heard("Great! My next question: would you say that it's alive?")
+    >>> read_act("Great! My next question: would you say that it's alive?")
     Act(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
-    >>> heard("What colour is it?").kind, heard("Is it big? Is it red?").kind
+    >>> read_act("What colour is it?").kind, read_act("Is it big? Is it red?").kind
     ('open', 'several')
     """
-    if len(said) > LONGEST or reported(said):
-        return Act("unclear")
+    if len(said) > LONGEST or is_reported(said):
+        return SpeechAct("unclear")
     if _SEVERAL.search(said):
-        return Act("several")
-    parts, asked = _sentences(said)
-    if not parts or _conditional(parts, asked) or any(part[0] in _BACK for part in parts[asked + 1 :]):
-        return Act("unclear")
-    act = _unframed(parts[asked])
+        return SpeechAct("several")
+    parts, asked = _split_message(said)
+    if not parts or _is_conditional(parts, asked) or any(part[0] in _BACK for part in parts[asked + 1 :]):
+        return SpeechAct("unclear")
+    act = _strip_frames(parts[asked])
     if not act.words:
-        return Act("unclear")
-    opened = [act for part in parts[: asked + 1] if _is_open((act := _unframed(part)).words)]
+        return SpeechAct("unclear")
+    opened = [act for part in parts[: asked + 1] if _is_open((act := _strip_frames(part)).words)]
     return opened[-1]._replace(kind="open") if opened else act
 
 
@@ -85,33 +85,33 @@ _BACK = frozenset(("no", "nope", "wait", "actually"))
 """What begins a sentence that takes back the one before."""
 
 
-def _sentences(said: str) -> tuple[list[list[str]], int]:
+def _split_message(said: str) -> tuple[list[list[str]], int]:
     """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
     anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
     text = _ITS.sub("it is", _NUMBERING.sub("", text))
     parts, asked = list[list[str]](), -1
     for sentence in split_sentences(text):
-        if words := tokens(sentence.replace(" - ", " , ")):
+        if words := tokenize(sentence.replace(" - ", " , ")):
             parts.append(words)
         if sentence.rstrip().endswith("?") and asked < 0:
-            while len(parts) > 1 and _closing(parts[-1]):
+            while len(parts) > 1 and _is_closing(parts[-1]):
                 parts.pop()
             asked = len(parts) - 1
-    while asked < 0 and len(parts) > 1 and _closing(parts[-1]):
+    while asked < 0 and len(parts) > 1 and _is_closing(parts[-1]):
         parts.pop()
     return parts, asked if asked >= 0 else len(parts) - 1
 
 
-def _closing(words: Words) -> bool:
+def _is_closing(words: Words) -> bool:
     """Whether a sentence says nothing but that the one before it was the question or guess."""
-    return pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
+    return list_pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
 
 
-def _conditional(parts: list[list[str]], asked: int) -> bool:
+def _is_conditional(parts: list[list[str]], asked: int) -> bool:
     """Whether a sentence besides the question sets conditions on the answer."""
     words = set(word_list("condition"))
-    rest = [part for i, part in enumerate(parts) if i != asked and not _closing(part)]
+    rest = [part for i, part in enumerate(parts) if i != asked and not _is_closing(part)]
     return any(not words.isdisjoint(part) for part in rest) or any("if" in p for p in parts[asked + 1 :])
 
 
@@ -119,24 +119,24 @@ def _is_open(words: Words) -> bool:
     return bool(words) and words[0] in word_set("open")
 
 
-def _unframed(words: Words) -> Act:
+def _strip_frames(words: Words) -> SpeechAct:
     """The question inside its frames."""
-    text = " ".join(_unled(_after_preamble(words))).strip(" ,")
+    text = " ".join(_strip_fillers(_strip_preamble(words))).strip(" ,")
     denied = guess = False
     for _ in range(_DEEPEST):
         start = text
-        text, turned = _taken("deny", text)
-        text, _ = _taken("lead", text)
-        text = " ".join(_unled(text.split()))
-        text, announced = _taken("guess", text)
+        text, turned = _strip_form("deny", text)
+        text, _ = _strip_form("lead", text)
+        text = " ".join(_strip_fillers(text.split()))
+        text, announced = _strip_form("guess", text)
         denied, guess = denied ^ turned, guess or announced
-        text = _without_tail(text)
+        text = _strip_tail(text)
         if text == start:
             break
-    return Act("asks", tuple(text.split()), denied, guess)
+    return SpeechAct("asks", tuple(text.split()), denied, guess)
 
 
-def _unled(words: Words) -> Words:
+def _strip_fillers(words: Words) -> Words:
     """Drop fillers at the front; "no legs" keeps its "no"."""
     fillers, words = word_set("fillers"), list(words)
     plain = fillers | word_set("aux") | word_set("pronouns") | {",", "i", "the", "a", "that", "my"}
@@ -145,7 +145,7 @@ def _unled(words: Words) -> Words:
     return words
 
 
-def _after_preamble(words: Words) -> Words:
+def _strip_preamble(words: Words) -> Words:
     """The clause behind "since it is alive, ..."; conditions are no preambles."""
     if words[0] not in word_set("preambles"):
         return words
@@ -153,8 +153,8 @@ def _after_preamble(words: Words) -> Words:
     return next((words[i + 1 :] for i, w in enumerate(words[:-1]) if w == "," and words[i + 1] in asks), words)
 
 
-def _taken(name: str, text: str) -> tuple[str, bool]:
-    found = pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
+def _strip_form(name: str, text: str) -> tuple[str, bool]:
+    found = list_pattern(name, r"^{0}(?: ,)? (?=\w)").match(text)
     return (text[found.end() :], True) if found else (text, False)
 
 
@@ -169,7 +169,7 @@ _ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)
 """As in "do people go and vote there": the second verb says it all."""
 
 
-def _unechoed(text: str) -> str:
+def _strip_echo(text: str) -> str:
     """Drop an echo at the end; "it is not big, is it" asks whether it is big."""
     found = _ECHO.search(text)
     if found is None:
@@ -178,9 +178,9 @@ def _unechoed(text: str) -> str:
     return text if "not" in found[0] else re.sub(r"^((?:\w+ ){1,5}?)not ", r"\1", text)
 
 
-def _without_tail(text: str) -> str:
+def _strip_tail(text: str) -> str:
     """Drop examples, an echo, asides and tags at the end."""
-    text = pattern(
+    text = list_pattern(
         "example",
         r" , {0}(?: ,)? .*$|"
         + _LOOKS
@@ -188,8 +188,8 @@ def _without_tail(text: str) -> str:
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
     ).sub("", text)
-    text = pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _unechoed(text)))
-    return pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
+    text = list_pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _strip_echo(text)))
+    return list_pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
 
 
 # --- what leads up to a sentence, and what hands on -------------------------------------------------------------------
@@ -197,10 +197,10 @@ def _without_tail(text: str) -> str:
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
 
 
-def reported(said: str) -> bool:
+def is_reported(said: str) -> bool:
     """Whether a message hands on, before a colon, what somebody else says.
 
-    >>> reported("Somebody told me: Oslo"), reported("You told me of a fjord: is it Oslo?")
+    >>> is_reported("Somebody told me: Oslo"), is_reported("You told me of a fjord: is it Oslo?")
     (True, False)
     """
     before, colon, _ = said.lower().rpartition(":")
@@ -216,7 +216,7 @@ def opens_preamble(word: str) -> bool:
     >>> [word for word in ("based", "taking", "bring", "assuming", "if") if opens_preamble(word)]
     ['based', 'taking']
     """
-    participle = word.endswith("ing") and base(word) != word
+    participle = word.endswith("ing") and base_form(word) != word
     return (word in word_set("preambles") or participle) and word not in _SUPPOSING
 
 

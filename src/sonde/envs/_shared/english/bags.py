@@ -22,10 +22,10 @@ class Declared(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Thresholds for choosing a topic: `points`, and the `least` of them for a topic that explains everything; `share`
-    of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`, the points
-    that another topic may have by the words that it leaves over. `phrase`: points per word beyond the first of a name
-    that occurs as a whole."""
+    """Thresholds for choosing a topic: `topic_points`, and the `least` of them for a topic that explains everything;
+    `share` of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`,
+    the points that another topic may have by the words that it leaves over. `phrase`: points per word beyond the
+    first of a name that occurs as a whole."""
 
     points: float = 1.2
     share: float = 0.7
@@ -55,68 +55,68 @@ class Bags:
     ) -> None:
         self.measure, self.background = measure, frozenset(background)
         self.weight = weight
-        self.strength = _strengths(topics)
+        self.strength = _word_strengths(topics)
         self.phrases = tuple(tuple(frozenset(name) for name in t.names if len(set(name)) > 1) for t in topics)
         self.alone = tuple(frozenset(name[0] for name in t.names if len(name) == 1) for t in topics)
 
-    def worth(self, word: str) -> float:
+    def word_worth(self, word: str) -> float:
         """Return the weight of a word in this conversation."""
         own = self.weight(word)
         return min(own, 0.4) if word in self.background else own
 
-    def points(self, said: Iterable[str]) -> dict[int, float]:
+    def topic_points(self, said: Iterable[str]) -> dict[int, float]:
         """Return the points of each topic; a word of several topics is divided among them."""
         found: dict[int, float] = {}
         for word in said:
             row: Mapping[int, float] = self.strength.get(word, {})
             total = sum(row.values())
             for i, s in row.items():
-                worth = 1.0 if word in self.alone[i] else self.worth(word)
+                worth = 1.0 if word in self.alone[i] else self.word_worth(word)
                 found[i] = found.get(i, 0.0) + worth * s * s / total
         return found
 
-    def choose(self, text: Iterable[str]) -> Pick:
+    def choose_topic(self, text: Iterable[str]) -> Pick:
         """The topic of these stems."""
         said = list(dict.fromkeys(text))
-        points, have = self.points(said), frozenset(said)
+        points, have = self.topic_points(said), frozenset(said)
         if not points:
             return Pick(NOTHING)
         for i in points:
             points[i] += self.measure.phrase * max((len(p) - 1 for p in self.phrases[i] if p <= have), default=0)
         first = max(points, key=lambda i: points[i])
         rest = [word for word in said if first not in self.strength.get(word, {})]
-        aside = self.points(rest)
+        aside = self.topic_points(rest)
         other = max(aside, key=lambda i: aside[i], default=NOTHING)
         m = self.measure
         if points[first] >= m.points / 2 and other >= 0 and aside[other] > max(m.aside, 0.4 * points[first]):
             return Pick(MANY, (first, other))
         second = max((p for i, p in points.items() if i != first), default=0.0)
-        known, odd = self._weighed(said, first, rest)
+        known, odd = self._weigh_words(said, first, rest)
         # The less is left unexplained, the fewer points will do.
         share = known / (known + odd) if known else 0.0
         enough = m.points - (m.points - m.least) * max(0.0, share - m.share) / (1 - m.share)
         fits = (
-            self._named(said, first, rest)
+            self._has_name(said, first, rest)
             and share >= m.share
             and points[first] >= enough
             and second <= m.rival * points[first]
         )
         return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
-    def _named(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
+    def _has_name(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
         """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such."""
         own = {word for word in said if word not in rest and (word not in self.background or word in self.alone[first])}
         heavy = sum(self.weight(word) >= 1.0 for word in own)
         whole = any(p.issubset(said) and (heavy or len(p) > 2) for p in self.phrases[first])
         return heavy > 1 or whole or not own.isdisjoint(self.alone[first])
 
-    def _weighed(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
+    def _weigh_words(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
         """The weight of the words that a topic explains, and of those that neither it nor the conversation does."""
-        known = sum(self.worth(word) for word in said if word not in rest)
+        known = sum(self.word_worth(word) for word in said if word not in rest)
         return known, sum(self.weight(word) for word in rest if word not in self.background)
 
 
-def _strengths(topics: Sequence[Declared]) -> Mapping[str, Mapping[int, float]]:
+def _word_strengths(topics: Sequence[Declared]) -> Mapping[str, Mapping[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for i, topic in enumerate(topics):
         for points, texts in ((1.0, topic.names), (0.8, topic.more), (0.4, topic.said)):

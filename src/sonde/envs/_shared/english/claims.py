@@ -32,7 +32,7 @@ class Claim(NamedTuple):
     sides: tuple[Claim, ...] = ()
 
     @property
-    def choice(self) -> tuple[Claim, Claim] | None:
+    def two_sides(self) -> tuple[Claim, Claim] | None:
         """The two sides of "one or the other", if the claim is still their union and neither side is a guess."""
         if len(self.sides) != 2 or self.named or self.unread:
             return None
@@ -40,7 +40,7 @@ class Claim(NamedTuple):
         return (a, b) if (a.yes | b.yes, a.no & b.no) == (self.yes, self.no) else None
 
     @property
-    def true(self) -> int:
+    def yes_or_goal(self) -> int:
         """The things of which the answer is yes, a right guess included."""
         return self.yes | self.goal
 
@@ -53,48 +53,48 @@ EVERYTHING = Claim("anything", -1, 0)
 """True of all: what heads like "something" say."""
 
 
-def not_read(text: str) -> Claim:
+def unread_claim(text: str) -> Claim:
     """A part of a message that is not understood: where the rest decides, it does not matter."""
     return Claim(f"? {text}", 0, 0, unread=True)
 
 
-def negated(q: Claim) -> Claim:
+def negate_claim(q: Claim) -> Claim:
     """The opposite; twice is nothing.
 
-    >>> negated(negated(Claim("alive", 1, 2))) == Claim("alive", 1, 2)
+    >>> negate_claim(negate_claim(Claim("alive", 1, 2))) == Claim("alive", 1, 2)
     True
     """
     text = q.text[4:-1] if q.text.startswith("not(") else f"not({q.text})"
-    return Claim(text, q.no, q.true, 0, q.named, unread=q.unread)
+    return Claim(text, q.no, q.yes_or_goal, 0, q.named, unread=q.unread)
 
 
-def all_of(parts: Iterable[Claim]) -> Claim:
+def join_all(parts: Iterable[Claim]) -> Claim:
     """Claim that all parts are true: false where one is false. "A bug that is no insect" means another kind of bug, so
     a contradiction is unknown of everything.
 
-    >>> all_of([Claim("a", 0b011, 0b100), Claim("b", 0b001, 0b010)])[:3]
+    >>> join_all([Claim("a", 0b011, 0b100), Claim("b", 0b001, 0b010)])[:3]
     ('and(a, b)', 1, 6)
     """
     rows = list({q.text: q for q in parts}.values())
     texts = {q.text for q in rows}
     if any(f"not({text})" in texts for text in texts):
-        return _joined("and", rows, 0, 0)
+        return _join_claims("and", rows, 0, 0)
     yes, no = -1, 0
     for q in rows:
-        yes, no = yes & q.true, no | q.no
-    return _joined("and", rows, yes, no)
+        yes, no = yes & q.yes_or_goal, no | q.no
+    return _join_claims("and", rows, yes, no)
 
 
-def any_of(parts: Iterable[Claim]) -> Claim:
+def join_any(parts: Iterable[Claim]) -> Claim:
     """Claim that one part at least is true: false where all are false."""
     rows = list({q.text: q for q in parts}.values())
     yes, no = 0, -1
     for q in rows:
-        yes, no = yes | q.true, no & q.no
-    return _joined("or", rows, yes, no)
+        yes, no = yes | q.yes_or_goal, no & q.no
+    return _join_claims("or", rows, yes, no)
 
 
-def _joined(word: str, rows: list[Claim], yes: int, no: int) -> Claim:
+def _join_claims(word: str, rows: list[Claim], yes: int, no: int) -> Claim:
     if len(rows) == 1:
         return rows[0]
     text = f"{word}({', '.join(sorted(q.text for q in rows))})"
@@ -102,23 +102,23 @@ def _joined(word: str, rows: list[Claim], yes: int, no: int) -> Claim:
     return Claim(text, yes, no, 0, sum(q.named for q in rows), unread=any(q.unread for q in rows), sides=sides)
 
 
-def strong(q: Claim, how: str) -> Claim:
+def strengthen_claim(q: Claim, how: str) -> Claim:
     """Asks for more than the fact ("always", "only", "very"): where it is true, that is not known."""
     return q._replace(text=f"{how}({q.text})", yes=0)
 
 
-def weak(q: Claim, how: str) -> Claim:
+def weaken_claim(q: Claim, how: str) -> Claim:
     """Asks for less ("sometimes"): where it is false as a rule, there may be exceptions."""
     return q._replace(text=f"{how}({q.text})", no=0)
 
 
-def filled(q: Claim, other: Claim) -> Claim:
+def fill_unknown(q: Claim, other: Claim) -> Claim:
     """Use a second claim where the first is unknown: a fact adds, it never shadows."""
     open_ = ~q.known
-    return q._replace(yes=q.yes | other.true & open_, no=q.no | other.no & open_)
+    return q._replace(yes=q.yes | other.yes_or_goal & open_, no=q.no | other.no & open_)
 
 
-def either(a: Claim | None, b: Claim | None) -> Claim | None:
+def merge_readings(a: Claim | None, b: Claim | None) -> Claim | None:
     """Two readings of the same words, each of which answers where the other does not know or says the same."""
     if a is None or b is None or a == b:
         return a or b
@@ -142,28 +142,28 @@ class Numbers:
 
     @property
     def known(self) -> int:
-        return union(self._by_value.values())
+        return union_masks(self._by_value.values())
 
-    def within(self, asked: Interval, text: str) -> Claim:
+    def claim_within(self, asked: Interval, text: str) -> Claim:
         """Claim that the number is in an interval.
 
-        >>> Numbers({0: (5, 5), 1: (7, 9), 2: (1, 2)}).within(Interval(6, 10), "size")[:3]
+        >>> Numbers({0: (5, 5), 1: (7, 9), 2: (1, 2)}).claim_within(Interval(6, 10), "size")[:3]
         ('size 6..10', 2, 5)
         """
         yes = no = 0
         for (low, high), things in self._by_value.items():
-            inside = asked.holds(*_widened(low, high, self._doubt))
+            inside = asked.contains_range(*_widen_range(low, high, self._doubt))
             if inside is not None:
                 yes, no = (yes | things, no) if inside else (yes, no | things)
         return Claim(f"{text} {asked.low:g}..{asked.high:g}", yes, no)
 
-    def of(self, things: int) -> Range | None:
+    def common_value(self, things: int) -> Range | None:
         """The number that all of these things have, if it is the same."""
         held = {value for value, mask in self._by_value.items() if mask & things}
         return held.pop() if len(held) == 1 else None
 
 
-def _widened(low: float, high: float, doubt: float) -> Range:
+def _widen_range(low: float, high: float, doubt: float) -> Range:
     """A range as wide as the doubt about it."""
     return (low / doubt if low > 0 else low * doubt), (high * doubt if high > 0 else high / doubt)
 
@@ -182,14 +182,14 @@ class Lists:
                 self._masks[value] = self._masks.get(value, 0) | 1 << i
 
     @property
-    def values(self) -> Collection[str]:
+    def known_values(self) -> Collection[str]:
         return self._masks.keys()
 
-    def having(self, value: str) -> int:
+    def things_having(self, value: str) -> int:
         return self._masks.get(value, 0)
 
 
-def union(masks: Iterable[int]) -> int:
+def union_masks(masks: Iterable[int]) -> int:
     """All things of several masks."""
     found = 0
     for mask in masks:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from .lists import indexed, started, word_list, word_set
-from .words import Words, base
+from .lists import index_phrases, match_length, word_list, word_set
+from .words import Words, base_form
 
 Frame = Literal["be", "do", "done", "part", "by", "bare"]
 BE = frozenset(("is", "are", "was", "were", "am"))
@@ -39,36 +39,36 @@ class Subject:
     groups: Mapping[str, str] = field(default_factory=dict)
     """Words for groups of people -> the group."""
 
-    def end(self, words: Words, at: int) -> int:
+    def subject_end(self, words: Words, at: int) -> int:
         """Return the end of a subject that starts at `at`; 0 if there is none."""
         if at >= len(words):
             return 0
         first = words[at]
         if first in ("this", "that", "the", "your", "these", "those", "my", "our") and (
-            end := self._headed(words, at + 1)
+            end := self._headed_end(words, at + 1)
         ):
-            return self._told(words, end)
+            return self._relative_end(words, end)
         if first in word_set("pronouns") or (self.you and first in ("you", "i", "we")):
             return at + 1
         return at + 5 if tuple(words[at : at + 5]) == ("what", "you", "are", "thinking", "of") else 0
 
-    def _headed(self, words: Words, at: int) -> int:
+    def _headed_end(self, words: Words, at: int) -> int:
         while at < len(words) and words[at] in word_set("head_adjectives"):
             at += 1
-        if at == len(words) or not {words[at], base(words[at])} & self.heads:
+        if at == len(words) or not {words[at], base_form(words[at])} & self.heads:
             return 0
         behind = words[at + 1] if at + 1 < len(words) else ""
         double = behind in ("item", "word", "place", "thing", "product") or (words[at], behind) == ("body", "part")
         return at + 2 if double and behind != words[at] else at + 1
 
-    def _told(self, words: Words, end: int) -> int:
+    def _relative_end(self, words: Words, end: int) -> int:
         """Return the end of a subject with its relative clause ("that you are thinking of")."""
         rest = list(words[end:])
         skip = 1 if rest[:1] and rest[0] in ("that", "which", "who") else 0
-        n = started(rest[skip:], _TOLD)
+        n = match_length(rest[skip:], _TOLD)
         return end + skip + n if n else end
 
-    def people(self, words: Words, at: int) -> tuple[str, int]:
+    def people_subject(self, words: Words, at: int) -> tuple[str, int]:
         """Read a subject that means people at large, or a group of them: the group and the end; ("", 0) if none."""
         i = at
         while i < len(words) and words[i] in word_set("many"):
@@ -80,49 +80,53 @@ class Subject:
             return "", i + 2 if word.startswith("human") and words[i + 1 : i + 2] in (["being"], ["beings"]) else i + 1
         return (self.groups[word], i + 1) if word in self.groups else ("", 0)
 
-    def clause(self, words: Words) -> Clause:
+    def parse_clause(self, words: Words) -> Clause:
         """Parse a sentence into a clause."""
         words = list(words)
         if words[0] in word_set("aux") and len(words) > 1:
-            return self._asked(words)
-        end = self.end(words, 0)
+            return self._parse_question(words)
+        end = self.subject_end(words, 0)
         if end and end < len(words) and (words[0] != "that" or words[end] in word_set("aux")):
             rest = words[end:]
-            return self._after(rest[0], rest[1:]) if rest[0] in word_set("aux") and rest[1:] else _do(rest)
-        group, end = self.people(words, 0)
-        if end and end + 1 < len(words) and self._refers(words[end:]):
-            return Clause("done", tuple(_modal(words[end:])), group)
+            return (
+                self._clause_after_auxiliary(rest[0], rest[1:])
+                if rest[0] in word_set("aux") and rest[1:]
+                else _verb_clause(rest)
+            )
+        group, end = self.people_subject(words, 0)
+        if end and end + 1 < len(words) and self._refers_to_thing(words[end:]):
+            return Clause("done", tuple(_drop_auxiliary(words[end:])), group)
         if words[0] in _PARTS and len(words) > 3:
-            return self._of_part(words)
+            return self._parse_part(words)
         return Clause("bare", tuple(words))
 
-    def _asked(self, words: list[str]) -> Clause:
+    def _parse_question(self, words: list[str]) -> Clause:
         """As in "is it ...", "does this animal ...", "can you ... it", "is its colour ...", "is there ... in it", "is
         Rome the answer"."""
         aux = words[0]
         at = 2 if words[1] == "not" and len(words) > 2 else 1
-        end = self.end(words, at)
+        end = self.subject_end(words, at)
         if end and end < len(words) and words[end] not in ("of", "'s"):
-            return self._after(aux, words[end:])
+            return self._clause_after_auxiliary(aux, words[end:])
         if words[at] == "there":
             rest = words[at + 1 :]
             inside = rest[-2:-1] in (["in"], ["on"], ["inside"], ["for"]) and rest[-1] in ("it", "them")
             return Clause("do", ("have", *(rest[:-2] if inside else rest)))
         last = range(at + 1, len(words) - 1)
-        back = next((i for i in last if words[i] in _ITS and self.end(words, i) == len(words)), 0)
+        back = next((i for i in last if words[i] in _ITS and self.subject_end(words, i) == len(words)), 0)
         if aux in BE and back and words[back - 1] not in word_set("prepositional"):
             return Clause("be", tuple(words[at:back]))
-        group, end = self.people(words, at)
+        group, end = self.people_subject(words, at)
         if end and end < len(words):
             rest = words[end:]
             if aux in BE:
                 rest = ["be", *rest]
             return Clause("done", tuple(rest), group)
         if words[at] in _PARTS and len(words) > at + 2:
-            return self._of_part(words[at:])
+            return self._parse_part(words[at:])
         return Clause("by", tuple(words[at:]))
 
-    def _of_part(self, words: Words) -> Clause:
+    def _parse_part(self, words: Words) -> Clause:
         """As in "its main purpose is to cut", "its colour red", "the colour of it red"."""
         at = next((i for i, w in enumerate(words[1:5], 1) if w in BE), 0)
         if at:
@@ -132,29 +136,29 @@ class Subject:
             return Clause("part", tuple(rest[4:]), rest[1])
         return Clause("part", tuple(rest[2:]), rest[1])
 
-    def _after(self, aux: str, rest: Words) -> Clause:
+    def _clause_after_auxiliary(self, aux: str, rest: Words) -> Clause:
         """Parse the words behind the subject of an auxiliary."""
         if aux in BE:
             return Clause("be", tuple(rest))
         if aux in ("has", "have", "had") and rest[0] not in ("to", "been", "not", "ever", "never") and aux != "had":
             return Clause("do", ("have", *rest))
-        return _do(rest, perfect=aux in ("has", "have", "had"))
+        return _verb_clause(rest, perfect=aux in ("has", "have", "had"))
 
-    def _refers(self, words: Words) -> bool:
+    def _refers_to_thing(self, words: Words) -> bool:
         """Whether the hidden thing occurs in what people do."""
         return any(w in word_set("pronouns") for w in words) or any(
-            self.end(words, i) > i + 1 for i in range(len(words))
+            self.subject_end(words, i) > i + 1 for i in range(len(words))
         )
 
-    def gap(self, words: Words) -> list[str]:
+    def drop_subject(self, words: Words) -> list[str]:
         """Drop the words that stand for the hidden thing.
 
-        >>> Subject().gap("find it in this place there".split())
+        >>> Subject().drop_subject("find it in this place there".split())
         ['find', 'in', 'there']
         """
         kept, i = list[str](), 0
         while i < len(words):
-            end = self.end(words, i) if words[i] != "you" else 0
+            end = self.subject_end(words, i) if words[i] != "you" else 0
             if end and not (words[i] == "one" and i + 1 < len(words)):
                 i = end
             else:
@@ -163,16 +167,16 @@ class Subject:
         return kept
 
 
-_TOLD = indexed(word_list("of_us"))
+_TOLD = index_phrases(word_list("of_us"))
 
 
-def _do(rest: Words, perfect: bool = False) -> Clause:
+def _verb_clause(rest: Words, perfect: bool = False) -> Clause:
     if rest[0] in ("be", "been") and rest[1:]:
         return Clause("be", tuple(rest[1:]))
     return Clause("do", ("have", *rest[1:]) if perfect and rest[0] == "got" else tuple(rest))
 
 
-def _modal(words: Words) -> Words:
+def _drop_auxiliary(words: Words) -> Words:
     """Drop the auxiliary of a statement about people."""
     while len(words) > 1 and words[0] in word_set("aux") - {"be", "has", "have"}:
         words = words[1:]

@@ -19,10 +19,10 @@ _NEGATIVE = re.compile(
 )
 
 
-def unaccented(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Drop accents and use one kind of apostrophe.
 
-    >>> unaccented("Łódź’s Café")
+    >>> strip_accents("Łódź’s Café")
     "Lodz's Cafe"
     """
     if text.isascii():
@@ -31,10 +31,10 @@ def unaccented(text: str) -> str:
     return "".join(c for c in bare if not unicodedata.combining(c))
 
 
-def apostrophes(text: str) -> str:
+def add_apostrophes(text: str) -> str:
     """Restore the missing apostrophes of negations.
 
-    >>> apostrophes("Isnt it so? It cant be, we want a hint.")
+    >>> add_apostrophes("Isnt it so? It cant be, we want a hint.")
     "Isn't it so? It can't be, we want a hint."
     """
     return _NEGATIVE.sub(r"\1n't", text)
@@ -49,11 +49,11 @@ _MARKUP = re.compile(r"<[^<>]{0,200}>|[*_~`\\]+")
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0")
 
 
-def read_through(text: str) -> tuple[str, ...]:
+def visible_readings(text: str) -> tuple[str, ...]:
     """The ways to read a text, look-alikes as the letters that they look like: with nothing in the place of markup and
     invisible characters, and with blanks.
 
-    >>> read_through("It is L\\u0456s<b>bon</b>."), read_through("Dublin")
+    >>> visible_readings("It is L\\u0456s<b>bon</b>."), visible_readings("Dublin")
     (('It is Lisbon.', 'It is Lis bon .'), ('Dublin',))
     """
     shown = unescape(text) if "&" in text else text
@@ -61,11 +61,13 @@ def read_through(text: str) -> tuple[str, ...]:
         joined, apart = (_MARKUP.sub(blank, shown) for blank in ("", " "))
     else:
         shown = unicodedata.normalize("NFKD", shown.translate(_ALIKE))
-        joined, apart = ("".join(_seen(c, blank) for c in _MARKUP.sub(blank, shown)) for blank in ("", " "))
+        joined, apart = (
+            "".join(_visible_character(c, blank) for c in _MARKUP.sub(blank, shown)) for blank in ("", " ")
+        )
     return (joined,) if joined == apart else (joined, apart)
 
 
-def _seen(c: str, blank: str) -> str:
+def _visible_character(c: str, blank: str) -> str:
     """Return a character as a reader sees it: accents vanish, invisible characters become `blank`."""
     category = unicodedata.category(c)
     if category in ("Mn", "Me"):
@@ -82,4 +84,4 @@ def plain_words(text: str) -> str:
     >>> plain_words("São  Paulo, Brazil!")
     'sao paulo brazil'
     """
-    return " ".join(_WORD.findall(text.lower() if text.isascii() else unaccented(text).casefold()))
+    return " ".join(_WORD.findall(text.lower() if text.isascii() else strip_accents(text).casefold()))

@@ -32,9 +32,9 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
-from .claims import Claim, all_of, any_of, negated, strong, weak
+from .claims import Claim, join_all, join_any, negate_claim, strengthen_claim, weaken_claim
 from .lists import word_set
-from .words import Words, base, is_participle, key, tokens
+from .words import Words, base_form, is_participle, phrase_key, tokenize
 
 Reader = Callable[[Words], Any]
 """Words -> the value that they stand for, or None."""
@@ -67,10 +67,10 @@ _PLAIN = re.compile(r"[a-z ]+")
 _SLOT = re.compile(r"<(\w+)>")
 
 
-def expansions(phrase: str) -> Iterator[str]:
+def expand_phrase(phrase: str) -> Iterator[str]:
     """Expand the alternatives of a phrase.
 
-    >>> list(expansions("ob (eat|cook) [and serve]"))
+    >>> list(expand_phrase("ob (eat|cook) [and serve]"))
     ['ob eat and serve', 'ob eat', 'ob cook and serve', 'ob cook']
     """
     if "(" not in phrase and "[" not in phrase:
@@ -88,29 +88,33 @@ def be_key(words: Words) -> str:
     """Return the key, with its frame, of what follows "it is": passives are things done to it."""
     dropped = word_set("dropped")
     first = next((w for w in words if w not in dropped), "")
-    return f"{'ob' if is_participle(first) else 'is'}:{key(words)}"
+    return f"{'ob' if is_participle(first) else 'is'}:{phrase_key(words)}"
 
 
 def place_key(words: Words) -> str:
     """The key of a place, with its preposition."""
     kept = PREPOSITIONS.get(words[0])
     if kept is None:
-        return f"at:{key(words)}"
-    return f"at:{kept} {key(words[1:])}" if kept else f"at:{key(words[1:])}"
+        return f"at:{phrase_key(words)}"
+    return f"at:{kept} {phrase_key(words[1:])}" if kept else f"at:{phrase_key(words[1:])}"
 
 
-def framed(frame: str, words: Words) -> str:
+def frame_key(frame: str, words: Words) -> str:
     """The key of a phrase in a frame."""
     if frame == "q":
-        return f"q:{key(words)}"
+        return f"q:{phrase_key(words)}"
     if frame in ("do", "have") or (frame in _WHOLE and words[:1] and words[0] in _WHOLE_IF):
-        return f"q:{key([frame, *words])}"
+        return f"q:{phrase_key([frame, *words])}"
     frame = "is" if frame in ("was", "were", "are") else frame
     if frame in ("is", "adj"):
         return be_key(words)
     if frame == "at":
         return place_key(words)
-    return f"do:have {key(words)}" if frame == "has" else f"{'do' if frame in ('does', 'did') else frame}:{key(words)}"
+    return (
+        f"do:have {phrase_key(words)}"
+        if frame == "has"
+        else f"{'do' if frame in ('does', 'did') else frame}:{phrase_key(words)}"
+    )
 
 
 class Line(NamedTuple):
@@ -120,16 +124,16 @@ class Line(NamedTuple):
     scope: str
     phrases: Sequence[str]
 
-    def spelled(self) -> Iterator[str]:
+    def spelled_phrases(self) -> Iterator[str]:
         """Its phrases, alternatives spelled out."""
         for phrase in self.phrases:
-            yield from expansions(phrase)
+            yield from expand_phrase(phrase)
 
 
-def lines(text: str) -> list[Line]:
+def parse_lines(text: str) -> list[Line]:
     """The lines of a declaration.
 
-    >>> lines("# none\\n[animal] wild & !pet: is wild; does live (free|in the wild)")
+    >>> parse_lines("# none\\n[animal] wild & !pet: is wild; does live (free|in the wild)")
     [Line(meaning='wild & !pet', scope='animal', phrases=['is wild', 'does live (free|in the wild)'])]
     """
     found = list[Line]()
@@ -163,25 +167,25 @@ class Lexicon:
         self._lines: dict[str, list[Line]] = {}
         self._slotted: dict[str, list[_Slotted]] = {}
         for line in declared:
-            for phrase in line.spelled():
-                self._add(phrase, line)
+            for phrase in line.spelled_phrases():
+                self._add_phrase(phrase, line)
         own = frozenset(self._lines)
         for line in beside:
-            for phrase in line.spelled():
-                self._add(phrase, line, own)
+            for phrase in line.spelled_phrases():
+                self._add_phrase(phrase, line, own)
         self._asked = cache(self._look_up)
-        self._expressed = cache(self._express)
+        self._expressed = cache(self._evaluate_term)
 
-    def _add(self, phrase: str, line: Line, own: Collection[str] = ()) -> None:
+    def _add_phrase(self, phrase: str, line: Line, own: Collection[str] = ()) -> None:
         frame, _, text = phrase.partition(" ")
         found = _SLOT.search(text)
         if found is not None:
             before, behind = text[: found.start()].split(), text[found.end() :].split()
-            k = f"at:{key(before)}" if frame == "at" else framed(frame, before).strip()
-            self._slotted.setdefault(k.split(" ")[0], []).append(_Slotted(k, found[1], key(behind), line))
+            k = f"at:{phrase_key(before)}" if frame == "at" else frame_key(frame, before).strip()
+            self._slotted.setdefault(k.split(" ")[0], []).append(_Slotted(k, found[1], phrase_key(behind), line))
             return
-        words = text.split() if _PLAIN.fullmatch(text) else tokens(text)
-        for k in (framed(frame, words), f"adj:{key(words)}" if frame == "adj" else ""):
+        words = text.split() if _PLAIN.fullmatch(text) else tokenize(text)
+        for k in (frame_key(frame, words), f"adj:{phrase_key(words)}" if frame == "adj" else ""):
             if k and k not in own:
                 held = self._lines.setdefault(k, [])
                 held += [line] if line not in held else []
@@ -190,24 +194,24 @@ class Lexicon:
     def keys(self) -> Iterable[str]:
         return self._lines.keys()
 
-    def asked(self, k: str, words: Words = ()) -> Claim | None:
+    def lookup_phrase(self, k: str, words: Words = ()) -> Claim | None:
         """Claim what a key asks, or its words where a phrase with a slot fits them."""
         return None if k.endswith((":", ": ")) else self._asked(k, tuple(words))
 
     def _look_up(self, k: str, words: tuple[str, ...]) -> Claim | None:
         found = self._lines.get(k)
         if found is not None:
-            return self._added([self._claim(line) for line in sorted(found, key=_options)], k)
-        return self._filled(k, words) if words else None
+            return self._add_claim([self._meaning_claim(line) for line in sorted(found, key=_phrase_options)], k)
+        return self._fill_slots(k, words) if words else None
 
-    def _claim(self, line: Line) -> Claim:
-        found = self.expression(line.meaning)
+    def _meaning_claim(self, line: Line) -> Claim:
+        found = self.evaluate_expression(line.meaning)
         if not line.scope:
             return found
-        scope = self.expression(line.scope).yes
+        scope = self.evaluate_expression(line.scope).yes
         return found._replace(yes=found.yes & scope, no=found.no & scope)
 
-    def _added(self, parts: Sequence[Claim], k: str) -> Claim:
+    def _add_claim(self, parts: Sequence[Claim], k: str) -> Claim:
         """Combine several meanings of one phrase: true where one is, and what something *is* only where the first does
         not deny it; false where the first is false and no other says or may say more."""
         first, *more = parts
@@ -220,61 +224,65 @@ class Lexicon:
 
     # --- slots -------------------------------------------------------------------------------------------------------
 
-    def _filled(self, k: str, words: tuple[str, ...]) -> Claim | None:
+    def _fill_slots(self, k: str, words: tuple[str, ...]) -> Claim | None:
         """Return the first phrase with a slot that fits all of the words and whose slot can be read."""
         for first in dict.fromkeys((k.split(" ", maxsplit=1)[0], k.partition(":")[0] + ":")):
             for row in self._slotted.get(first, ()):
-                found = self._fit(row, k, words)
+                found = self._fit_slots(row, k, words)
                 if found is not None:
                     return found
         return None
 
-    def _fit(self, row: _Slotted, k: str, words: tuple[str, ...]) -> Claim | None:
+    def _fit_slots(self, row: _Slotted, k: str, words: tuple[str, ...]) -> Claim | None:
         if not k.startswith(row.before) or (row.behind and not k.endswith(row.behind)):
             return None
         if k.startswith("at:") and row.before != "at:" and PREPOSITIONS.get(words[0]) == "":
             words = words[1:]
-        start = _kept(words, len(row.before.partition(":")[2].split()), row.before)
-        end = _back(words, len(row.behind.split()))
+        start = _kept_words(words, len(row.before.partition(":")[2].split()), row.before)
+        end = _back_reference(words, len(row.behind.split()))
         value = self._slots[row.slot](words[start:end]) if start is not None and start < end else None
         return None if value is None else self._knows.column(row.line.meaning.split(" ")[0], value)
 
     # --- meanings ----------------------------------------------------------------------------------------------------
 
-    def expression(self, text: str) -> Claim:
+    def evaluate_expression(self, text: str) -> Claim:
         """Evaluate an expression of attributes."""
         return self._expressed(text)
 
-    def _express(self, text: str) -> Claim:
+    def _evaluate_term(self, text: str) -> Claim:
         if "/" in text:
-            parts = [self.expression(part.strip()) for part in text.split("/")]
-            return self._added([q for q in parts if not q.unread] or parts, text)
-        options = [all_of(self._graded(name.strip()) for name in option.split("&")) for option in text.split("|")]
-        return any_of([q for q in options if not q.unread] or options)
+            parts = [self.evaluate_expression(part.strip()) for part in text.split("/")]
+            return self._add_claim([q for q in parts if not q.unread] or parts, text)
+        options = [
+            join_all(self._grade_claim(name.strip()) for name in option.split("&")) for option in text.split("|")
+        ]
+        return join_any([q for q in options if not q.unread] or options)
 
-    def _graded(self, name: str) -> Claim:
+    def _grade_claim(self, name: str) -> Claim:
         q = self._knows.attribute(name.strip("!?~"))
         if q is None:
             return Claim(f"? {name}", 0, 0, unread=True)
-        q = negated(q) if name.startswith("!") else q
-        return weak(q, "if") if name.endswith("?") else strong(q, "kind of") if name.endswith("~") else q
+        q = negate_claim(q) if name.startswith("!") else q
+        return (
+            weaken_claim(q, "if") if name.endswith("?") else strengthen_claim(q, "kind of") if name.endswith("~") else q
+        )
 
 
-def _options(line: Line) -> int:
+def _phrase_options(line: Line) -> int:
     """Order lines with the same phrase: the one about fewer attributes first; of equals, the earlier."""
     return len(re.findall(r"[|&/]", line.meaning))
 
 
-def _kept(words: Words, n: int, before: str) -> int | None:
+def _kept_words(words: Words, n: int, before: str) -> int | None:
     """Return where the first n words that count end; they must be the words before the slot."""
     dropped, i, seen = word_set("dropped"), 0, list[str]()
     while i < len(words) and len(seen) < n:
-        seen += [] if words[i] in dropped or words[i] == "," else [base(words[i])]
+        seen += [] if words[i] in dropped or words[i] == "," else [base_form(words[i])]
         i += 1
     return i if " ".join(seen) == before.partition(":")[2] else None
 
 
-def _back(words: Words, n: int) -> int:
+def _back_reference(words: Words, n: int) -> int:
     """Return where the last n words that count begin."""
     dropped, i = word_set("dropped"), len(words)
     while i and n:

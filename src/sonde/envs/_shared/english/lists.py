@@ -13,15 +13,15 @@ _HEADING = re.compile(r"\[\w+\]")
 
 
 @cache
-def _lists() -> Mapping[str, str]:
+def _english_lists() -> Mapping[str, str]:
     text = files("sonde.envs._shared.english").joinpath("english.txt").read_text("utf-8")
-    return sections(text)
+    return parse_sections(text)
 
 
-def sections(text: str) -> Mapping[str, str]:
+def parse_sections(text: str) -> Mapping[str, str]:
     """The parts of a text under headings in brackets; lines with # at the front are comments.
 
-    >>> sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
+    >>> parse_sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
     {'a': 'x y\\nz', 'b': 'w'}
     """
     found: dict[str, list[str]] = {}
@@ -44,16 +44,16 @@ def read_rows(env: str, name: str) -> Sequence[Sequence[str]]:
 @cache
 def word_set(name: str) -> frozenset[str]:
     """A list of single words."""
-    return frozenset(_lists()[name].split())
+    return frozenset(_english_lists()[name].split())
 
 
 @cache
 def word_list(name: str) -> Sequence[str]:
     """A list of phrases, in order."""
-    return tuple(" ".join(part.split()) for part in _lists()[name].split(";") if part.strip())
+    return tuple(" ".join(part.split()) for part in _english_lists()[name].split(";") if part.strip())
 
 
-def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
+def index_phrases(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """The texts as words by their first word, the longest first."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for text in sorted(texts, key=lambda t: -len(t.split())):
@@ -61,7 +61,7 @@ def indexed(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
     return found
 
 
-def started(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
+def match_length(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
     """Count the words of the longest indexed phrase that the words start with; 0 without one."""
     found = index.get(words[0], ()) if words else ()
     return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)

@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from .acts import opens_preamble, reported
+from .acts import is_reported, opens_preamble
 from .clauses import BE
-from .lists import indexed, started, word_list, word_set
-from .words import ascii_lower, base, tokens
+from .lists import index_phrases, match_length, word_list, word_set
+from .words import ascii_lower, base_form, tokenize
 
 Verdict = Literal["right", "wrong", "nothing", "unclear"]
 _DOES = word_set("name_does")
@@ -97,7 +97,7 @@ CHOICE = word_set("name_choice")
 _AFTER = word_set("name_after")
 
 
-def lookup(known: Mapping[str, int]) -> Callable[[str], int]:
+def name_lookup(known: Mapping[str, int]) -> Callable[[str], int]:
     """Make `Names.find` from a table of names in the form of `name_key`."""
 
     def find(name: str) -> int:
@@ -110,10 +110,10 @@ def message_words(said: str) -> list[str]:
     """Return the words and marks of a message in which names are searched, without phrases that only say how certain
     somebody is."""
     low = ascii_lower(said)
-    return tokens(_BUT.sub("never", _CERTAIN.sub(" ", low)), ".!?;:,/&")
+    return tokenize(_BUT.sub("never", _CERTAIN.sub(" ", low)), ".!?;:,/&")
 
 
-def join(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words into the form that `Names.find` expects."""
     return " ".join(w for w in words if w != ",")
 
@@ -135,23 +135,23 @@ def find_mentions(words: Sequence[str], names: Names) -> list[Mention]:
         if not names.begins(words[at]):
             at += 1
             continue
-        ends = [i + 1 for i in range(at, _end(words, at, names.longest)) if words[at] != "," != words[i]]
-        rows = ((end, _who(words[at:end], names)) for end in reversed(ends))
+        ends = [i + 1 for i in range(at, _name_end(words, at, names.longest)) if words[at] != "," != words[i]]
+        rows = ((end, _named_candidates(words[at:end], names)) for end in reversed(ends))
         end, who = next((row for row in rows if row[1]), (at + 1, 0))
         found += [Mention(at, end, who)] if who else []
         at = end
     return found
 
 
-def _end(words: Sequence[str], at: int, longest: int) -> int:
+def _name_end(words: Sequence[str], at: int, longest: int) -> int:
     """Return where a name must end: commas may be in it, other marks may not."""
     return next(
         (i for i in range(at, min(at + longest, len(words))) if words[i] in _MARKS), min(at + longest, len(words))
     )
 
 
-def _who(words: Sequence[str], names: Names) -> int:
-    return 0 if is_frame(words) else names.find(join(words))
+def _named_candidates(words: Sequence[str], names: Names) -> int:
+    return 0 if is_frame(words) else names.find(join_words(words))
 
 
 def mark_names(words: Sequence[str], mentions: Sequence[Mention]) -> list[str]:
@@ -167,7 +167,7 @@ def is_frame(words: Sequence[str]) -> bool:
         or w in BREAKS
         or w in CHOICE
         or w == NAME
-        or (tuple(words[i + 1 : i + 3]) == ("to", "be") and base(w) in word_set("control"))
+        or (tuple(words[i + 1 : i + 3]) == ("to", "be") and base_form(w) in word_set("control"))
         for i, w in enumerate(words)
     )
 
@@ -178,13 +178,13 @@ def is_frame(words: Sequence[str]) -> bool:
 def is_set_aside(words: Sequence[str], mention: Mention) -> bool:
     """Whether a name is denied, reported, supposed, or compared with."""
     before = words[: mention.start]
-    sentence = before[_after(before, STOPS) :]
-    clause = before[_after(before, BREAKS | {"but"}) :]
+    sentence = before[_last_part_start(before, STOPS) :]
+    clause = before[_last_part_start(before, BREAKS | {"but"}) :]
     if (
-        _beside(clause)
-        or supposes(clause)
+        _is_comparison(clause)
+        or is_supposition(clause)
         or _PLANNED.search(" ".join(clause))
-        or not _DENYING.isdisjoint(affirm(clause))
+        or not _DENYING.isdisjoint(drop_expectant_not(clause))
     ):
         return True
     if any(w in _REPORTS and v not in ("you", "i") for v, w in pairwise(["", *sentence])):
@@ -194,25 +194,25 @@ def is_set_aside(words: Sequence[str], mention: Mention) -> bool:
     return NAME not in behind[:end] and not _DENYING.isdisjoint(behind[:end])
 
 
-def _after(words: Sequence[str], marks: frozenset[str]) -> int:
+def _last_part_start(words: Sequence[str], marks: frozenset[str]) -> int:
     """Return where the last part of the words begins."""
     return next((i + 1 for i in range(len(words) - 1, -1, -1) if words[i] in marks), 0)
 
 
-def affirm(clause: Sequence[str]) -> Sequence[str]:
+def drop_expectant_not(clause: Sequence[str]) -> Sequence[str]:
     """Drop the "not" of a question that expects a yes: "isn't it", "could it not be", "why not"."""
     at = next((i for i, w in enumerate(clause[:3]) if w == "not"), 0)
     return [*clause[:at], *clause[at + 1 :]] if at and clause[0] in _AUXILIARIES else clause
 
 
-def supposes(clause: Sequence[str]) -> bool:
+def is_supposition(clause: Sequence[str]) -> bool:
     """Whether a clause states a condition; who wonders whether it is so does not."""
     return "let us say" in " ".join(clause) or any(
         w in _SUPPOSING and v not in _WONDERING for v, w in pairwise(["", *clause])
     )
 
 
-def _beside(clause: Sequence[str]) -> bool:
+def _is_comparison(clause: Sequence[str]) -> bool:
     *_, a, b = ["", "", *(w for w in clause if w not in ("the", "a", "an", "city"))]
     return b in _BESIDE or (b in ("to", "of") and a in _TOWARDS)
 
@@ -224,7 +224,7 @@ _ASKING = word_set("name_asking")
 _DESCRIBING = word_set("name_describing")
 """What begins a description behind a name."""
 _DETERMINERS = frozenset(("the", "this", "that", "your", "my", "our"))
-_OF_US = indexed(word_list("of_us"))
+_OF_US = index_phrases(word_list("of_us"))
 _SELF = frozenset(("i", "me", "my", "we", "us", "our", "you", "your", "it", "this", "that"))
 """Of whom a clause speaks that may lead up to a guess."""
 _ASKER = frozenset(("i", "my", "we", "our"))
@@ -244,24 +244,24 @@ class _Piece(NamedTuple):
     before: str = ""
 
 
-def proposals(said: str, names: Names, negated: bool = False) -> Sequence[int]:
+def find_proposals(said: str, names: Names, negated: bool = False) -> Sequence[int]:
     """The candidates that a message proposes. `negated`: a question with "not" that expects a yes proposes as well.
 
-    >>> names = Names(lookup({"rome": 1, "oslo": 2}), 1, kinds=(("old", "town"),))
-    >>> [proposals(said, names) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
+    >>> names = Names(name_lookup({"rome": 1, "oslo": 2}), 1, kinds=(("old", "town"),))
+    >>> [find_proposals(said, names) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
     [[1], []]
-    >>> proposals("Given all that, I think that the old town you have in mind is Oslo.", names)
+    >>> find_proposals("Given all that, I think that the old town you have in mind is Oslo.", names)
     [2]
     """
-    if said.count("?") > MOST_QUESTIONS or reported(said):
+    if said.count("?") > MOST_QUESTIONS or is_reported(said):
         return []
     found: list[int] = []
-    for sentence in _sentences(drop_retracted(message_words(said))):
-        found += _proposed(_fold(sentence, names), names, negated)
+    for sentence in _sentence_words(drop_retracted(message_words(said))):
+        found += _sentence_proposals(_fold_words(sentence, names), names, negated)
     return found
 
 
-def _sentences(words: Sequence[str]) -> Iterator[Sequence[str]]:
+def _sentence_words(words: Sequence[str]) -> Iterator[Sequence[str]]:
     part: list[str] = []
     for word in (*words, "."):
         if word not in STOPS:
@@ -271,7 +271,7 @@ def _sentences(words: Sequence[str]) -> Iterator[Sequence[str]]:
             part = []
 
 
-def _fold(words: Sequence[str], names: Names) -> Sequence[str]:
+def _fold_words(words: Sequence[str], names: Names) -> Sequence[str]:
     words = fold_subject(words, names.kinds)
     before = ["", *words]
     return [w for v, w in zip(before, words, strict=False) if v != "the" or w not in names.epithets]
@@ -290,16 +290,16 @@ def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequ
     """
     found, at = list[str](), 0
     while at < len(words):
-        end = _subject(words, at, kinds)
+        end = _subject_end(words, at, kinds)
         found.append("it" if end else words[at])
         at = end or at + 1
     return found
 
 
-def _subject(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) -> int:
+def _subject_end(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) -> int:
     """Return the end of a phrase for the hidden thing that starts at `at`; 0 if there is none."""
     if words[at] == "what":
-        n = started(words[at + 1 :], _OF_US)
+        n = match_length(words[at + 1 :], _OF_US)
         return at + 1 + n if n else 0
     if words[at] not in _DETERMINERS:
         return 0
@@ -312,37 +312,37 @@ def _subject(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) ->
     if not end:
         return 0
     skip = end + (words[end : end + 1] in (["that"], ["which"], ["who"]))
-    n = started(words[skip:], _OF_US)
+    n = match_length(words[skip:], _OF_US)
     return skip + n if n else end
 
 
 # --- sentences that propose ------------------------------------------------------------------------------------------
 
 
-def _proposed(words: Sequence[str], names: Names, negated: bool) -> list[int]:
+def _sentence_proposals(words: Sequence[str], names: Names, negated: bool) -> list[int]:
     mentions = find_mentions(words, names)
     marks = mark_names(words, mentions)
     meant = [m for m in mentions if not is_set_aside(marks, m)]
-    if not meant or supposes(marks):
+    if not meant or is_supposition(marks):
         return []
     first = meant[0]
     before = marks[first.start - 1] if first.start else ""
-    if "capital" in marks[first.end : first.end + 2] or names.aside(before, join(words[first.start : first.end])):
+    if "capital" in marks[first.end : first.end + 2] or names.aside(before, join_words(words[first.start : first.end])):
         return []
-    end = _described(marks, first.end, names.common)
+    end = _description_start(marks, first.end, names.common)
     meant = [m for m in meant if m.start < end]
     kept = {i for m in meant for i in range(m.start, m.end)}
-    pieces = list(_pieces([w if w != NAME or i in kept else "" for i, w in enumerate(marks[:end])]))
+    pieces = list(_split_pieces([w if w != NAME or i in kept else "" for i, w in enumerate(marks[:end])]))
     return [m.who for m in meant] if _is_proposal(pieces, negated, names.common) else []
 
 
-def _described(words: Sequence[str], at: int, common: bool) -> int:
+def _description_start(words: Sequence[str], at: int, common: bool) -> int:
     """Return where the description behind a name begins; behind common nouns only a comma starts one."""
     starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING and (words[i - 1] == "," or not common))
     return next((i for i in starts if words[i - 1] != NAME or words[i] not in ("as", "that")), len(words))
 
 
-def _pieces(words: Sequence[str]) -> Iterator[_Piece]:
+def _split_pieces(words: Sequence[str]) -> Iterator[_Piece]:
     """The parts of a sentence; a name that does not count is empty in them."""
     part, before = list[str](), ""
     for word in (*words, "."):
@@ -403,7 +403,7 @@ def _leads_up(piece: _Piece) -> bool:
 
 def _names_answer(words: Sequence[str], negated: bool) -> bool:
     """Whether a clause says of the name in it that it is the answer."""
-    words = [w for w in affirm(words) if w != "why"] if negated else words
+    words = [w for w in drop_expectant_not(words) if w != "why"] if negated else words
     at, end = words.index(NAME), len(words) - list(reversed(words)).index(NAME)
     lead, tail = _main_clause(words[:at]), words[end:]
     among = frozenset(words[at:end]) & word_set("prepositional") - CHOICE
@@ -456,29 +456,29 @@ def _is_governed(lead: Sequence[str]) -> bool:
     if any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead)):
         return True
     if last in ("of", "about"):
-        return "it" in lead and base(before) not in _MEANS
+        return "it" in lead and base_form(before) not in _MEANS
     return last in _KNOWN or (last in ("to", "in") and before in _GONE)
 
 
 # --- the verdict ------------------------------------------------------------------------------------------------------
 
 
-def verdict_on(said: str, names: Names) -> Verdict:
+def judge_naming(said: str, names: Names) -> Verdict:
     """Judge whether a message names the secret. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
 
     >>> names = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4}.get(name, 0), 1, 2)
-    >>> [verdict_on(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A fjord?")]
-    ['right', 'wrong', 'nothing', 'unclear']
-    >>> verdict_on("Is it related to Oslo?", names)
+    >>> [judge_naming(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A
+    fjord?")] ['right', 'wrong', 'nothing', 'unclear']
+    >>> judge_naming("Is it related to Oslo?", names)
     'unclear'
     """
     words = fold_subject(drop_retracted(message_words(said)), names.kinds)
     mentions = find_mentions(words, names)
     around = mark_names(words, mentions)
     meant = [m for m in mentions if not is_set_aside(around, m)]
-    if not mentions and _describes(words):
+    if not mentions and _is_description(words):
         return "nothing"
-    if _only_aside(mentions, meant, names.secret):
+    if _are_only_aside(mentions, meant, names.secret):
         return "nothing"
     if words[:1] and not any(m.who & names.secret for m in meant):
         told = words[0] in _ASKING or "goal reached" in " ".join(words)
@@ -495,7 +495,7 @@ def verdict_on(said: str, names: Names) -> Verdict:
 
 
 def _proposes_secret(said: str, names: Names) -> bool:
-    rows = [who for who in proposals(said, names, negated=True) if who & names.secret or not who & names.beside]
+    rows = [who for who in find_proposals(said, names, negated=True) if who & names.secret or not who & names.beside]
     return bool(rows) and all(who & names.secret for who in rows)
 
 
@@ -506,15 +506,15 @@ def only_names(said: str, names: Names) -> bool:
     True
     """
     words = fold_subject(message_words(said), names.kinds)
-    return verdict_on(said, names) == "right" and is_frame(mark_names(words, find_mentions(words, names)))
+    return judge_naming(said, names) == "right" and is_frame(mark_names(words, find_mentions(words, names)))
 
 
-def _describes(words: Sequence[str]) -> bool:
+def _is_description(words: Sequence[str]) -> bool:
     """Whether a message without a name asks what something does or has, and not what it is."""
     return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _NAMING.isdisjoint(words)
 
 
-def _only_aside(mentions: Sequence[Mention], meant: Sequence[Mention], secret: int) -> bool:
+def _are_only_aside(mentions: Sequence[Mention], meant: Sequence[Mention], secret: int) -> bool:
     """Whether names are there and none of them counts, or none of those of the secret."""
     aside = [m for m in mentions if m not in meant]
     return bool(aside) and (

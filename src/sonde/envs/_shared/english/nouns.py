@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .claims import EVERYTHING, Claim, all_of, not_read
-from .joins import harmless, is_joined
+from .claims import EVERYTHING, Claim, join_all, unread_claim
+from .joins import is_harmless, is_joined
 from .lexicon import PREPOSITIONS
 from .lists import word_set
-from .words import Words, base, is_participle
+from .words import Words, base_form, is_participle
 
 Parse = Callable[[Words], "Claim | None"]
 Naming = Callable[[tuple[str, ...], bool], "Claim | None"]
 """The words of a noun phrase without its article, and whether it has one -> what they name: a guess, or a kind."""
 
 
-def bare(words: Words) -> tuple[Words, bool]:
+def strip_article(words: Words) -> tuple[Words, bool]:
     """Drop the article and "a kind of", and return whether there was any."""
     words, kinds, before = list(words), word_set("kind"), len(words)
     while words:
         if words[0] in word_set("determiners") | {"the"} and len(words) > 1:
             words = words[1:]
-        elif len(words) > 2 and base(words[0]) in kinds and words[1] == "of":
+        elif len(words) > 2 and base_form(words[0]) in kinds and words[1] == "of":
             words = words[2:]
         elif len(words) > 3 and words[1] in kinds and words[2] == "of":
             words = words[3:]
@@ -42,76 +42,78 @@ class Nouns:
     def __init__(self, naming: Naming, adjective: Parse, modifier: Parse) -> None:
         self._naming, self._adjective, self._modifier = naming, adjective, modifier
 
-    def named(self, words: Words) -> Claim | None:
+    def read_named(self, words: Words) -> Claim | None:
         """Claim what a whole noun phrase names."""
-        rest, article = bare(words)
+        rest, article = strip_article(words)
         whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
         if whole is not None and whole.goal:
             return whole
         return self._naming(tuple(rest), article) if rest else None
 
-    def kind(self, words: Words) -> Claim | None:
+    def read_kind(self, words: Words) -> Claim | None:
         """A kind of thing; a guess is no head: "a guitar used in rock music" is not known."""
-        rest, _ = bare(words)
-        if len(rest) == 1 and base(rest[0]) in word_set("generic"):
+        rest, _ = strip_article(words)
+        if len(rest) == 1 and base_form(rest[0]) in word_set("generic"):
             return EVERYTHING
-        found = self.named(words)
+        found = self.read_named(words)
         if found is not None and found.named:
             return None
-        return found._replace(yes=found.true, goal=0, guess="") if found is not None else self._described(rest)
+        return (
+            found._replace(yes=found.yes_or_goal, goal=0, guess="") if found is not None else self._read_described(rest)
+        )
 
-    def phrase(self, words: Words) -> Claim | None:
+    def read_phrase(self, words: Words) -> Claim | None:
         """A noun with adjectives before it and modifiers behind it."""
-        found = self.named(words)
+        found = self.read_named(words)
         if found is not None:
             return found
-        rest, article = bare(words)
-        if len(rest) > 2 and rest[1] == "of" and (found := self._of_its_kind(rest)) is not None:
+        rest, article = strip_article(words)
+        if len(rest) > 2 and rest[1] == "of" and (found := self._read_named_kind(rest)) is not None:
             return found
-        found = self._described(rest)
+        found = self._read_described(rest)
         if found is None:
-            found = self._apposed(rest)
-        return found if found is not None else self._followed(words, article)
+            found = self._read_apposition(rest)
+        return found if found is not None else self._read_followed(words, article)
 
-    def _apposed(self, words: Words) -> Claim | None:
+    def _read_apposition(self, words: Words) -> Claim | None:
         """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and what it is the name of."""
         at = next((i for i, w in enumerate(words) if w == ","), 0)
         apposed = 0 < at < len(words) - 1 and words[at + 1] in word_set("apposed")
-        if apposed and harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
-            found = self.named(words[:at])
+        if apposed and is_harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
+            found = self.read_named(words[:at])
             return found if found is not None and found.named and found.goal else None
         for at in range(1, min(len(words), 6)) if words[0] not in PREPOSITIONS else ():
             rest = [w for i, w in enumerate(words[at:]) if i > 1 or w not in ("known", "as", "called", "named")]
-            found = self.named(rest) if rest else None
+            found = self.read_named(rest) if rest else None
             if found is not None and found.named and found.goal:
-                head = self.kind(words[:at])
-                return found if head is not None and found.goal & head.true else None
+                head = self.read_kind(words[:at])
+                return found if head is not None and found.goal & head.yes_or_goal else None
         return None
 
-    def _of_its_kind(self, words: Words) -> Claim | None:
+    def _read_named_kind(self, words: Words) -> Claim | None:
         """As in "the country of Brazil": a name, if it names such a thing."""
-        kind, found = self.named(words[:1]), self.named(words[2:])
-        if kind is None or found is None or not found.goal & kind.true:
+        kind, found = self.read_named(words[:1]), self.read_named(words[2:])
+        if kind is None or found is None or not found.goal & kind.yes_or_goal:
             return None
         return found
 
-    def _described(self, words: Words) -> Claim | None:
+    def _read_described(self, words: Words) -> Claim | None:
         """As in "small domestic animal": every adjective holds, and the noun."""
         words = [w for w in words if w not in word_set("dropped")]
         if "to" in words or len(words) < 2:
             return None
         for at in range(1, len(words)):
-            generic = at == len(words) - 1 and base(words[at]) in word_set("generic")
-            head = EVERYTHING if generic else self.named(words[at:])
+            generic = at == len(words) - 1 and base_form(words[at]) in word_set("generic")
+            head = EVERYTHING if generic else self.read_named(words[at:])
             if head is None or head.named:
                 continue
-            parts = self._adjectives(words[:at])
+            parts = self._read_adjectives(words[:at])
             if parts is not None:
-                head = head._replace(yes=head.true, goal=0, guess="")
-                return all_of(parts if generic else [*parts, head])
+                head = head._replace(yes=head.yes_or_goal, goal=0, guess="")
+                return join_all(parts if generic else [*parts, head])
         return None
 
-    def _adjectives(self, words: Words) -> list[Claim] | None:
+    def _read_adjectives(self, words: Words) -> list[Claim] | None:
         """Read the words before a noun: all together, else one by one; none may invert the meaning."""
         whole = self._adjective(words)
         if whole is not None:
@@ -121,42 +123,42 @@ class Nouns:
             if word in ("and", ",") and 0 < i < len(words) - 1:
                 continue
             part = self._adjective([word])
-            if part is None and base(word) in word_set("loose"):
-                part = not_read(word)
+            if part is None and base_form(word) in word_set("loose"):
+                part = unread_claim(word)
             if part is None:
                 return None
             parts.append(part)
         return parts
 
-    def _followed(self, words: Words, article: bool) -> Claim | None:
+    def _read_followed(self, words: Words, article: bool) -> Claim | None:
         """Read a noun and what follows it; a tail that is not understood narrows the noun at least."""
         for at in range(1, len(words)):
-            if not _follows(words[at:]) or is_participle(words[0]):
+            if not _is_follower(words[at:]) or is_participle(words[0]):
                 continue
-            head = self.kind(words[:at])
+            head = self.read_kind(words[:at])
             if head is None:
                 continue
-            head = head._replace(no=0) if _ranked(words[:at]) else head
+            head = head._replace(no=0) if _is_ranked(words[:at]) else head
             rest = self._modifier(words[at:])
             if rest is not None and not rest.named:
-                return rest if head is EVERYTHING else all_of([head, rest])
+                return rest if head is EVERYTHING else join_all([head, rest])
             if (
                 head is not EVERYTHING
                 and words[at] != "of"
                 and article
-                and harmless(words[at:])
+                and is_harmless(words[at:])
                 and not is_joined(words)
             ):
-                return all_of([head, not_read(" ".join(words[at:]))])
+                return join_all([head, unread_claim(" ".join(words[at:]))])
         return None
 
 
-def _follows(words: Words) -> bool:
+def _is_follower(words: Words) -> bool:
     first = words[0]
     compares = "than" in words[1:3] and (first.endswith("er") or first in ("more", "less"))
     return first in word_set("followers") or is_participle(first) or first.endswith("ing") or compares
 
 
-def _ranked(words: Words) -> bool:
+def _is_ranked(words: Words) -> bool:
     """As in "the heaviest animal": what follows narrows the rank, so what is not first of all may be first there."""
     return any((w.endswith("est") and w not in word_set("unranked")) or w in word_set("ranks") for w in words)

@@ -34,21 +34,21 @@ _LONGEST = 15
 """Digits of a number that are read: with more it is no amount of anything."""
 
 
-def ungrouped(text: str) -> str:
+def drop_thousands_commas(text: str) -> str:
     """A text without the commas between thousands.
 
-    >>> ungrouped("1,500,000 of 12, 13")
+    >>> drop_thousands_commas("1,500,000 of 12, 13")
     '1500000 of 12, 13'
     """
     return _GROUPED.sub("", text)
 
 
-def amount(words: Sequence[str]) -> float | None:
+def parse_amount(words: Sequence[str]) -> float | None:
     """Return the number that all of these words make, or None.
 
-    >>> amount(["1.5", "million"]), amount(["two", "hundred", "and", "five"]), amount(["half", "a", "million"])
-    (1500000.0, 205.0, 500000.0)
-    >>> amount(["a", "million"]), amount(["2.5", "k"]), amount(["a"]), amount(["blue"])
+    >>> parse_amount(["1.5", "million"]), parse_amount(["two", "hundred", "and", "five"]), parse_amount(["half", "a",
+    "million"]) (1500000.0, 205.0, 500000.0)
+    >>> parse_amount(["a", "million"]), parse_amount(["2.5", "k"]), parse_amount(["a"]), parse_amount(["blue"])
     (1000000.0, 2500.0, None, None)
     """
     total, part = 0.0, None
@@ -75,17 +75,17 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def holds(self, low: float, high: float) -> bool | None:
+    def contains_range(self, low: float, high: float) -> bool | None:
         """Whether a value known to lie between two limits is inside; None where that is not decided.
 
-        >>> [Interval(5, 9).holds(*v) for v in ((6, 7), (1, 2), (4, 6))]
+        >>> [Interval(5, 9).contains_range(*v) for v in ((6, 7), (1, 2), (4, 6))]
         [True, False, None]
         """
         if self.low <= low and high <= self.high:
             return True
         return False if high < self.low or low > self.high else None
 
-    def scaled(self, factor: float) -> Interval:
+    def scale_by(self, factor: float) -> Interval:
         return Interval(self.low * factor, self.high * factor)
 
 
@@ -96,12 +96,12 @@ _COMPARERS: Sequence[tuple[tuple[str, ...], str]] = tuple(
 )
 
 
-def interval(words: Sequence[str]) -> Interval | None:
+def parse_interval(words: Sequence[str]) -> Interval | None:
     """The numbers that words such as "more than five million" allow; None where they are no amount.
 
-    >>> interval("at least 3".split()), interval("between 5 and 10".split()), interval("20 or more".split())
-    (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0), Interval(low=20.0, high=inf))
-    >>> interval(["12"]), interval("less than blue".split())
+    >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split()), parse_interval("20 or
+    more".split()) (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0), Interval(low=20.0, high=inf))
+    >>> parse_interval(["12"]), parse_interval("less than blue".split())
     (Interval(low=12.0, high=12.0), None)
     """
     words = (
@@ -110,26 +110,26 @@ def interval(words: Sequence[str]) -> Interval | None:
         else list(words)
     )
     if words[:1] == ["between"] and "and" in words:
-        return _between(words[1:], "and")
+        return _parse_between(words[1:], "and")
     if words[-2:-1] == ["or"] and words[-1] in ("more", "less", "fewer", "older", "younger"):
-        n = amount(words[:-2])
+        n = parse_amount(words[:-2])
         more = words[-1] in ("more", "older")
         return None if n is None else Interval(n, math.inf) if more else Interval(-math.inf, n)
     for form, sense in _COMPARERS:
         if tuple(words[: len(form)]) == form:
-            n = amount(words[len(form) :])
-            return None if n is None else _side(sense, n)
-    n = amount(words)
-    return Interval(n, n) if n is not None else _between(words, "to")
+            n = parse_amount(words[len(form) :])
+            return None if n is None else _one_sided(sense, n)
+    n = parse_amount(words)
+    return Interval(n, n) if n is not None else _parse_between(words, "to")
 
 
-def _between(words: Sequence[str], joint: str) -> Interval | None:
+def _parse_between(words: Sequence[str], joint: str) -> Interval | None:
     at = next((i for i, w in enumerate(words) if w == joint), 0)
-    low, high = (amount(words[:at]), amount(words[at + 1 :])) if at else (None, None)
+    low, high = (parse_amount(words[:at]), parse_amount(words[at + 1 :])) if at else (None, None)
     return None if low is None or high is None else Interval(low, high)
 
 
-def _side(sense: str, n: float) -> Interval:
+def _one_sided(sense: str, n: float) -> Interval:
     if sense[0] == ">":
         return Interval(n if sense == ">=" else math.nextafter(n, math.inf), math.inf)
     if sense[0] == "<":
@@ -137,12 +137,12 @@ def _side(sense: str, n: float) -> Interval:
     return Interval(n, n)
 
 
-def measure(words: Sequence[str], units: Mapping[str, float]) -> Interval | None:
+def parse_measure(words: Sequence[str], units: Mapping[str, float]) -> Interval | None:
     """An amount with one of the units behind it, in the unit that counts 1.
 
-    >>> measure("at least 2 km".split(), {"m": 1, "km": 1000})
+    >>> parse_measure("at least 2 km".split(), {"m": 1, "km": 1000})
     Interval(low=2000.0, high=inf)
     """
     unit = units.get(words[-1]) if len(words) > 1 else None
-    found = interval(words[:-1]) if unit is not None else None
-    return None if found is None or unit is None else found.scaled(unit)
+    found = parse_interval(words[:-1]) if unit is not None else None
+    return None if found is None or unit is None else found.scale_by(unit)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from .acts import Act, Kind, heard
-from .claims import Claim, negated
+from .acts import Kind, SpeechAct, read_act
+from .claims import Claim, negate_claim
 from .grammar import Grammar
 from .lists import word_set
-from .words import base, mended, singular, tokens
+from .words import base_form, mend_slips, singular_form, tokenize
 
 Vocabulary = Callable[[], Collection[str]]
 
 
-class Reading(NamedTuple):
+class ReadClaim(NamedTuple):
     """A message as understood: `kind` is "asks" with a claim, or says why there is none."""
 
     kind: Kind
@@ -37,42 +37,42 @@ class Room:
     ) -> None:
         self.grammar = grammar
         self._vocabulary, self._common = vocabulary, common
-        self.read = lru_cache(maxsize=1 << 14)(self._read)
+        self.read = lru_cache(maxsize=1 << 14)(self._read_message)
 
-    def _read(self, said: str) -> Reading:
-        act = heard(said)
+    def _read_message(self, said: str) -> ReadClaim:
+        act = read_act(said)
         if act.kind != "asks":
-            return Reading(act.kind)
-        claim = self._meant(act)
+            return ReadClaim(act.kind)
+        claim = self._read_act(act)
         if claim is None:
-            claim = self._mended(act)
-        return Reading("asks", claim) if claim is not None else Reading("unclear")
+            claim = self._read_mended(act)
+        return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
-    def _mended(self, act: Act) -> Claim | None:
+    def _read_mended(self, act: SpeechAct) -> Claim | None:
         """The claim of a question once its slips of the pen are mended."""
         if all(self._is_word(word) for word in act.words):
             return None
-        fixed = mended(act.words, self._vocabulary(), self._is_word)
-        return self._meant(act._replace(words=tuple(fixed))) if fixed is not None else None
+        fixed = mend_slips(act.words, self._vocabulary(), self._is_word)
+        return self._read_act(act._replace(words=tuple(fixed))) if fixed is not None else None
 
-    def _meant(self, act: Act) -> Claim | None:
+    def _read_act(self, act: SpeechAct) -> Claim | None:
         """The claim of a question; a name that is announced as a guess is one."""
         words = list(act.words)
         claim = self.grammar.be(words) if act.guess else None
         if claim is None or not claim.known:
-            claim = self.grammar.sentence(words) or claim
+            claim = self.grammar.read_sentence(words) or claim
         if claim is None or (claim.unread and not claim.known):
             return None
-        return negated(claim) if act.denied else claim
+        return negate_claim(claim) if act.denied else claim
 
     def _is_word(self, word: str) -> bool:
-        return len(word) < 4 or base(word) != word or self._common(word) or self._common(singular(word))
+        return len(word) < 4 or base_form(word) != word or self._common(word) or self._common(singular_form(word))
 
 
-def content(said: str) -> frozenset[str]:
+def content_words(said: str) -> frozenset[str]:
     """The words of a message in base form, without those that carry nothing; negations do carry something.
 
-    >>> sorted(content("Why glorp the house?"))
+    >>> sorted(content_words("Why glorp the house?"))
     ['glorp', 'home', 'why']
     """
-    return frozenset(base(w) for w in tokens(said[:2000]) if w not in word_set("empty") and w != ",")
+    return frozenset(base_form(w) for w in tokenize(said[:2000]) if w not in word_set("empty") and w != ",")

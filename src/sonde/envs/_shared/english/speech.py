@@ -12,16 +12,16 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from .acts import opens_preamble, pattern, reported
+from .acts import is_reported, list_pattern, opens_preamble
 from .lists import word_set
-from .words import ascii_lower, base, is_verb, split_sentences, tokens
+from .words import ascii_lower, base_form, is_verb, split_sentences, tokenize
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
 LONGEST = 2_000
 """Characters that are read."""
 
 
-class Said(NamedTuple):
+class SaidSentence(NamedTuple):
     """A sentence: its class (`mode`), its words without the frame, and the whole clause.
 
     `looks`: to look at something, which may be the remedy itself; `tries`: a question whether something has been done.
@@ -76,50 +76,54 @@ _TOLD = re.compile(
 )
 
 
-def joined(text: str) -> str:
+def join_prefixes(text: str) -> str:
     """Join short prefixes, as in "e-mail" and "wi-fi"."""
     return _PREFIX.sub(r"\1", text)
 
 
 @lru_cache(maxsize=1 << 13)
-def speech(said: str) -> tuple[Said, ...]:
+def read_speech(said: str) -> tuple[SaidSentence, ...]:
     """The sentences of a message, in order.
 
     >>> said = "Thanks! It isn't the belt. Could you oil the hinge, please?"
-    >>> [(part.mode, " ".join(part.words)) for part in speech(said)]
+    >>> [(part.mode, " ".join(part.words)) for part in read_speech(said)]
     [('talk', ''), ('aside', 'it is not the belt'), ('does', 'oil the hinge')]
-    >>> [part.mode for part in speech("Oil the hinge. But do not do that.")]
+    >>> [part.mode for part in read_speech("Oil the hinge. But do not do that.")]
     ['aside', 'aside']
     """
-    text = _BUT.sub("not", joined(_MARKUP.sub(" ", ascii_lower(said[:LONGEST]))))
-    if reported(text):
-        return (Said("aside", tuple(tokens(text)), " ".join(tokens(text))),)
-    found: list[Said] = []
+    text = _BUT.sub("not", join_prefixes(_MARKUP.sub(" ", ascii_lower(said[:LONGEST]))))
+    if is_reported(text):
+        return (SaidSentence("aside", tuple(tokenize(text)), " ".join(tokenize(text))),)
+    found: list[SaidSentence] = []
     against = False
     for sentence in split_sentences(text):
         asks, leads = sentence.rstrip(" \"')").endswith("?"), sentence.rstrip().endswith(":")
-        for clause in _TURN.split(" ".join(tokens(sentence))):
-            part = _said(clause.strip(" ,"), asks)
-            found.append(_drop(part) if against else part)
+        for clause in _TURN.split(" ".join(tokenize(sentence))):
+            part = _read_sentence(clause.strip(" ,"), asks)
+            found.append(_set_proposal_aside(part) if against else part)
         if leads:
             against = against or _speaks_against(found[-1])
             found[-1] = found[-1]._replace(mode="talk") if _is_label(found[-1]) else found[-1]
     last = max((i for i, part in enumerate(found) if takes_back(part.clause)), default=0)
-    found = [_drop(p) if i <= last > 0 else p for i, p in enumerate(found)]
+    found = [_set_proposal_aside(p) if i <= last > 0 else p for i, p in enumerate(found)]
     states = [part for part in found if part.mode == "states"]
     denied = {part for part in states if not _DENIED.isdisjoint(part.words)}
     # What is not so beside what is: that is set aside.
     return tuple(p._replace(mode="aside") if p in denied and len(denied) < len(states) else p for p in found)
 
 
-def _speaks_against(part: Said) -> bool:
+def _speaks_against(part: SaidSentence) -> bool:
     """Whether what stands before a colon denies, supposes, or hands on what follows it: "avoid this:"."""
     held = part.clause.split()
     if part.mode == "talk" or not held:
         return False
     denies = word_set("name_denying") | word_set("speech_against")
-    forward = held[-1] in _FORWARD or is_verb(base(held[-1])) or held[-1] in word_set("name_denying")
-    return (forward and not denies.isdisjoint(held)) or _of_others(part.clause) or bool(_SUPPOSES.search(part.clause))
+    forward = held[-1] in _FORWARD or is_verb(base_form(held[-1])) or held[-1] in word_set("name_denying")
+    return (
+        (forward and not denies.isdisjoint(held))
+        or _is_about_others(part.clause)
+        or bool(_SUPPOSES.search(part.clause))
+    )
 
 
 _SUPPOSES = re.compile(r"\b(?:if|unless|suppose|supposing|imagine)\b(?! (?:so|possible|i may|you ask)\b)")
@@ -129,13 +133,13 @@ _FORWARD = frozenset(("this", "these", "that", "following", "advice", "things"))
 """What refers to that which follows."""
 
 
-def _is_label(part: Said) -> bool:
+def _is_label(part: SaidSentence) -> bool:
     """Whether what stands before a colon only announces what follows, as in "my diagnosis:"."""
     held = part.clause.split()
     return part.mode == "states" and len(held) <= 3 and word_set("aux").isdisjoint(held)
 
 
-def _drop(part: Said) -> Said:
+def _set_proposal_aside(part: SaidSentence) -> SaidSentence:
     """Set a proposal aside; questions stay."""
     return part._replace(mode="aside", framed=False) if part.mode in ("does", "states", "aside") else part
 
@@ -150,11 +154,11 @@ def takes_back(clause: str) -> bool:
     if _BACK.search(clause):
         return True
     plain = not _DENIED.isdisjoint(held) and held[0] != "if" and "sure" not in held and "certain" not in held
-    return plain and all(w in _closed() for w in held)
+    return plain and all(w in _closed_words() for w in held)
 
 
 @cache
-def _closed() -> frozenset[str]:
+def _closed_words() -> frozenset[str]:
     """Words that name nothing that could be wrong or done."""
     lists = ("name_frame", "empty", "fillers", "adverbs", "name_denying", "speech_against", "name_back")
     return frozenset().union(*map(word_set, lists)) | {
@@ -169,47 +173,47 @@ def _closed() -> frozenset[str]:
     }
 
 
-def _said(clause: str, asks: bool) -> Said:
-    bare = _led(clause)
+def _read_sentence(clause: str, asks: bool) -> SaidSentence:
+    bare = _strip_lead(clause)
     polite = "please" in clause.split() or "kindly" in clause.split()
-    if not bare or pattern("speech_talk", r"^(?:{0})$").match(bare):
-        return Said("talk", (), clause)
+    if not bare or list_pattern("speech_talk", r"^(?:{0})$").match(bare):
+        return SaidSentence("talk", (), clause)
     words = tuple(bare.split())
-    if _set_aside(bare):
-        return Said("aside", words, bare)
+    if _is_set_aside(bare):
+        return SaidSentence("aside", words, bare)
     tag = _TAG.search(bare)
     bare = bare[: tag.start()] if tag and asks else bare
-    bare = pattern("speech_tail", r"(?<=\w)(?: ,)? {0}$").sub("", bare)
-    mode, rest = _framed(bare, asks, polite)
-    unsaid = mode in ("does", "states") and _unsaid(mode, rest, bare)
+    bare = list_pattern("speech_tail", r"(?<=\w)(?: ,)? {0}$").sub("", bare)
+    mode, rest = _read_frame(bare, asks, polite)
+    unsaid = mode in ("does", "states") and _is_unsaid(mode, rest, bare)
     framed = unsaid or (mode in ("does", "states") and rest != bare)
     words = tuple((_ASIDE.sub("", rest) if mode == "does" and not unsaid else rest).split())
-    return Said("aside" if unsaid else mode, words, bare, framed)
+    return SaidSentence("aside" if unsaid else mode, words, bare, framed)
 
 
-def _led(text: str) -> str:
+def _strip_lead(text: str) -> str:
     """Drop the words that lead up to a sentence."""
-    lead = pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
+    lead = list_pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
     while text and (found := lead.match(text)) is not None:
         text = text[found.end() :]
-    return _after_preamble(text)
+    return _strip_preamble(text)
 
 
-def _after_preamble(text: str) -> str:
+def _strip_preamble(text: str) -> str:
     """Return the statement or proposal behind "based on what you told me, ..."; conditions are no preambles."""
     if not opens_preamble(text.partition(" ")[0]):
         return text
     before, comma, rest = text.partition(" , ")
-    if not comma or _of_others(before):
+    if not comma or _is_about_others(before):
         return text
-    frames = (pattern(name, r"^(?:{0})(?: ,)? (?=\S)") for name in ("speech_state", "speech_do"))
+    frames = (list_pattern(name, r"^(?:{0})(?: ,)? (?=\S)") for name in ("speech_state", "speech_do"))
     return rest if any(frame.match(rest) for frame in frames) else text
 
 
-def _set_aside(bare: str) -> bool:
+def _is_set_aside(bare: str) -> bool:
     """Whether a sentence denies, supposes, or hands on what others say or have."""
-    if pattern("speech_aside", r"^{0}").match(bare):
-        return not _wonders(bare)
+    if list_pattern("speech_aside", r"^{0}").match(bare):
+        return not _is_wondering(bare)
     first, second = (*bare.split(" ", 2), "", "")[:2]
     return first in _SOME and second in word_set("speech_others")
 
@@ -222,7 +226,7 @@ _NO_CASE = re.compile(r"(?:under|by|on|in|at) no \w+ ")
 
 
 @cache
-def _warns() -> re.Pattern[str]:
+def _warning_pattern() -> re.Pattern[str]:
     """As in "it would be wrong to", "I advise against"."""
     words = "|".join(sorted(word_set("speech_against")))
     return re.compile(
@@ -231,7 +235,7 @@ def _warns() -> re.Pattern[str]:
     )
 
 
-def _of_others(bare: str) -> bool:
+def _is_about_others(bare: str) -> bool:
     """Whether somebody else is spoken of, or another time, before anything is said of what is at hand."""
     words = bare.split()[:6]
     if words[:1] and (words[0] == "others" or words[:2] == ["somebody", "else"] or words[:2] == ["someone", "else"]):
@@ -243,12 +247,12 @@ def _of_others(bare: str) -> bool:
     )
 
 
-def _wonders(bare: str) -> bool:
+def _is_wondering(bare: str) -> bool:
     """Whether it only says that somebody does not know: "I do not know whether ..."."""
     return bool(re.match(r"(?:i|we) (?:do|can|could) not (?:know|see|tell|remember) (?:if|whether|what|how)\b", bare))
 
 
-def _others_found(bare: str) -> bool:
+def _is_others_finding(bare: str) -> bool:
     """As in "a customer found that ..."."""
     words, others = bare.split(), word_set("speech_others")
     return any(a in _SOME and b in others and c == "that" for a, b, c in zip(words, words[1:], words[3:], strict=False))
@@ -265,35 +269,35 @@ _FRAMES: tuple[tuple[str, Mode], ...] = (
 )
 
 
-def _framed(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
+def _read_frame(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
     """Classify a sentence and return its words without the frame."""
-    bare = _uninverted(bare)
-    if stated := pattern("speech_state", r"^(?:{0})(?: ,)? (?=\S)").match(bare):
-        mode, rest = _framed(_led(bare[stated.end() :]), False, False)
+    bare = _undo_inversion(bare)
+    if stated := list_pattern("speech_state", r"^(?:{0})(?: ,)? (?=\S)").match(bare):
+        mode, rest = _read_frame(_strip_lead(bare[stated.end() :]), False, False)
         return ("does" if mode == "does" else "states"), rest
     for name, mode in _FRAMES:
-        if found := pattern(name, r"^(?:{0})(?: ,)?(?: |$)").match(bare):
-            rest = _led(bare[found.end() :])
+        if found := list_pattern(name, r"^(?:{0})(?: ,)?(?: |$)").match(bare):
+            rest = _strip_lead(bare[found.end() :])
             if mode == "does":
-                return _deed(rest)
-            return ("asks" if _asks_after(bare, rest) else mode), rest
+                return _read_deed(rest)
+            return ("asks" if _asks_about_notice(bare, rest) else mode), rest
     if _CHOICE.match(bare) or (_ASKED.match(bare) and (asks or not _HAVE_IT.match(bare))):
         return "asks", bare
-    if _commands(bare, asks) or (polite and not asks):
+    if _is_command(bare, asks) or (polite and not asks):
         return "does", bare
     return ("asks" if asks else "states"), bare
 
 
-def _asks_after(bare: str, rest: str) -> bool:
+def _asks_about_notice(bare: str, rest: str) -> bool:
     """Whether it is asked if something has been noticed, as in "have you seen that ..."."""
     return rest.startswith("that ") and bare.partition(" ")[0] in ("have", "had", "did", "do")
 
 
-def _uninverted(bare: str) -> str:
+def _undo_inversion(bare: str) -> str:
     """Undo inversions: "is it that ..." and "what is wrong is that ..." become "it is that ...", "what helps is to"
     becomes "you should".
 
-    >>> _uninverted("is it that it is dirty"), _uninverted("what i would do is to clean it")
+    >>> _undo_inversion("is it that it is dirty"), _undo_inversion("what i would do is to clean it")
     ('it is that it is dirty', 'you should clean it')
     """
     if (deed := _WHAT_IS_TO.match(bare)) is not None:
@@ -308,40 +312,40 @@ _WHAT_IS = re.compile(rf"(?:what|the|my|our) {_CLEFT} (?:is|(?:must|may|might|co
 _WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
 
 
-def _deed(rest: str) -> tuple[Mode, str]:
+def _read_deed(rest: str) -> tuple[Mode, str]:
     """Classify a proposal: it may be to look at something, or to tell something."""
     for name, mode in _FRAMES[:2]:
-        if found := pattern(name, r"^(?:{0})(?: |$)").match(rest):
+        if found := list_pattern(name, r"^(?:{0})(?: |$)").match(rest):
             return mode, rest[found.end() :]
     return "does", rest
 
 
-def _commands(bare: str, asks: bool) -> bool:
+def _is_command(bare: str, asks: bool) -> bool:
     """Whether a sentence begins with a verb, and no other can be its verb; a question, with one that is for deeds."""
     first, *rest = bare.split()
-    if not (first in word_set("deeds") or (is_verb(first) and not asks)) or base(first) != first:
+    if not (first in word_set("deeds") or (is_verb(first) and not asks)) or base_form(first) != first:
         return False
     return not rest or rest[0] not in word_set("aux")
 
 
-def _unsaid(mode: Mode, rest: str, bare: str) -> bool:
+def _is_unsaid(mode: Mode, rest: str, bare: str) -> bool:
     """Whether a proposal is denied, warned of, conditional or put off, or what is stated is in order or hearsay."""
-    if _others_found(bare) or _CONDITION.match(bare) or _NO_CASE.match(bare) or _warns().search(bare):
+    if _is_others_finding(bare) or _CONDITION.match(bare) or _NO_CASE.match(bare) or _warning_pattern().search(bare):
         return True
     if mode == "does":
         return bool(_LATER.search(rest) or _UNDONE.search(rest) or _TOLD.search(rest))
     return (
         bool(_DONE.search(bare))
         or bool(_FINE.search(rest) and _DENIED.isdisjoint(rest.split()))
-        or _others_say(rest)
-        or _of_others(bare)
-        or _denies(rest)
+        or _is_hearsay(rest)
+        or _is_about_others(bare)
+        or _is_denial(rest)
     )
 
 
-def _denies(rest: str) -> bool:
-    return pattern("speech_aside", r"^{0}").match(rest) is not None
+def _is_denial(rest: str) -> bool:
+    return list_pattern("speech_aside", r"^{0}").match(rest) is not None
 
 
-def _others_say(bare: str) -> bool:
+def _is_hearsay(bare: str) -> bool:
     return _TOLD.search(bare) is not None

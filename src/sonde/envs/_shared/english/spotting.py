@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .lexicon import Line
-from .words import base
+from .words import base_form
 
 _GAP, _WIDEST = "..", 4
 _PART = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\S+")
@@ -36,53 +36,53 @@ class _Node(NamedTuple):
     gaps: list[_Node]
     ends: list[str]
 
-    def to(self, part: str, node: _Node) -> None:
+    def add_word(self, part: str, node: _Node) -> None:
         """Makes a word lead to a node."""
         if part[-1] == "*":
             self.stems.setdefault(part[:3], []).append((part[:-1], node))
         else:
-            self.words.setdefault(part if part[0] == "<" else base(part), []).append(node)
+            self.words.setdefault(part if part[0] == "<" else base_form(part), []).append(node)
 
-    def walk(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+    def walk_phrase(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
         """Notes where phrases end that go on from here with the word at `at`."""
         for meaning in self.ends:
             ends[meaning] = max(at, ends.get(meaning, 0))
         if at == len(words):
             return
-        self._step(words, at, ends)
+        self._step_word(words, at, ends)
         for gap in self.gaps:
             for skipped in range(at, min(at + _WIDEST + 1, len(words))):
-                gap._step(words, skipped, ends)
+                gap._step_word(words, skipped, ends)
                 if words[skipped] == ",":
                     break
 
-    def _step(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+    def _step_word(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
         word = words[at]
         for node in self.words.get(word, ()):
-            node.walk(words, at + 1, ends)
+            node.walk_phrase(words, at + 1, ends)
         for stem, node in self.stems.get(word[:3], ()):
             if word.startswith(stem):
-                node.walk(words, at + 1, ends)
+                node.walk_phrase(words, at + 1, ends)
 
 
-def _node() -> _Node:
+def _new_node() -> _Node:
     return _Node({}, {}, [], [])
 
 
-def _led(node: _Node, words: Iterable[str]) -> _Node:
+def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
     """Return the node behind some words."""
     for word in words:
-        step = _node()
-        node.to(word, step)
+        step = _new_node()
+        node.add_word(word, step)
         node = step
     return node
 
 
-def _added(root: _Node, phrase: str, meaning: str) -> None:
+def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
     """Leads a phrase from a node on; alternatives meet behind them."""
     heads = [root]
     for part in _PART.findall(phrase):
-        node = _node()
+        node = _new_node()
         if part == _GAP:
             for head in heads:
                 head.gaps.append(node)
@@ -91,28 +91,28 @@ def _added(root: _Node, phrase: str, meaning: str) -> None:
         for option in part.strip("()[]").split("|"):
             *before, last = option.split()
             for head in heads:
-                _led(head, before).to(last, node)
+                _lead_node(head, before).add_word(last, node)
         heads = [*heads, node] if part[0] == "[" else [node]
     for head in heads:
         head.ends.append(meaning)
 
 
 class Spotter:
-    """The phrasings of some declared lines; sentences come as the base forms of their words (`forms`).
+    """The phrasings of some declared lines; sentences come as the base forms of their words (`search_forms`).
 
     >>> from .lexicon import lines
     >>> spotter = Spotter(lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
-    >>> spotter.spots(forms("so where exactly were you , and did you quarrel badly with @v".split()))
+    >>> spotter.find_spots(search_forms("so where exactly were you , and did you quarrel badly with @v".split()))
     [Spot(meaning='alibi', start=1, end=5), Spot(meaning='strife', start=9, end=13)]
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        self._root = _node()
+        self._root = _new_node()
         for line in lines:
             for phrase in line.phrases:
-                _added(self._root, phrase, line.meaning)
+                _add_phrase(self._root, phrase, line.meaning)
 
-    def spots(self, words: Sequence[str]) -> list[Spot]:
+    def find_spots(self, words: Sequence[str]) -> list[Spot]:
         """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
         found: dict[tuple[str, int], int] = {}
         root = self._root
@@ -120,15 +120,15 @@ class Spotter:
             if word not in root.words and word[:3] not in root.stems:
                 continue
             ends: dict[str, int] = {}
-            root.walk(words, at, ends)
+            root.walk_phrase(words, at, ends)
             found.update({(meaning, at): end for meaning, end in ends.items()})
         return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
 
-    def says(self, words: Sequence[str]) -> frozenset[str]:
+    def find_meanings(self, words: Sequence[str]) -> frozenset[str]:
         """The meanings that a sentence has."""
-        return frozenset(spot.meaning for spot in self.spots(words))
+        return frozenset(spot.meaning for spot in self.find_spots(words))
 
 
-def forms(words: Iterable[str]) -> list[str]:
+def search_forms(words: Iterable[str]) -> list[str]:
     """The forms in which a sentence is searched: base forms, and marks such as `@v` and `@p3` by their kind."""
-    return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base(word) for word in words]
+    return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base_form(word) for word in words]

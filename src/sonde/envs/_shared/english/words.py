@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, lru_cache
 
-from .letters import apostrophes, unaccented
+from .letters import add_apostrophes, strip_accents
 from .lists import word_list, word_set
-from .numbers import ungrouped
+from .numbers import drop_thousands_commas
 
 Words = Sequence[str]
 
@@ -29,7 +29,7 @@ _UNIT = re.compile(r"(?<=\d)(?=(?:kg|km|cm|mm|g|m|lbs?|feet|ft|miles?|million|bi
 _VOWELS = frozenset("aeiou")
 
 
-def _spelled(verb: str) -> set[str]:
+def _regular_forms(verb: str) -> set[str]:
     """The regular forms of a verb."""
     if verb.endswith("e"):
         return {verb + "s", verb + "d", verb[:-1] + "ing"}
@@ -42,15 +42,17 @@ def _spelled(verb: str) -> set[str]:
 
 
 @cache
-def _bases() -> dict[str, str]:
+def _verb_bases() -> dict[str, str]:
     """Every spelled-out form of every verb of the list, to its base."""
     found: dict[str, str] = {}
     for verb in sorted(word_set("verbs")):
-        found.update(dict.fromkeys(_spelled(verb), verb))
+        found.update(dict.fromkeys(_regular_forms(verb), verb))
         found.setdefault(verb, verb)
     for row in word_list("irregular"):
         verb, *forms = row.split()
-        found.update(dict.fromkeys((verb, *forms, *(f for f in _spelled(verb) if f.endswith(("s", "ing")))), verb))
+        found.update(
+            dict.fromkeys((verb, *forms, *(f for f in _regular_forms(verb) if f.endswith(("s", "ing")))), verb)
+        )
     found.update(
         left="left", ground="ground", found="find", saw="saw", wound="wound", rose="rose", flies="fly", set="set"
     )
@@ -58,13 +60,13 @@ def _bases() -> dict[str, str]:
 
 
 @cache
-def _base_words() -> frozenset[str]:
+def _base_verbs() -> frozenset[str]:
     return word_set("verbs") | {row.split()[0] for row in word_list("irregular")}
 
 
 def is_verb(word: str) -> bool:
     """Whether the word may be the base form of a verb."""
-    return word in _base_words()
+    return word in _base_verbs()
 
 
 @cache
@@ -74,7 +76,7 @@ def is_participle(word: str) -> bool:
     >>> is_participle("eaten"), is_participle("cooked"), is_participle("red"), is_participle("speed")
     (True, True, False, False)
     """
-    return word in word_set("participles") or (word.endswith("ed") and word in _bases())
+    return word in word_set("participles") or (word.endswith("ed") and word in _verb_bases())
 
 
 _PLURALS = {
@@ -86,10 +88,10 @@ _PLURALS = {
 
 
 @lru_cache(maxsize=1 << 14)
-def singular(word: str) -> str:
+def singular_form(word: str) -> str:
     """Return the singular of a noun; other words unchanged.
 
-    >>> [singular(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
+    >>> [singular_form(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
     ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
     """
     if word in _PLURALS:
@@ -104,27 +106,27 @@ def singular(word: str) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
-def base(word: str) -> str:
+def base_form(word: str) -> str:
     """The form under which a word is looked up: the base of a verb, the singular of a noun, one spelling.
 
-    >>> [base(w) for w in ("eaten", "using", "planes", "grey", "houses", "wings")]
+    >>> [base_form(w) for w in ("eaten", "using", "planes", "grey", "houses", "wings")]
     ['eat', 'use', 'plane', 'gray', 'home', 'wing']
     """
-    found = _bases().get(word)
+    found = _verb_bases().get(word)
     if found is not None:
         return found
-    bare = singular(word)
-    return _bases().get(bare, bare)
+    bare = singular_form(word)
+    return _verb_bases().get(bare, bare)
 
 
 @lru_cache(maxsize=1 << 14)
-def stem(word: str) -> str:
+def word_stem(word: str) -> str:
     """A word without its ending, as far as regular rules go: for words of which no list has the forms.
 
-    >>> stem("clogged"), stem("batteries"), stem("pressing"), stem("noise"), stem("tightly")
+    >>> word_stem("clogged"), word_stem("batteries"), word_stem("pressing"), word_stem("noise"), word_stem("tightly")
     ('clog', 'battery', 'press', 'nois', 'tight')
     """
-    word = singular(word)
+    word = singular_form(word)
     for ending in ("ing", "ed", "ly"):
         if len(word) > len(ending) + 2 and word.endswith(ending):
             word = word[: -len(ending)]
@@ -141,39 +143,39 @@ def ascii_lower(text: str) -> str:
     'cafe "uber"'
     """
     if not text.isascii():
-        text = unaccented(text.replace("“", '"').replace("”", '"'))
+        text = strip_accents(text.replace("“", '"').replace("”", '"'))
     return text.lower()
 
 
 @cache
-def _token(marks: str) -> re.Pattern[str]:
+def _token_pattern(marks: str) -> re.Pattern[str]:
     """A number with a point, a word, or one of the marks."""
     kept = f"|[{re.escape(marks)}]" if marks else ""
     return re.compile(rf"(?<![\w.])\d*\.\d+(?!\.?\d)|[^\W_]+(?:'[^\W_]+)*{kept}")
 
 
-def tokens(text: str, marks: str = ",", possessive: str = "") -> list[str]:
+def tokenize(text: str, marks: str = ",", possessive: str = "") -> list[str]:
     """Split a text into words in lower case, contractions spelled out; `marks` are the punctuation marks to keep.
     `possessive` is the token for a possessive ending, which is dropped otherwise.
 
-    >>> tokens("It's a man-made thing, isn't it? It weighs 1,500lbs")
+    >>> tokenize("It's a man-made thing, isn't it? It weighs 1,500lbs")
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
-    >>> tokens("St. Paul's, the butlers' room!", ".!", possessive="s")
+    >>> tokenize("St. Paul's, the butlers' room!", ".!", possessive="s")
     ['st', 'paul', 's', 'the', 'butlers', 's', 'room', '!']
     """
-    text = apostrophes(ungrouped(ascii_lower(text))).replace("$", " dollar ").replace("%", " percent ")
+    text = add_apostrophes(drop_thousands_commas(ascii_lower(text))).replace("$", " dollar ").replace("%", " percent ")
     text = _UNIT.sub(" ", _THOUSANDS.sub(" thousand", text))
     if "." in marks:
         text = _ABBREVIATION.sub(r"\1 ", text)
     if possessive:
         text = _PLURAL_OWNER.sub(f" {possessive} ", text)
     found: list[str] = []
-    for word in _token(marks).findall(text):
+    for word in _token_pattern(marks).findall(text):
         if word in _CONTRACTIONS:
             found += _CONTRACTIONS[word].split()
         elif "'" in word:
             first, _, end = word.partition("'")
-            found += _expand(first, end, possessive)
+            found += _expand_contraction(first, end, possessive)
         else:
             found.append(word)
     return found
@@ -197,7 +199,7 @@ _ABBREVIATION = re.compile(r"(?<!')\b(st|mt|mr|mrs|ms|dr|prof|jr|sr|vs|[a-z]|no(
 _PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
 
 
-def _expand(word: str, end: str, possessive: str) -> list[str]:
+def _expand_contraction(word: str, end: str, possessive: str) -> list[str]:
     """Expand a contraction, by the parts before and behind its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
@@ -208,16 +210,16 @@ def _expand(word: str, end: str, possessive: str) -> list[str]:
 
 
 _DROPPED = word_set("dropped") | {","}
-_BASE = _bases()
+_BASE = _verb_bases()
 
 
-def key(words: Words) -> str:
+def phrase_key(words: Words) -> str:
     """The form under which a phrase is looked up: base forms, without words that change nothing.
 
-    >>> key("usually eaten for the breakfast".split()), key("made by people".split())
+    >>> phrase_key("usually eaten for the breakfast".split()), phrase_key("made by people".split())
     ('eat for breakfast', 'make by people')
     """
-    return " ".join([_BASE.get(w) or base(w) for w in words if w not in _DROPPED])
+    return " ".join([_BASE.get(w) or base_form(w) for w in words if w not in _DROPPED])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -227,10 +229,10 @@ def name_key(text: str, common: bool = False) -> str:
     >>> name_key("St. Paul's"), name_key("The Guitars"), name_key("The Guitars", common=True)
     ('st paul', 'the guitars', 'guitar')
     """
-    words = tokens(text, "")
+    words = tokenize(text, "")
     if common and len(words) > 1 and words[0] in ("a", "an", "the"):
         words = words[1:]
-    return " ".join([*words[:-1], singular(words[-1])] if common and words else words)
+    return " ".join([*words[:-1], singular_form(words[-1])] if common and words else words)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -240,10 +242,10 @@ _MOST = 3
 """Slips in a text."""
 
 
-def mended(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
+def mend_slips(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
     """Correct the slips in the words; None if there are none, too many, or one that cannot be corrected.
 
-    >>> mended("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
+    >>> mend_slips("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
     ['is', 'it', 'a', 'penguin']
     """
     slips = [i for i, word in enumerate(words) if _is_slip(word, vocabulary, known)]
@@ -251,7 +253,7 @@ def mended(words: Sequence[str], vocabulary: Collection[str], known: Callable[[s
         return None
     found = list(words)
     for i in slips:
-        near = {form for form in _forms(words[i]) if form in vocabulary}
+        near = {form for form in _slip_forms(words[i]) if form in vocabulary}
         if len(near) != 1:
             return None
         found[i] = near.pop()
@@ -262,7 +264,7 @@ def _is_slip(word: str, vocabulary: Collection[str], known: Callable[[str], bool
     return len(word) >= _SHORTEST and word.isalpha() and word not in vocabulary and not known(word)
 
 
-def _forms(word: str) -> Iterator[str]:
+def _slip_forms(word: str) -> Iterator[str]:
     for i in range(1, len(word) - 1):
         yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
     if len(word) == _SHORTEST:

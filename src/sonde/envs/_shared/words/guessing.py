@@ -4,9 +4,9 @@
 posterior. The verdict is a function of secret and guess, so the posterior is uniform over the candidates that would
 have given every verdict seen, and the expected gain of a guess is the entropy of its verdicts.
 
-Where a game knows its `Parts`, which many guesses share, the search counts the verdicts of few guesses: the entropy of
-a function of several things is at most the sum of theirs (Cover and Thomas, Elements of Information Theory, section
-2.6), and few guesses have a sum that reaches the best entropy.
+Where a game knows its `VerdictParts`, which many guesses share, the search counts the verdicts of few guesses: the
+entropy of a function of several things is at most the sum of theirs (Cover and Thomas, Elements of Information
+Theory, section 2.6), and few guesses have a sum that reaches the best entropy.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _FINE = 1e-9
 """Bits by which a guess must exceed another to be better."""
 
 
-class Parts(NamedTuple):
+class VerdictParts(NamedTuple):
     """The parts of verdicts: the verdict on guess g is a function of what each of its parts `of_PG[:, g]` says.
 
-    There are `n` parts; `marks(alive)` numbers what each tells under each of these secrets: shape `(n, N)`.
+    There are `n` parts; `part_marks(alive)` numbers what each tells under each of these secrets: shape `(n, N)`.
     """
 
     n: int
@@ -60,9 +60,9 @@ class Guessing:
 
     `candidates` are the possible secrets, as text, and what `best_question` searches; `verdict(guesses_GL, secrets_NL)
     -> verdicts_GN`, numbers below `n_verdicts`. `read(turn)` gives the guess and verdict of a turn, or None if the turn
-    had none; `parse(text)` the guess in a text. `distinct(guesses)` gives the candidates to search after these guesses,
-    where all others only rename one of them: rows in rising order, the first of its equals each. `parts(candidates)`
-    takes their guesses apart.
+    had none; `parse(text)` the guess in a text. `distinct_rows(guesses)` gives the candidates to search after these
+    guesses, where all others only rename one of them: rows in rising order, the first of its equals each.
+    `parts(candidates)` takes their guesses apart.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class Guessing:
         read: Callable[[Turn], tuple[str, int] | None],
         parse: Callable[[str], str | None],
         distinct: Callable[[frozenset[str]], Rows] | None = None,
-        parts: Callable[[Codes], Parts] | None = None,
+        parts: Callable[[Codes], VerdictParts] | None = None,
     ) -> None:
         self.candidates = tuple(candidates)
         self.index = {c: i for i, c in enumerate(self.candidates)}
-        self.codes, self._all = encode(self.candidates), np.arange(len(self.candidates), dtype=np.int32)
+        self.codes, self._all = encode_words(self.candidates), np.arange(len(self.candidates), dtype=np.int32)
         self.verdict, self._n_marks, self.read, self.parse = verdict, n_verdicts, read, parse
         self._distinct, self._take_apart = distinct, parts
         self._table: Verdicts | None = None
@@ -91,9 +91,9 @@ class Guessing:
 
     def start(self) -> GuessFilter:
         """The prior: uniform over the candidates."""
-        return self.node(frozenset(), lambda: self._all)
+        return self.filter_at(frozenset(), lambda: self._all)
 
-    def node(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
+    def filter_at(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
         """The filter after these verdicts; cached, because episodes share histories (least recently used is
         evicted)."""
         found = self._kept.pop(seen, None)
@@ -104,11 +104,11 @@ class Guessing:
             self._kept.popitem(last=False)
         return found
 
-    def verdicts(self, guess: str, alive: Rows) -> Verdicts:
+    def guess_verdicts(self, guess: str, alive: Rows) -> Verdicts:
         """The verdict on any guess under every secret of `alive`: shape `(N,)`."""
         row = self.index.get(guess)
         if self._table is None or row is None:
-            return self.verdict(encode([guess]), self.codes[alive])[0]
+            return self.verdict(encode_words([guess]), self.codes[alive])[0]
         return self._numbered[row][self._table[row][alive]]
 
     def entropy(self, verdicts: Verdicts) -> float:
@@ -116,51 +116,53 @@ class Guessing:
         n = len(verdicts)
         return max(0.0, float(self._logs[n]) - float(self._clogc[np.bincount(verdicts)].sum()) / n)
 
-    def best(self, guesses: frozenset[str], alive: Rows) -> tuple[str, float]:
+    def best_guess(self, guesses: frozenset[str], alive: Rows) -> tuple[str, float]:
         """The candidate with the highest verdict entropy after these guesses, and that entropy; ties prefer a possible
         secret, then the first."""
         n = len(alive)
         if n <= 2:
             return self.candidates[int(alive[0])], math.log2(n)
         if n <= _FEW:  # one that tells all apart cannot be bettered, and is often among these
-            bits = self._entropies(alive, alive)
+            bits = self._guess_entropies(alive, alive)
             if bits.max() == self._logs[n]:
                 return self.candidates[int(alive[bits.argmax()])], float(bits.max())
-        rows = self._contenders(self._all if self._distinct is None else self._distinct(guesses), alive)
-        bits = self._entropies(rows, alive)
+        rows = self._contending_rows(self._all if self._distinct is None else self._distinct(guesses), alive)
+        bits = self._guess_entropies(rows, alive)
         best = float(bits.max())
         ties = rows[bits >= best - _FINE]
         possible = ties[alive.take(alive.searchsorted(ties), mode="clip") == ties]
         return self.candidates[int((possible if len(possible) else ties)[0])], best
 
-    def _contenders(self, rows: Rows, alive: Rows) -> Rows:
+    def _contending_rows(self, rows: Rows, alive: Rows) -> Rows:
         """The candidates among `rows` that may be the best: the bounds of all others are below a value already
         reached."""
-        if self._parts is None or len(rows) < 2 * self._parts.n:
+        if self._code_parts is None or len(rows) < 2 * self._code_parts.n:
             return rows
-        bounds = self._bounds(self._parts, rows, alive)
+        bounds = self._entropy_bounds(self._code_parts, rows, alive)
         lead = rows[np.sort(bounds.argpartition(-_LEAD)[-_LEAD:])]
-        return rows[bounds >= self._entropies(lead, alive).max() - 2 * _FINE]
+        return rows[bounds >= self._guess_entropies(lead, alive).max() - 2 * _FINE]
 
     @cached_property
-    def _parts(self) -> Parts | None:
+    def _code_parts(self) -> VerdictParts | None:
         return None if self._take_apart is None else self._take_apart(self.codes)
 
-    def _bounds(self, parts: Parts, rows: Rows, alive: Rows) -> Bits:
+    def _entropy_bounds(self, parts: VerdictParts, rows: Rows, alive: Rows) -> Bits:
         """Upper bounds of these candidates' entropies: the sums of their parts' entropies."""
         marks = parts.marks(alive)
         m = int(marks.max()) + 1
-        bits = np.concatenate([self._bits(marks[block], m) for block in _blocks(parts.n, max(len(alive), m))])
+        bits = np.concatenate(
+            [self._mark_entropies(marks[block], m) for block in _row_blocks(parts.n, max(len(alive), m))]
+        )
         return bits.take(parts.of_PG).sum(axis=0)[rows]
 
-    def _entropies(self, rows: Rows, alive: Rows) -> Bits:
+    def _guess_entropies(self, rows: Rows, alive: Rows) -> Bits:
         """Entropy of every candidate in `rows` as a guess: shape `(G,)`."""
-        self._tabulate()
+        self._tabulate_verdicts()
         m = self._n_marks
-        blocks = _blocks(len(rows), max(len(alive), m))
-        return np.concatenate([self._bits(self._marks(rows[block], alive), m) for block in blocks])
+        blocks = _row_blocks(len(rows), max(len(alive), m))
+        return np.concatenate([self._mark_entropies(self._verdict_marks(rows[block], alive), m) for block in blocks])
 
-    def _marks(self, rows: Rows, alive: Rows) -> Verdicts:
+    def _verdict_marks(self, rows: Rows, alive: Rows) -> Verdicts:
         """What distinguishes the verdicts on each of some candidates: the verdicts, or their numbers in the table."""
         if self._table is None:
             return self.verdict(self.codes[rows], self.codes[alive])
@@ -168,21 +170,21 @@ class Guessing:
         found = self._table[run if len(rows) == run.stop - run.start else rows]
         return found.take(alive, axis=1)
 
-    def _tabulate(self) -> None:
+    def _tabulate_verdicts(self) -> None:
         """At the first search, if there are few enough pairs: compute all verdicts and number each guess's possible
         ones from 0. The table is assigned last, after all that belongs to it, because threads may share a game."""
         n = len(self.candidates)
         if self._table is not None or n * n > _TABLE:
             return
         table, known = np.empty((n, n), np.uint16), list[Verdicts]()
-        for block in _blocks(n, n):
+        for block in _row_blocks(n, n):
             for row, verdicts in enumerate(self.verdict(self.codes[block], self.codes), block.start):
-                values, table[row] = numbered(verdicts)
+                values, table[row] = number_verdicts(verdicts)
                 known.append(values.astype(np.uint16))
         self._numbered, self._n_marks = known, max(map(len, known))
         self._table = table.astype(np.uint8) if self._n_marks <= 256 else table
 
-    def _bits(self, marks: Verdicts, m: int) -> Bits:
+    def _mark_entropies(self, marks: Verdicts, m: int) -> Bits:
         """The entropy of every row of marks below m, by the sum of c log2 c over the counts c of its marks."""
         rows, n = len(marks), marks.shape[1]
         bins = marks.astype(np.intp)
@@ -192,19 +194,19 @@ class Guessing:
         return np.maximum(0.0, self._logs[n] - sums / n)
 
 
-def _blocks(n: int, each: int) -> Iterator[slice]:
+def _row_blocks(n: int, each: int) -> Iterator[slice]:
     """Slices of n rows, if each row takes this many numbers."""
     size = max(1, _BLOCK // each)
     return (slice(i, i + size) for i in range(0, n, size))
 
 
-def numbered(verdicts: Verdicts) -> tuple[Indices, Indices]:
+def number_verdicts(verdicts: Verdicts) -> tuple[Indices, Indices]:
     """The verdicts that occur, ascending, and the index of each among them."""
     occurs = np.bincount(verdicts) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[verdicts]
 
 
-def encode(words: Sequence[str]) -> Codes:
+def encode_words(words: Sequence[str]) -> Codes:
     """Words of one length as rows of bytes."""
     if not words:
         return np.zeros((0, 0), np.uint8)
@@ -244,16 +246,16 @@ class GuessFilter(Filter):
             return self
         guess, verdict = fact
 
-        def survivors() -> Rows:
-            return self.alive[self._verdicts(guess) == verdict]
+        def find_survivors() -> Rows:
+            return self.alive[self._verdicts_on(guess) == verdict]
 
-        return self.game.node(self.seen | {fact}, survivors)
+        return self.game.filter_at(self.seen | {fact}, find_survivors)
 
-    def _verdicts(self, guess: str) -> Verdicts:
+    def _verdicts_on(self, guess: str) -> Verdicts:
         """The verdicts of every remaining candidate; cached, because a guess that is evaluated is usually also made."""
         asked = self._asked
         if asked is None or asked[0] != guess:
-            asked = self._asked = guess, self.game.verdicts(guess, self.alive)
+            asked = self._asked = guess, self.game.guess_verdicts(guess, self.alive)
         return asked[1]
 
     def belief(self) -> Belief:
@@ -271,10 +273,10 @@ class GuessFilter(Filter):
 
     def expected_gain(self, action: str) -> float:
         guess = self.game.parse(action)
-        return 0.0 if guess is None else self.game.entropy(self._verdicts(guess))
+        return 0.0 if guess is None else self.game.entropy(self._verdicts_on(guess))
 
     def best_question(self) -> tuple[str, float]:
         """The guess of highest expected gain; among equals one that may be the secret, then the first."""
         if self._best is None:
-            self._best = self.game.best(frozenset(guess for guess, _ in self.seen), self.alive)
+            self._best = self.game.best_guess(frozenset(guess for guess, _ in self.seen), self.alive)
         return self._best

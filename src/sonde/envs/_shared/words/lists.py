@@ -27,7 +27,7 @@ MODIFIED_LENGTHS = tuple(length for length in LENGTHS if length != 5)
 
 
 @cache
-def answers(length: int) -> tuple[str, ...]:
+def answer_words(length: int) -> tuple[str, ...]:
     """Every answer word of this length, train and test together, sorted: the support of the prior."""
     return tuple(sorted(task_words(length, "train") + task_words(length, "test")))
 
@@ -37,7 +37,7 @@ def task_words(length: int, split: Split) -> tuple[str, ...]:
     """The answers of one split in a fixed shuffle, so that the first n are a fair sample."""
     if split not in get_args(Split):
         raise unknown("split", split, get_args(Split))
-    return _read(f"answers_{_checked(length)}.{split}")
+    return _read_words(f"answers_{_check_length(length)}.{split}")
 
 
 @cache
@@ -48,15 +48,15 @@ def modified_task_words(split: Split) -> tuple[str, ...]:
 
 
 @cache
-def allowed(length: int) -> frozenset[str]:
+def allowed_words(length: int) -> frozenset[str]:
     """Every valid guess of this length when guesses are checked; includes all answers."""
-    return frozenset(_read(f"guesses_{_checked(length)}"))
+    return frozenset(_read_words(f"guesses_{_check_length(length)}"))
 
 
 @cache
 def lmrl_answers() -> tuple[str, ...]:
     """400 of the most common five-letter answers, sorted: the support of the prior of the `lmrl` preset."""
-    return _read("lmrl")
+    return _read_words("lmrl")
 
 
 @cache
@@ -66,20 +66,20 @@ def lmrl_task_words(split: Split) -> tuple[str, ...]:
     return tuple(word for word in task_words(5, split) if word in chosen)
 
 
-def split_of(word: str) -> Split:
+def find_split(word: str) -> Split:
     """The split of an answer. Raises `UserError` for a word that is not an answer."""
     for split in get_args(Split):
-        if len(word) in LENGTHS and word in _members(len(word), split):
+        if len(word) in LENGTHS and word in _split_members(len(word), split):
             return split
     raise invalid("word", word, f"an answer of {LENGTHS[0]} to {LENGTHS[-1]} letters, in lower case")
 
 
 @cache
-def _members(length: int, split: Split) -> frozenset[str]:
+def _split_members(length: int, split: Split) -> frozenset[str]:
     return frozenset(task_words(length, split))
 
 
-def _checked(length: int) -> int:
+def _check_length(length: int) -> int:
     if length not in LENGTHS:
         raise invalid("length", length, f"{LENGTHS[0]} to {LENGTHS[-1]}")
     return length
@@ -99,6 +99,6 @@ def _is_word(value: object, longest: int) -> bool:
     return 1 <= len(value) <= longest and value.isascii() and value.isalpha() and value.islower()
 
 
-def _read(name: str) -> tuple[str, ...]:
+def _read_words(name: str) -> tuple[str, ...]:
     path = data_file("_shared/words", f"{name}.txt")
     return tuple(path.read_text(encoding="ascii").split())

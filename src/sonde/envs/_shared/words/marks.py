@@ -11,19 +11,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .guessing import Codes, Parts, Rows, Verdicts
+    from .guessing import Codes, Rows, VerdictParts, Verdicts
 
 MARKS = "byg"
 
 
-def standard(secret: str, guess: str) -> str:
+def standard_marks(secret: str, guess: str) -> str:
     """The marks of `guess` under the standard rule.
 
-    >>> standard("those", "geese")
+    >>> standard_marks("those", "geese")
     'bbbgg'
     """
     if len(set(guess)) == len(guess):
-        return membership(secret, guess)  # the rules differ for guesses that repeat a letter
+        return membership_marks(secret, guess)  # the rules differ for guesses that repeat a letter
     left = marks = ""
     for s, g in zip(secret, guess, strict=True):
         if s != g:
@@ -39,17 +39,17 @@ def standard(secret: str, guess: str) -> str:
     return marks
 
 
-def membership(secret: str, guess: str) -> str:
+def membership_marks(secret: str, guess: str) -> str:
     """The marks of `guess` under the membership rule.
 
-    >>> membership("those", "geese")
+    >>> membership_marks("those", "geese")
     'byygg'
     """
     pairs = zip(secret, guess, strict=True)
     return "".join(["g" if s == g else "y" if g in secret else "b" for s, g in pairs])
 
 
-def number(marks: str) -> int:
+def marks_number(marks: str) -> int:
     """The marks as a number in base 3: b 0, y 1, g 2; the first letter counts most."""
     value = 0
     for mark in marks:
@@ -58,7 +58,8 @@ def number(marks: str) -> int:
 
 
 def standard_table(guesses: Codes, secrets: Codes) -> Verdicts:
-    """`number(standard(s, g))` for every pair; shape `(G, N)`. The rules differ for guesses that repeat a letter."""
+    """`marks_number(standard_marks(s, g))` for every pair; shape `(G, N)`. The rules differ for guesses that repeat a
+    letter."""
     import numpy as np
 
     verdicts = membership_table(guesses, secrets)
@@ -88,7 +89,7 @@ def _claiming_table(guesses: Codes, secrets: Codes) -> Verdicts:
 
 
 def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
-    """`number(membership(s, g))` for every pair; shape `(G, N)`."""
+    """`marks_number(membership_marks(s, g))` for every pair; shape `(G, N)`."""
     import numpy as np
 
     letters, which = np.unique(guesses, return_inverse=True)
@@ -102,19 +103,19 @@ def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
     return verdicts
 
 
-def parts(table: Callable[[Codes, Codes], Verdicts], words: Codes) -> Parts:
+def letter_parts(table: Callable[[Codes, Codes], Verdicts], words: Codes) -> VerdictParts:
     """Guesses as their letters, each in its places: under either rule the marks on a letter depend on no other."""
     import numpy as np
 
-    from .guessing import Parts, numbered
+    from .guessing import VerdictParts, number_verdicts
 
     same = words[:, :, None] == words[:, None, :]  # (word, place, place)
     first = ~np.tril(same, -1).any(axis=2)
     alone = np.where(same & first[:, :, None], words[:, None, :], np.uint8(0))  # a letter that is no word's
     letters, of = np.unique(alone.reshape(-1, words.shape[1]), axis=0, return_inverse=True)
-    marks = np.stack([numbered(verdicts)[1] for verdicts in table(letters, words)]).astype(np.uint8)
+    marks = np.stack([number_verdicts(verdicts)[1] for verdicts in table(letters, words)]).astype(np.uint8)
 
-    def of_secrets(alive: Rows) -> Verdicts:
+    def secret_parts(alive: Rows) -> Verdicts:
         return marks.take(alive, axis=1)
 
-    return Parts(len(letters), np.ascontiguousarray(of.reshape(words.shape).T, np.int32), of_secrets)
+    return VerdictParts(len(letters), np.ascontiguousarray(of.reshape(words.shape).T, np.int32), secret_parts)

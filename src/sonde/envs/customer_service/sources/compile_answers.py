@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sonde.envs._shared.english.lists import word_set
-from sonde.envs._shared.english.speech import speech
-from sonde.envs._shared.english.words import tokens
-from sonde.envs.customer_service.products import Cause, products
-from sonde.envs.customer_service.reading import content, meant, stems
+from sonde.envs._shared.english.speech import read_speech
+from sonde.envs._shared.english.words import tokenize
+from sonde.envs.customer_service.products import Cause, load_products
+from sonde.envs.customer_service.reading import content_stem, content_stems, read_sentences
 
 TARGET = Path(__file__).resolve().parent / "answers.txt"
 
@@ -26,7 +26,7 @@ TARGET = Path(__file__).resolve().parent / "answers.txt"
 def main() -> None:
     taken: set[str] = set()
     rows: list[str] = []
-    for product in products().values():
+    for product in load_products().values():
         for number, cause in enumerate(product.causes):
             words, sentence = next(row for row in answers(product.id, number, cause) if row[0] not in taken)
             taken.add(words)
@@ -43,21 +43,21 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
             rest = [(w, said[:i], said[i + 1 :]) for i, w in enumerate(said)]
             cut = [(w, [[*a, *b], [*a, w[1:], *b]]) for w, a, b in rest]
             needed = [w for w, less in cut if not any(understood(name, number, words) for words in less)]
-            words = [w for w in tokens(" ".join(needed)) if stems([w])]
-            if words and all(content(w[:-1]) != content(w) for w in words):
+            words = [w for w in tokenize(" ".join(needed)) if content_stems([w])]
+            if words and all(content_stem(w[:-1]) != content_stem(w) for w in words):
                 yield " ".join(words), sentence
     for sentence in sentences:
-        least = [w for w in tokens(sentence) if stems([w])]
+        least = [w for w in tokenize(sentence) if content_stems([w])]
         for word in list(least):
             less = [w for w in least if w != word]
             least = less if understood(name, number, less) else least
         if understood(name, number, least) and len(least) < 4:
             yield " ".join(least), f"My suggestion: {' '.join(least)}."
     for sentence in sentences:
-        said = tokens(sentence)
+        said = tokenize(sentence)
         enough = next((n for n in range(1, len(said) + 1) if understood(name, number, said[:n])), 0)
         if enough:
-            yield " ".join(w for w in said[:enough] if stems([w])), sentence
+            yield " ".join(w for w in said[:enough] if content_stems([w])), sentence
 
 
 def short(cue: str) -> str:
@@ -65,7 +65,7 @@ def short(cue: str) -> str:
 
 
 def understood(name: str, number: int, words: Sequence[str]) -> bool:
-    return meant(name, speech(" ".join(words))).proposed == (number,)
+    return read_sentences(name, read_speech(" ".join(words))).proposed == (number,)
 
 
 if __name__ == "__main__":

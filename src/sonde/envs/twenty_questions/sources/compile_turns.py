@@ -1,8 +1,9 @@
 """How many turns the reference solver of twenty questions needs for every topic of every preset.
 
 Writes ``data/turns.json``: preset -> one character per topic, its turns in base 36, `-` where
-the preset does not have it. `envs/twenty_questions/knowledge.py` says what follows. Run this file with Python after the
-topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many turns.
+the preset does not have it. `envs/twenty_questions/topic_knowledge.py` says what follows. Run this file with Python
+after the topics, their facts or the solver have changed; it takes a minute and prints how many topics took how many
+turns.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import sonde
-from sonde.envs.twenty_questions.knowledge import knowledge
-from sonde.runs.rollout import collect
+from sonde.envs.twenty_questions.knowledge import topic_knowledge
+from sonde.runs.rollout import collect_trajectories
 
 OUT = Path(__file__).resolve().parents[1] / "data" / "turns.json"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -22,10 +23,10 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def turns(preset: str) -> str:
     """The plain-spoken reference plays every task once."""
-    env, found = sonde.make("twenty_questions", preset=preset), ["-"] * len(knowledge().names)
+    env, found = sonde.make("twenty_questions", preset=preset), ["-"] * len(topic_knowledge().names)
     for split in env.splits:
-        for t in collect(env, {"agent": sonde.make("agents:asker", plain=True)}, env.tasks(split)):
-            found[knowledge().index[t.task.hidden]] = DIGITS[len(t.turns)]
+        for t in collect_trajectories(env, {"agent": sonde.make("agents:asker", plain=True)}, env.tasks(split)):
+            found[topic_knowledge().index[t.task.hidden]] = DIGITS[len(t.turns)]
     return "".join(found)
 
 
@@ -35,7 +36,9 @@ def write(found: Mapping[str, str]) -> None:
 
 def main() -> None:
     presets = sonde.find("twenty_questions").presets
-    write(dict.fromkeys(presets, "0" * len(knowledge().names)))  # tasks carry their difficulty, so there must be some
+    write(
+        dict.fromkeys(presets, "0" * len(topic_knowledge().names))
+    )  # tasks carry their difficulty, so there must be some
     found = {preset: turns(preset) for preset in presets}
     write(found)
     for preset, row in found.items():
