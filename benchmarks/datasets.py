@@ -45,7 +45,8 @@ def main(games: int) -> None:
         )
         seconds, size = time.process_time() - begun, sum(path.stat().st_size for path in folder.iterdir())
     print(
-        f"{1000 * seconds / games:.2f} ms and {size / games:.0f} bytes on disk per game; peak {_peak_memory() / 1e6:.0f} MB"
+        f"{1000 * seconds / games:.2f} ms and {size / games:.0f} bytes on disk per game; "
+        f"peak {_peak_memory() / 1e6:.0f} MB"
     )
 
 

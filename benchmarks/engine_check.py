@@ -197,10 +197,18 @@ async def _score_here(folder: Path, model: TokenEndpoint, probe: ScoredIds) -> l
 
 
 CHECKS: dict[str, Check] = {
-    "token ids": encode_ids, "token in, token out": token_in_token_out, "log-probabilities": token_probabilities,
-    "temperature": check_temperature, "seeds": check_seeds, "samples": check_samples, "limits": check_limits, "prefix cache": prefix_cache,
-    "scores": check_scores, "adapter": check_adapter, "weights": check_weights,
-}  # fmt: skip
+    "token ids": encode_ids,
+    "token in, token out": token_in_token_out,
+    "log-probabilities": token_probabilities,
+    "temperature": check_temperature,
+    "seeds": check_seeds,
+    "samples": check_samples,
+    "limits": check_limits,
+    "prefix cache": prefix_cache,
+    "scores": check_scores,
+    "adapter": check_adapter,
+    "weights": check_weights,
+}
 
 
 async def run_checks(options: argparse.Namespace) -> list[CheckResult]:

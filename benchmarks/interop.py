@@ -2,7 +2,7 @@
 
     python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
-`time_core` is `Episode.step` alone, with the same replies everywhere; `time_session` is what all adapters share; then
+`core` is `Episode.step` alone, with the same replies everywhere; `session` is what all adapters share; then
 each installed host, through its own API, and its `_proxy_host`: the same loop on an environment of that host which does
 nothing. verl is timed with its own agent loop and a scripted engine (the folder of its packages in
 SONDE_TEST_WHEELS). verifiers starts a process for every turn; the time of finished processes counts. `interop_in.py`
@@ -285,11 +285,20 @@ def time_verl() -> Iterator[int]:
 
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
-    "core": time_core, "session": time_session, "gymnasium_host": time_gymnasium_host, "gymnasium": time_gymnasium,
-    "skyrl_gym_host": time_skyrl_gym_host, "skyrl_gym": time_skyrl_gym, "openenv_host": time_openenv_host,
-    "openenv": time_openenv, "inspect_host": time_inspect_host, "inspect": time_inspect, "verifiers_host": time_verifiers_host,
-    "verifiers": time_verifiers, "verl": time_verl,
-}  # fmt: skip
+    "core": time_core,
+    "session": time_session,
+    "gymnasium_host": time_gymnasium_host,
+    "gymnasium": time_gymnasium,
+    "skyrl_gym_host": time_skyrl_gym_host,
+    "skyrl_gym": time_skyrl_gym,
+    "openenv_host": time_openenv_host,
+    "openenv": time_openenv,
+    "inspect_host": time_inspect_host,
+    "inspect": time_inspect,
+    "verifiers_host": time_verifiers_host,
+    "verifiers": time_verifiers,
+    "verl": time_verl,
+}
 FEW = {"verifiers_host": 40, "verifiers": 40}
 """Turns of those that take a second each."""
 

@@ -2,7 +2,7 @@
 
     python benchmarks/interop_in.py [textarena gem ...] [--turns 20000]
 
-`_proxy_host` is the same game without sonde. `time_openenv` has its server in this process, which is most of its cost.
+`_proxy_host` is the same game without sonde. `openenv` has its server in this process, which is most of its cost.
 """
 
 from __future__ import annotations
@@ -109,10 +109,17 @@ def time_openenv_host() -> Iterator[int]:
 
 
 KINDS: dict[str, Callable[[], Iterator[int]]] = {
-    "textarena_host": time_textarena_host, "textarena": time_textarena, "gem_host": time_gem_host, "gem": time_gem,
-    "reasoning_gym_host": time_reasoning_gym_host, "reasoning_gym": time_reasoning_gym, "gymnasium_host": time_gymnasium_host,
-    "gymnasium": time_gymnasium, "openenv_host": time_openenv_host, "openenv": time_openenv,
-}  # fmt: skip
+    "textarena_host": time_textarena_host,
+    "textarena": time_textarena,
+    "gem_host": time_gem_host,
+    "gem": time_gem,
+    "reasoning_gym_host": time_reasoning_gym_host,
+    "reasoning_gym": time_reasoning_gym,
+    "gymnasium_host": time_gymnasium_host,
+    "gymnasium": time_gymnasium,
+    "openenv_host": time_openenv_host,
+    "openenv": time_openenv,
+}
 
 if __name__ == "__main__":
     main(KINDS, __doc__)

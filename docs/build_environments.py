@@ -5,8 +5,8 @@
 Only the rules are written by hand, in `environments/rules.toml`, with the facts of `spec` beside them. The playthrough
 is the first golden one, weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and
 papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played
-with legal and with hostile answers (`sonde.testing.EnvProbe`). `tests/docs/test_environments.py` fails when a page is out
-of date.
+with legal and with hostile answers (`sonde.testing.EnvProbe`). `tests/docs/test_environments.py` fails when a page is
+out of date.
 """
 
 from __future__ import annotations

@@ -54,9 +54,12 @@ def make_tasks(env: Env[Any], *codes: str) -> list[Task]:
 def by_hand(env: Env[Any] = ENV) -> Evaluation:
     a, b, c = make_tasks(env, "01", "11", "10")
     found = [
-        play_answers(env, a, 0, "00", "01"), play_answers(env, a, 1, "00", "00", "00"), play_answers(env, b, 0, "no answer here"),
-        play_answers(env, c, 0, "10"), play_answers(env, c, 1, "00", error="WorldError: line cut"),
-    ]  # fmt: skip
+        play_answers(env, a, 0, "00", "01"),
+        play_answers(env, a, 1, "00", "00", "00"),
+        play_answers(env, b, 0, "no answer here"),
+        play_answers(env, c, 0, "10"),
+        play_answers(env, c, 1, "00", error="WorldError: line cut"),
+    ]
     return evaluate(found, tasks=[a.id, b.id, c.id], k=2, label="me")
 
 

@@ -196,16 +196,25 @@ def test_frames_too_large_to_read_are_not_written() -> None:
         make_frame([b" " * (LARGEST + 1)])
 
 
-@pytest.mark.parametrize(("change", "place"), [
-    (lambda d: d.update(error={"a": 1}), "record_plan: error: got {'a': 1}, allowed: text"),
-    (lambda d: d.update(seed=2**200), "record_plan: seed: got"),
-    (lambda d: d["turns"][0][0].update(rewards={"agent": "1"}), r"record_plan: turns\[0\]\[0\]: rewards.agent: got '1'"),
-    (lambda d: d["policies"].update(agent=None), "record_plan: policies.agent: got None"),
-    (lambda d: d["task"].update(index="x"), "task: index: got 'x'"),
-    (lambda d: d.pop("id"), "record_plan: missing id"),
-    (lambda d: d.update(surplus=1), "record_plan: unknown name 'surplus'"),
-    (lambda d: d["turns"][0][0]["completions"][0].update(logprobs=[0.5] * 9), "logprobs: got 9, allowed: none, or one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda d: d.update(error={"a": 1}), "record_plan: error: got {'a': 1}, allowed: text"),
+        (lambda d: d.update(seed=2**200), "record_plan: seed: got"),
+        (
+            lambda d: d["turns"][0][0].update(rewards={"agent": "1"}),
+            r"record_plan: turns\[0\]\[0\]: rewards.agent: got '1'",
+        ),
+        (lambda d: d["policies"].update(agent=None), "record_plan: policies.agent: got None"),
+        (lambda d: d["task"].update(index="x"), "task: index: got 'x'"),
+        (lambda d: d.pop("id"), "record_plan: missing id"),
+        (lambda d: d.update(surplus=1), "record_plan: unknown name 'surplus'"),
+        (
+            lambda d: d["turns"][0][0]["completions"][0].update(logprobs=[0.5] * 9),
+            "logprobs: got 9, allowed: none, or one",
+        ),
+    ],
+)
 def test_a_wrong_record_is_named_and_left_out(
     change: Callable[[Any], None], place: str, home: Path, tmp_path: Path
 ) -> None:

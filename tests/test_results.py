@@ -42,10 +42,23 @@ def make_played(
     found |= {"reference_score": score and Estimate(score, score - 3, score + 4, 10)}
     found |= {"efficiency": asks and Estimate(asks, asks, asks, 10)}
     plain = {
-        "env": env.config, "version": env.spec.version, "scale": results._scale_fingerprint(env), "others": {}, "split": "test",
-        "seats": {"agent": {"name": "agents:random"}}, "seed": 0, "k": 2, "tasks": 10, "of": 400, "privileged": False,
-        "kinds": {"win": 20}, "metrics": found, "tokens": 7, "seconds": 1.5, "episodes": "0" * 20,
-    }  # fmt: skip
+        "env": env.config,
+        "version": env.spec.version,
+        "scale": results._scale_fingerprint(env),
+        "others": {},
+        "split": "test",
+        "seats": {"agent": {"name": "agents:random"}},
+        "seed": 0,
+        "k": 2,
+        "tasks": 10,
+        "of": 400,
+        "privileged": False,
+        "kinds": {"win": 20},
+        "metrics": found,
+        "tokens": 7,
+        "seconds": 1.5,
+        "episodes": "0" * 20,
+    }
     return PlayedEnvironment(**(plain | values))
 
 

@@ -85,8 +85,10 @@ def test_texts_of_a_foreign_run_are_read_all_the_same(folder: Path, command: lis
 
 
 def test_pages_of_a_foreign_run_import_nothing_and_the_others_stay(folder: Path) -> None:
-    execute_run(prepare_run(config_from({"env": SMALL, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1})),
-            folder.with_name("good"))  # fmt: skip
+    execute_run(
+        prepare_run(config_from({"env": SMALL, "seats": {"agent": {"name": "agents:random"}}, "n_tasks": 1, "k": 1})),
+        folder.with_name("good"),
+    )
     name_module(folder)
     library = Library([folder.parent])
     assert "good" in pages.render_page(pages.find_page(library, (), {}), Links(0))

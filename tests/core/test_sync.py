@@ -125,7 +125,8 @@ def test_an_interrupted_run_plays_no_further_and_leaves_its_folder_free(tmp_path
 
         slow, env = True, sonde.make("wordle")
         def play():
-            return record_plan(env, {"agent": LLM(model=Slow())}, env.tasks("test")[:6], Plan(concurrency=2), sys.argv[1])
+            plan = Plan(concurrency=2)
+            return record_plan(env, {"agent": LLM(model=Slow())}, env.tasks("test")[:6], plan, sys.argv[1])
         assert notebook(play)
         before = calls[0]
         slow = False

@@ -194,11 +194,14 @@ WRONG: Sequence[tuple[str, Any, str]] = (
     ("car_dealer", make_talk(("Seller", "Hi."), car_bought=1), "line 2: output: car_bought: got 1, allowed: bool"),
 )
 FINE = {
-    "maze": HOME, "maze_partial": {"text_history": [describe_walls(7, 6), "move down\n", describe_walls(8, 6)], "rewards": [0]},
+    "maze": HOME,
+    "maze_partial": {"text_history": [describe_walls(7, 6), "move down\n", describe_walls(8, 6)], "rewards": [0]},
     "text_nav": {"text_history": ["A hall.", "look"], "rewards": [0]},
-    "wordle": wordle_row(("crane", "byybb", -1.0), ("labor", "ggggg", 0.0)), "twenty_questions": QUESTIONS,
-    "guess_my_city": QUESTIONS, "car_dealer": make_talk(("Seller", "Hi."), car_bought=False, msrp=1),
-}  # fmt: skip
+    "wordle": wordle_row(("crane", "byybb", -1.0), ("labor", "ggggg", 0.0)),
+    "twenty_questions": QUESTIONS,
+    "guess_my_city": QUESTIONS,
+    "car_dealer": make_talk(("Seller", "Hi."), car_bought=False, msrp=1),
+}
 
 
 @pytest.mark.parametrize(("task", "row", "message"), WRONG)

@@ -24,7 +24,10 @@ from sonde.core.errors import WorldError
 A = TypeVar("A")
 B = TypeVar("B")
 
-_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.processes import serve_calls; serve_calls()"
+_BEGIN = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from sonde._util.processes import serve_calls; serve_calls()"
+)
 
 
 def count_cores() -> int:

@@ -43,7 +43,10 @@ PAUSE = 0.1
 PATIENCE = 10.0
 """Seconds that a process gets to stop once it is no longer wanted."""
 
-_BEGIN = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from sonde._util.workers import serve_part; serve_part()"
+_BEGIN = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from sonde._util.workers import serve_part; serve_part()"
+)
 
 
 class WorkerWarning(UserWarning):

@@ -5,7 +5,7 @@ Source: Brooks et al. (2023), as Toward Efficient Exploration by LLM Agents play
     for each action:  simulate it from the present observation, then the rollout policy, to the end of the sub-episode
     play the action whose simulated rewards sum to the most; ties are broken at random
 
-The simulation consists of three in-context models: `transition` and `predict_reward` learn from steps drawn from
+The simulation consists of three in-context models: `transition` and `reward` learn from steps drawn from
 everything that happened, `rollout_policy` from the most recent ones, so that each act improves on the policy that was
 played. `examples` is how many each call is shown. An act at step h of H (from 0) takes |A| (3 (H - h) - 2) calls; the
 actions are simulated at the same time.

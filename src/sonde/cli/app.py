@@ -33,7 +33,9 @@ folder, which may come from somebody else, import nothing from it without --trus
 app = typer.Typer(
     name="sonde",
     help=SUMMARY,
-    epilog=f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in load_providers())}; see `sonde models list`.",
+    epilog=(
+        f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in load_providers())}; see `sonde models list`"
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -19,8 +19,7 @@ from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import Evaluation, macro_averages
 from sonde.evaluation.evaluate import compare as compare_evaluations
-from sonde.evaluation.results import make_result
-from sonde.evaluation.results import write_result as write_result
+from sonde.evaluation.results import make_result, write_result
 from sonde.evaluation.run_evaluation import load_evaluation, read_seconds_played, remove_run, reopen_run
 from sonde.evaluation.suites import ANCHORS, PROTOCOLS, SuiteProtocol, paper_score, suite_environments
 from sonde.models.files.shipped import check_plays
@@ -92,10 +91,19 @@ class PlayOptions:
         the agent's policy those in `agent`). `settings` that are None are left out."""
         acting = agent_in_role(self.agent, env or self._config_with_models.get("env", {}).get("name"), preset)
         policy = agent_config(
-            acting, self.model, self.base_url, self.cache, file=self._config_with_models.get("seats", {}).get(AGENT, {}),
-            defaults=agent, strict=self.strict, temperature=self.temperature, min_p=self.min_p,
-            max_new_tokens=self.max_new_tokens, examples=self.examples, context=self.context,
-        )  # fmt: skip
+            acting,
+            self.model,
+            self.base_url,
+            self.cache,
+            file=self._config_with_models.get("seats", {}).get(AGENT, {}),
+            defaults=agent,
+            strict=self.strict,
+            temperature=self.temperature,
+            min_p=self.min_p,
+            max_new_tokens=self.max_new_tokens,
+            examples=self.examples,
+            context=self.context,
+        )
         names = ("split", "tasks_file", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
         given = {name: getattr(self, name) for name in names} | settings
         values: dict[str, Json] = {

@@ -25,7 +25,7 @@ from sonde.train.collect import Game, load_trajectories
 from sonde.train.credit import ESTIMATORS
 from sonde.train.curriculum import BANDITS
 from sonde.train.learn import learn, learn_online
-from sonde.train.objectives import find_objective as find_objective
+from sonde.train.objectives import find_objective
 from sonde.train.paprika import PAPER, TINY, PipelineResult, add_judge_seat
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.rewarders import REWARDERS, Rewarder

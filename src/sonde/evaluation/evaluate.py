@@ -21,8 +21,7 @@ from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
 from sonde.runs import display_names as labels
-from sonde.runs.rollout import OnDone
-from sonde.runs.rollout import count_tokens as count_tokens
+from sonde.runs.rollout import OnDone, count_tokens
 
 from . import metrics
 from . import per_turn as curves

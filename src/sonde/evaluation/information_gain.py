@@ -1,7 +1,7 @@
 """Exact information gain of recorded episodes, computed on all cores and stored beside the run.
 
 `score_trajectories` pairs trajectories with their `Information`. A run folder stores it as annotations named
-`compute_information`: per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of
+`information`: per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of
 the prior and the number of turns. They are valid for one version of sonde and of the environment; those of another
 version are recomputed.
 """

@@ -109,7 +109,8 @@ def defect_notes(rows: Sequence[Row]) -> tuple[str, ...]:
         )
     if cut:
         found.append(
-            f"{cut:,} replies were cut by the token limit, in {_count_hit(rows, 'cut')} episodes; --max-new-tokens sets it"
+            f"{cut:,} replies were cut by the token limit, in {_count_hit(rows, 'cut')} episodes; "
+            "--max-new-tokens sets it"
         )
     if thoughts:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_count_hit(rows, 'thoughts')} episodes")

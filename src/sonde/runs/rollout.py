@@ -3,11 +3,11 @@
     trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
 A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory. An agent whose context is
-full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut_short`) and without an
-error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the configuration,
-and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`): what has finished
-is handed out, and a later call plays the rest. Order of completion never changes what is recorded: every random number
-of an episode is derived from its own seeds.
+full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut_short`) and
+without an error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the
+configuration, and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`):
+what has finished is handed out, and a later call plays the rest. Order of completion never changes what is recorded:
+every random number of an episode is derived from its own seeds.
 """
 
 from __future__ import annotations

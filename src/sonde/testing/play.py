@@ -27,8 +27,7 @@ from sonde.core import (
 )
 from sonde.core.types import Kind
 
-from .hostile import EVERY, huge_reply
-from .hostile import hostile_reply as hostile_reply
+from .hostile import EVERY, hostile_reply, huge_reply
 from .probe import EnvProbe, mixed_reply, require, sensible_reply, to_transcript
 
 _LONGEST = 20_000

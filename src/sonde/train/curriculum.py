@@ -25,7 +25,8 @@ while the group's mean stays unchanged: UCB's bonus shrinks as if the results we
 updates, Desautels et al. 2014). Groups that were never played come first, in order, each once before any is chosen
 again; a group that is chosen but has no result yet is assumed to be as good as the mean of the others. With n = 1
 this is algorithm 1. Departures from the published code (a notebook): ties go to the first group, not the last; every
-failure counts as the maximum of turns, even where no judge saw it; tasks without replacement work (there, a variable is undefined).
+failure counts as the maximum of turns, even where no judge saw it; tasks without replacement work (there, a variable
+is undefined).
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ class Learning(Checked):
 
     `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
     although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
-    (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that `agents:llm`
-    gave the model, or would have given it, and `template`, the arguments of its chat template; used where texts are
-    encoded.
+    (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that
+    `agents:llm` gave the model, or would have given it, and `template`, the arguments of its chat template; used
+    where texts are encoded.
     """
 
     called = "learning"

@@ -274,7 +274,9 @@ cache, site, log, seconds = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), f
 sys.path.insert(0, site)
 content = next(Path(site).rglob("*.gguf")).read_bytes()
 sha256 = hashlib.sha256(content).hexdigest()
-weights = fetching.FetchableWeights("tiny", "Tiny", "sonde-tiny-weights", "0.0.1", ".gguf", sha256, len(content), "Apache-2.0")
+weights = fetching.FetchableWeights(
+    "tiny", "Tiny", "sonde-tiny-weights", "0.0.1", ".gguf", sha256, len(content), "Apache-2.0"
+)
 fetching.KNOWN = {"tiny": weights}
 
 def convert(gguf, folder, *, dtype):

@@ -2,9 +2,9 @@
 
 A `FiniteProblem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find
 out, and what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL
-with language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps, each time
-from `start`, and the value of a policy is its expected return over one sub-episode. A bandit is the case of one state
-and horizon 1.
+with language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps,
+each time from `start`, and the value of a policy is its expected return over one sub-episode. A bandit is the case of
+one state and horizon 1.
 
 Axes: S states, A actions, H steps of a sub-episode (0-based). Tables follow the order of the problem's labels.
 """
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 class FiniteProblem(NamedTuple):
     """The public description of the problem. All JSON.
 
-    `kind` says how the unknown world is made: `bandit_world` (one state, one mean per action), `tabular` (any
+    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any
     tables), `code` (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action
     mends). `rewards` are the values that a step may pay; `known` lists transitions `(state, action, next)` that are
     certain and told to everyone. What a step pays belongs to its state and action, with `by_next` to the next state

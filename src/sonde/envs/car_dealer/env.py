@@ -16,7 +16,7 @@ says.
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
 
-`turn.info`: `offered_price` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
+`turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
 """
 
 from __future__ import annotations

@@ -158,7 +158,10 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         found = rules.parse_expression(name, self.inputs) if isinstance(name, str) else None
         if found is None:
             inputs = ", ".join(rules.NAMES[: self.inputs])
-            allowed = f"a table of {self.circuit_shape.row_count} bits, or an expression of and, or, not with each of {inputs} once"
+            allowed = (
+                f"a table of {self.circuit_shape.row_count} bits, or an expression of and, or, not with each of "
+                f"{inputs} once"
+            )
             raise invalid("circuit_decoding: circuits: circuit", name, allowed)
         return found[0], [found[1]]
 
@@ -203,11 +206,18 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
     def intro(self, state: State, seat: str) -> str:
         joins, rows, say = self.inputs - 1, self.circuit_shape.row_count, load_pieces("circuit_decoding")
         intro = say["intro"].format(
-            circuits=_count_noun(self.circuits, "circuit"), inputs=self.inputs, gates=_gate_list(state.gates), joins=joins,
-            noun="gates" if joins > 1 else "gate", probes=_count_noun(self.max_turns - 1, "probe"), rows=rows,
-            order=", ".join(f"{row:0{self.inputs}b}" for row in range(rows)), last="1" * self.inputs,
-            example=f"{1:0{rows}b}", **_answer_forms(self.circuit_shape),
-        )  # fmt: skip
+            circuits=_count_noun(self.circuits, "circuit"),
+            inputs=self.inputs,
+            gates=_gate_list(state.gates),
+            joins=joins,
+            noun="gates" if joins > 1 else "gate",
+            probes=_count_noun(self.max_turns - 1, "probe"),
+            rows=rows,
+            order=", ".join(f"{row:0{self.inputs}b}" for row in range(rows)),
+            last="1" * self.inputs,
+            example=f"{1:0{rows}b}",
+            **_answer_forms(self.circuit_shape),
+        )
         return f"{intro}\n\n{say['first'] if self.max_turns > 1 else self._request_text(0)}"
 
     def _request_text(self, left: int) -> str:

@@ -170,7 +170,7 @@ class GuessMyCity(Dialogue):
         return self.say_pieces["user"].format(turns=self.turns, city=state.world) if seat == USER else ""
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the user: `hidden_city` (its title, "" if it is in no list), the `question`, and the messages `heard`
+        """For the user: `city` (its title, "" if it is in no list), the `question`, and the messages `heard`
         before."""
         if seat != USER:
             return Frozen()

@@ -160,9 +160,16 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         mines = state.mines.bit_count()
         row, col = state.rows // 2, state.cols - 1
         return load_pieces("minesweeper")["intro"].format(
-            rows=state.rows, cols=state.cols, mines=f"{mines} mine{'s' * (mines > 1)}", turns=self.max_turns,
-            example=f"{row} {col}", row=row, col=col, board=_board_text(format_board(state)), left=self.max_turns - state.turn,
-        )  # fmt: skip
+            rows=state.rows,
+            cols=state.cols,
+            mines=f"{mines} mine{'s' * (mines > 1)}",
+            turns=self.max_turns,
+            example=f"{row} {col}",
+            row=row,
+            col=col,
+            board=_board_text(format_board(state)),
+            left=self.max_turns - state.turn,
+        )
 
     def render(self, state: State, seat: str) -> str | None:
         return self.intro(state, seat)

@@ -264,10 +264,19 @@ class MovieRecommendation(Env[State], AnswerTags):
         low, high = self.weights
         n = self.max_turns - 1
         return say["intro"].format(
-            credit=self.min_credit, top=rules.TOP, attributes=", ".join(self._attribute_names), low=low, high=high, table=table,
-            seen=self.seen, unseen=self.unseen, stars=self.stars, a="M1", b="M2",
+            credit=self.min_credit,
+            top=rules.TOP,
+            attributes=", ".join(self._attribute_names),
+            low=low,
+            high=high,
+            table=table,
+            seen=self.seen,
+            unseen=self.unseen,
+            stars=self.stars,
+            a="M1",
+            b="M2",
             questions="one question" if n == 1 else f"{n} questions",
-        )  # fmt: skip
+        )
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
         """The user's weights and, once asked, the question and its true answer: stars, `more`, `less` or `equal`."""
@@ -362,9 +371,16 @@ class MovieRecommendation(Env[State], AnswerTags):
         found = self.movie_set(name)
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
         return PreferenceGame(
-            _shared_grid(self), name, found.seen.profiles, found.unseen.profiles, labels=self._movie_labels, units=units,
-            stars=self.stars, questions=self.max_turns - 1, parse=partial(self._answer_reader.parse_movies, self.which_answer),
-        )  # fmt: skip
+            _shared_grid(self),
+            name,
+            found.seen.profiles,
+            found.unseen.profiles,
+            labels=self._movie_labels,
+            units=units,
+            stars=self.stars,
+            questions=self.max_turns - 1,
+            parse=partial(self._answer_reader.parse_movies, self.which_answer),
+        )
 
 
 @lru_cache(maxsize=8)

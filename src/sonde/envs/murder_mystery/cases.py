@@ -245,11 +245,23 @@ def draw_frame(rng: random.Random, setting: str) -> Frame:
     trace, where = rng.choice(row["traces"])
     begin = 60 * row["hour"] + rng.randrange(5, 45, 5)
     return Frame(
-        setting=setting, victim=victim, method=method, weapon=weapon, means=means, thing=thing, trace=trace,
-        where=where, near=rng.choice(row["near"]), minutes=(begin - 5, begin, begin + rng.randrange(10, 25, 5)),
-        channels=channels, people=people, places=tuple(places), records=_draw_records(rng, row["places"], people, record),
-        items=_draw_items(rng, row, people, (trace, weapon)), salt=rng.randrange(1 << 16),
-    )  # fmt: skip
+        setting=setting,
+        victim=victim,
+        method=method,
+        weapon=weapon,
+        means=means,
+        thing=thing,
+        trace=trace,
+        where=where,
+        near=rng.choice(row["near"]),
+        minutes=(begin - 5, begin, begin + rng.randrange(10, 25, 5)),
+        channels=channels,
+        people=people,
+        places=tuple(places),
+        records=_draw_records(rng, row["places"], people, record),
+        items=_draw_items(rng, row, people, (trace, weapon)),
+        salt=rng.randrange(1 << 16),
+    )
 
 
 def is_name(text: str) -> bool:

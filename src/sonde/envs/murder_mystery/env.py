@@ -19,7 +19,7 @@ The hypothesis is the culprit's name; the posterior is exact for `users:narrator
 elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
 has to be seated (`judge="seat"`), because no rule can tell what solves it.
 
-`turn.info`: `describe_evidence` (what this turn revealed, in words), `find_accused` (a name, or ""), and what
+`turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what
 `envs/_shared/dialogue.py` adds.
 """
 
@@ -165,7 +165,7 @@ class MurderMystery(Dialogue):
         return _culprit_role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the narrator: the `question`, the turns `left` after this one, the `numbered_case`, and the reply to a
+        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a
         wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()

@@ -1,12 +1,12 @@
 """Answers to a detective's message, what an answer reveals, and the plainest message for every act.
 
 An answer follows from the reading of the message (`reading`) and from the values that its act reveals
-(`telling.describe_act`), so the values can be read back from it: `revealed_slots` compares texts. A message that does nothing
-gets help: who is there, where to go, which records and visible things there are, what is known of the victim, and how
-many turns are left can be asked at any time, at the cost of a turn; a person who is asked nothing in particular says
-what people can be asked. This help follows from the message and from the frame alone, so it is the same whatever is
-hidden; its wordings are `[told]` in `case_data/phrases.txt`. Source: ours; in PAPRIKA (arXiv:2502.17543,
-appendix B.4.4) a language model improvises.
+(`telling.describe_act`), so the values can be read back from it: `revealed_slots` compares texts. A message that does
+nothing gets help: who is there, where to go, which records and visible things there are, what is known of the victim,
+and how many turns are left can be asked at any time, at the cost of a turn; a person who is asked nothing in
+particular says what people can be asked. This help follows from the message and from the frame alone, so it is the
+same whatever is hidden; its wordings are `[told]` in `case_data/phrases.txt`. Source: ours; in PAPRIKA
+(arXiv:2502.17543, appendix B.4.4) a language model improvises.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ def _tell_records(frame: Frame, turn: int) -> str:
 
 def _tell_things(frame: Frame, turn: int) -> str:
     seen = join_names([i.name for i in frame.items if i.place == 0])
-    return f"{_reply_text(frame, 'things', turn, items=seen)} {_tell_records(frame, turn)} {_reply_text(frame, 'more', turn)}"
+    things, more = _reply_text(frame, "things", turn, items=seen), _reply_text(frame, "more", turn)
+    return f"{things} {_tell_records(frame, turn)} {more}"
 
 
 _TOLD: Final[Mapping[str, Callable[[Frame, int], str]]] = {

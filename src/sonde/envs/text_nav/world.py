@@ -197,9 +197,10 @@ def admissible_commands(world: HouseWorld) -> tuple[str, ...]:
 
 
 def obey_command(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
-    """The world after a command, and its result: what was done (`moved`, `initially_open`, `closed_now`, `taken`,
-    `put`, `attach_heads`, `dropped`), what was looked at (`looked`, `carried_things`, `examined`), or why it was
-    refused (`REFUSED`).""" verb = command.verb
+    """The world after a command, and its result: what was done (`moved`, `opened`, `closed`, `taken`,
+    `put`, `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why it was
+    refused (`REFUSED`)."""
+    verb = command.verb
     if verb == "go":
         return _go_through(world, command)
     if verb in ("open", "close"):

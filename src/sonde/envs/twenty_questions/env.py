@@ -16,7 +16,7 @@ or a common other name, as the thing itself. `as_published=True`: in `delta_beli
 secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
-(what the question was understood to ask, or None) and `guess_question` (the topic that it names, or None).
+(what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ and every gain is n/a. What the asker can know is all the same exact: the words 
 the asker's private facts; log2 of their number is its uncertainty under a uniform prior.
 
 `turn.info`: `result` (consistent, contradiction, win, invalid, format), and unless it is invalid or format, `question`
-("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `find_contradiction` (its kind, or None).
+("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `contradiction` (its kind, or None).
 A user's act that could not be read adds `twenty_questions`: "unreadable".
 """
 

@@ -134,7 +134,8 @@ class Chat:
         spoken = said[-1][1]
         if (back := self._round_trip(spoken)) != text:
             raise UserError(
-                f"text: got {shorten_message(text)}, which the tokenizer of {self.label!r} reproduces as {shorten_message(back)}; "
+                f"text: got {shorten_message(text)}, which the tokenizer of {self.label!r} reproduces as "
+                f"{shorten_message(back)}; "
                 "allowed: text that it reproduces"
             )
         whole, lead = self._renderer.render_messages(said, speak=False), ""

@@ -81,7 +81,8 @@ class Renderer:
         for role, content in (said[i] for i in left_out):
             if content.strip() and content.strip() not in text:
                 raise UserError(
-                    f"messages: the chat template of {self.label!r} leaves out the {role} message {shorten_message(content)}; "
+                    f"messages: the chat template of {self.label!r} leaves out the {role} message "
+                    f"{shorten_message(content)}; "
                     "allowed: messages that the template shows"
                 )
         return text

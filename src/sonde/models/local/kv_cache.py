@@ -6,8 +6,8 @@ with the same few-shot opening share one copy of it.
 
 When the byte budget is exhausted, `PrefixCache` evicts the nodes that were unused for longer than conversations take
 to come back, oldest first. If everything in the cache belongs to running conversations, new entries are kept only as
-far as there is room. Otherwise conversations that take turns would evict each other's past just before it is needed, and a
-budget that suffices for most of them would be worth no more than none.
+far as there is room. Otherwise conversations that take turns would evict each other's past just before it is needed,
+and a budget that suffices for most of them would be worth no more than none.
 
 `DecodingBatch` is the batch that is being decoded: a plane of shape (rows, heads, columns, head size) for the keys of
 every layer, and one for its values. Rows are aligned at the right, at column `end`, and have no holes, so a model sees
@@ -65,7 +65,7 @@ class CacheNode:
     ids: array[int]
     kv: KV
     parent: CacheNode | None
-    children: dict[int, CacheNode] = field(default_factory=dict[int, "Node"])
+    children: dict[int, CacheNode] = field(default_factory=dict[int, "CacheNode"])
     used: int = 0
 
     @property

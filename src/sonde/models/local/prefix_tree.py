@@ -25,7 +25,7 @@ class TokenRun:
     ids: array[int]
     start: int
     parent: TokenRun | None = None
-    children: list[TokenRun] = field(default_factory=list["Run"])
+    children: list[TokenRun] = field(default_factory=list["TokenRun"])
     wanted: int = 0
 
     @property

@@ -179,9 +179,14 @@ class Endpoint(Model):
         return self.base_url + path
 
     async def send_request(
-        self, url: str, body: Mapping[str, Any] | None, read: Callable[[bytes, SecretHeaders], T], *, most: Callable[[int], int],
+        self,
+        url: str,
+        body: Mapping[str, Any] | None,
+        read: Callable[[bytes, SecretHeaders], T],
+        *,
+        most: Callable[[int], int],
         seed: int = 0,
-    ) -> T:  # fmt: skip
+    ) -> T:
         """Send this request (GET if `body` is None) and return what `read` parses from the reply, given the keys, which
         the reply may repeat; a `ValueError` of `read` means an unreadable reply. `most` limits the bytes of the reply,
         given those of the request; `seed` belongs to the call and seeds the jitter of waits."""

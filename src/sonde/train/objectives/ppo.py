@@ -145,10 +145,17 @@ class PPO(Objective):
     def _of_play(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         value_RT, return_RT = on_agent(find_predictions(batch, "v")[0], batch), required_tensor(batch, "return")
         terms = ppo_loss(
-            logprob_RT=logprob_RT, sampled_RT=required_tensor(batch, "sampled"), value_RT=value_RT,
-            old_value_RT=required_tensor(batch, "old_value"), advantage_RT=required_tensor(batch, "advantage"), return_RT=return_RT,
-            agent_RT=batch.agent_RT, clip=self.clip, value_clip=self.value_clip, value_weight=self.value_weight,
-        )  # fmt: skip
+            logprob_RT=logprob_RT,
+            sampled_RT=required_tensor(batch, "sampled"),
+            value_RT=value_RT,
+            old_value_RT=required_tensor(batch, "old_value"),
+            advantage_RT=required_tensor(batch, "advantage"),
+            return_RT=return_RT,
+            agent_RT=batch.agent_RT,
+            clip=self.clip,
+            value_clip=self.value_clip,
+            value_weight=self.value_weight,
+        )
         logged = {
             "policy": terms.policy, "value": terms.value, "kl": terms.kl, "ratio": terms.ratio,
             "clipped": (terms.ratio - 1).abs() > self.clip, "v": value_RT, "return": return_RT, "nll": -logprob_RT,

@@ -102,12 +102,16 @@ def _make_ppo(task: str) -> Training:
         objective="ppo",
         options={**_PPO, "bc": 10.0} if task == "wordle" else _PPO,
         online=OnlineSettings(
-            k=1, updates_per_rollout=updates, rewards=RewardMix.from_paper("env"),
+            k=1,
+            updates_per_rollout=updates,
+            rewards=RewardMix.from_paper("env"),
             credit=GAE(discount=0.99, lam=0.95, kl=kl),
         ),
-        settings=_change_settings(_BC, lr=lr, batch_size=batch, max_steps=100_000 // rollouts * updates, save_steps=updates),
+        settings=_change_settings(
+            _BC, lr=lr, batch_size=batch, max_steps=100_000 // rollouts * updates, save_steps=updates
+        ),
         source=f"{_TABLE}; less than 100k samples: section 5; clip of values, whitening, k 1: its code{more}{lessons}",
-    )  # fmt: skip
+    )
 
 
 _PPO: Mapping[str, Any] = Frozen(clip=0.2, value_clip=0.2, value_weight=0.5)
@@ -118,6 +122,10 @@ def _change_settings(settings: TrainSettings, **changes: Any) -> TrainSettings:
 
 
 _METHODS = {
-    "bc": _make_bc, "filtered_bc": _make_filtered_bc, "online_filtered_bc": _make_online_filtered_bc, "mc": _make_mc, "ilql": _make_ilql,
+    "bc": _make_bc,
+    "filtered_bc": _make_filtered_bc,
+    "online_filtered_bc": _make_online_filtered_bc,
+    "mc": _make_mc,
+    "ilql": _make_ilql,
     "ppo": _make_ppo,
-}  # fmt: skip
+}

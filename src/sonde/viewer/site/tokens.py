@@ -127,7 +127,16 @@ def _describe_call(seat: str, c: Completion) -> Call:
     new = c.prompt_ids[:SHOWN]
     prompt = [Token(id=i, spelling=w) for i, w in zip(new, _spell_tokens(c.model, new), strict=True)]
     return Call(
-        seat=seat, name=make_visible(c.name), model=make_visible(c.model), weights=make_visible(c.weights), temperature=c.temperature,
-        truncated=c.truncated, finish=c.finish, shared=c.shared, prompt=prompt, sampled=sampled[:SHOWN],
-        left_out=max(0, len(c.prompt_ids) - SHOWN) + max(0, len(sampled) - SHOWN), text=split_pieces(c.text),
-    )  # fmt: skip
+        seat=seat,
+        name=make_visible(c.name),
+        model=make_visible(c.model),
+        weights=make_visible(c.weights),
+        temperature=c.temperature,
+        truncated=c.truncated,
+        finish=c.finish,
+        shared=c.shared,
+        prompt=prompt,
+        sampled=sampled[:SHOWN],
+        left_out=max(0, len(c.prompt_ids) - SHOWN) + max(0, len(sampled) - SHOWN),
+        text=split_pieces(c.text),
+    )
