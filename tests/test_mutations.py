@@ -199,16 +199,16 @@ def test_frames_too_large_to_read_are_not_written() -> None:
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        (lambda d: d.update(error={"a": 1}), "record_plan: error: got {'a': 1}, allowed: text"),
-        (lambda d: d.update(seed=2**200), "record_plan: seed: got"),
+        (lambda d: d.update(error={"a": 1}), "record: error: got {'a': 1}, allowed: text"),
+        (lambda d: d.update(seed=2**200), "record: seed: got"),
         (
             lambda d: d["turns"][0][0].update(rewards={"agent": "1"}),
-            r"record_plan: turns\[0\]\[0\]: rewards.agent: got '1'",
+            r"record: turns\[0\]\[0\]: rewards.agent: got '1'",
         ),
-        (lambda d: d["policies"].update(agent=None), "record_plan: policies.agent: got None"),
+        (lambda d: d["policies"].update(agent=None), "record: policies.agent: got None"),
         (lambda d: d["task"].update(index="x"), "task: index: got 'x'"),
-        (lambda d: d.pop("id"), "record_plan: missing id"),
-        (lambda d: d.update(surplus=1), "record_plan: unknown name 'surplus'"),
+        (lambda d: d.pop("id"), "record: missing id"),
+        (lambda d: d.update(surplus=1), "record: unknown name 'surplus'"),
         (
             lambda d: d["turns"][0][0]["completions"][0].update(logprobs=[0.5] * 9),
             "logprobs: got 9, allowed: none, or one",

@@ -83,7 +83,7 @@ def test_a_cluster_without_a_processor_ends_the_wait_and_a_busy_one_does_not(mon
         waits.append(timeout)
         return (who[:1], who[1:]) if len(waits) in ready else ([], who)
 
-    monkeypatch.setattr(on_ray.ray, "wait_seconds", wait)
+    monkeypatch.setattr(on_ray.ray, "wait", wait)
     monkeypatch.setattr(on_ray.ray, "cluster_resources", lambda: {"CPU": next(cpus)})
     workers = object.__new__(on_ray.OnRay)
     workers._said, ready = {"a": 0, "b": 1}, {3}

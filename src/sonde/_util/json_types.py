@@ -41,7 +41,7 @@ def _reader_of(hint: Any) -> Reader:
         return _read_items(args[0] if args else Any)
     if origin in (dict, Mapping):
         return _read_mapping(args[1], hint)
-    if hasattr(hint, "_request_fields") or dataclasses.is_dataclass(hint):
+    if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
         return _read_fields(hint)
     return lambda value, where: check_value(where, hint, value)
 
@@ -78,12 +78,12 @@ def _read_mapping(item: Any, hint: Any) -> Reader:
 
 def _read_fields(cls: Any) -> Reader:
     """For a dataclass or named tuple; JSON may also hold a named tuple as a list of its fields."""
-    names: Sequence[str] = getattr(cls, "_request_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
+    names: Sequence[str] = getattr(cls, "_fields", ()) or [f.name for f in dataclasses.fields(cls) if f.init]
     hints = {name: resolve_hints(cls)[name] for name in names}
     required = _required_fields(cls)
 
     def read_instance(value: Any, where: str) -> Any:
-        if isinstance(value, list) and hasattr(cls, "_request_fields") and len(cast("list[Any]", value)) == len(names):
+        if isinstance(value, list) and hasattr(cls, "_fields") and len(cast("list[Any]", value)) == len(names):
             value = dict(zip(names, cast("list[Any]", value), strict=True))
         if not isinstance(value, Mapping):
             raise invalid(where, cast("object", value), f"a mapping with {', '.join(names)}")
@@ -98,8 +98,8 @@ def _read_fields(cls: Any) -> Reader:
 
 
 def _required_fields(cls: Any) -> frozenset[str]:
-    if hasattr(cls, "_request_fields"):
-        return frozenset(set(getattr(cls, "_request_fields", ())) - set(getattr(cls, "_field_defaults", {})))
+    if hasattr(cls, "_fields"):
+        return frozenset(set(getattr(cls, "_fields", ())) - set(getattr(cls, "_field_defaults", {})))
     absent = dataclasses.MISSING
     fields = [f for f in dataclasses.fields(cls) if f.init]
     return frozenset(f.name for f in fields if f.default is absent and f.default_factory is absent)

@@ -28,7 +28,7 @@ class JsonObject:
             self.raise_invalid(name, found, " or ".join(kind.__name__ for kind in kinds))
         return found
 
-    def get_list(self, name: str, *kinds: type) -> get_list[Any]:
+    def get_list(self, name: str, *kinds: type) -> list[Any]:
         """A field that is a list of values of these types."""
         found = self.get_field(name, list)
         for i, value in enumerate(found):
@@ -36,7 +36,7 @@ class JsonObject:
                 self.raise_invalid(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
         return found
 
-    def get_objects(self, name: str, kind: type = dict) -> get_list[JsonObject]:
+    def get_objects(self, name: str, kind: type = dict) -> list[JsonObject]:
         """A field that is a list of objects."""
         return [JsonObject(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.get_list(name, kind))]
 

@@ -174,13 +174,13 @@ def test_beliefs_of_the_trainers_model_are_rewards(folder: Path) -> None:
     brought = rewarder.compute_rewards({str(i): group for i, group in enumerate(play.played)}, found)
     by_hand = [float(brought[t.id]["belief"].sum()) for group in play.played for t in group]
     assert earned == pytest.approx(by_hand, abs=1e-5) and max(map(abs, by_hand)) > 1e-4
-    with pytest.raises(UserError, match="play_episode: belief: of: got 'start', allowed: current"):
+    with pytest.raises(UserError, match="play: belief: of: got 'start', allowed: current"):
         RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, of="start"),)))
 
 
 @pytest.mark.parametrize(("name", "value"), [("keep", 0.5), ("overlap", True), ("on", "reward"), ("credit", GAE())])
 def test_what_only_our_trainer_has_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(UserError, match=f"play_episode: {name}: got .* train.online"):
+    with pytest.raises(UserError, match=f"play: {name}: got .* train.online"):
         RolloutFunc([Game(ENV, ENV.tasks("train"), "asking")], replace(OnlineSettings(k=K), **{name: value}))
 
 

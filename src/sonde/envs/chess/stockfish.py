@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar, cast
 
 from sonde._util.extras import require_extra
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
@@ -83,13 +83,13 @@ class Stockfish(ProgramPolicy):
             engine.close()
             raise invalid("users:stockfish: version", self.version, f"{engine.version}, which is what is installed")
         object.__setattr__(self, "version", engine.version)
-        object.__setattr__(self, "_build_engine", engine)
+        object.__setattr__(self, "_engine", engine)
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
             raise UserError(f"users:stockfish: {view.spec.name} is no game of chess")
         fen: str = view.private["fen"]
-        engine: UciEngine = self._engine  # type: ignore[attr-defined]
+        engine: UciEngine = cast("Any", self)._engine
         if self.level == STRONGEST:
             chosen = engine.search_lines(fen, self.nodes, depth=None, n_lines=1)[0]
         else:

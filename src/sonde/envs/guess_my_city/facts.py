@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from .._shared.english.letters import plain_words
 from .atlas import City, group_masks, load_atlas, split_list
@@ -93,7 +93,9 @@ def _slot_value(c: City, slot: str) -> str | None:
         held = country_table(slot).get(c.land.code)
     else:
         held = more[slot].get(c.name) if slot in more else getattr(c if hasattr(c, slot) else c.land, slot)
-    return _safe_items(c, [held] if isinstance(held, str) else held if isinstance(held, list) else ())
+    return _safe_items(
+        c, [held] if isinstance(held, str) else cast("list[str]", held) if isinstance(held, list) else ()
+    )
 
 
 def _safe_items(c: City, items: Iterable[str], most: int = 9) -> str | None:

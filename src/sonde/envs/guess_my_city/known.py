@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, reduce
-from operator import and_, or_
 from typing import Any, NamedTuple
 
 from sonde._util.folders import data_file
@@ -50,7 +49,7 @@ def known_mask(mask: int, unsure: int = 0) -> KnownCities:
 
 
 def join_known(parts: Iterable[KnownCities]) -> KnownCities:
-    return reduce(or_, parts, known_mask(0))
+    return reduce(lambda one, other: one | other, parts, known_mask(0))
 
 
 def test_cities(test: Callable[[City], Truth]) -> KnownCities:
@@ -204,8 +203,13 @@ def evaluate_expression(text: str) -> KnownCities:
     )
 
 
+def _evaluate_all(terms: Iterable[str]) -> KnownCities:
+    """True where all of the terms are."""
+    return reduce(lambda one, other: one & other, map(_evaluate_term, terms))
+
+
 def _evaluate_union(text: str) -> KnownCities:
-    return join_known(reduce(and_, map(_evaluate_term, part.split(" & "))) for part in text.split(";") if part.strip())
+    return join_known(_evaluate_all(part.split(" & ")) for part in text.split(";") if part.strip())
 
 
 _COMPARED = re.compile(r"(\w+) ([<>]) (-?[\d.]+)")

@@ -323,9 +323,9 @@ def _river_game(env: RiverSwim, public: Frozen[Any]) -> RiverGame:
     return river_arrays(
         env.decision_problem(public),
         env.ends,
-        env._fitting_labels(public),
+        env._fitting_labels(public),  # pyright: ignore[reportPrivateUsage]
         partial(_parse_tunnel, which=env.which_answer),
-    )  # pyright: ignore[reportPrivateUsage]
+    )
 
 
 # --- labels and words ------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Subject:
 
     heads: frozenset[str] = field(default_factory=lambda: word_set("heads"))
     you: bool = False
-    groups: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict[str, str])
     """Words for groups of people -> the group."""
 
     def subject_end(self, words: Words, at: int) -> int:

@@ -161,7 +161,7 @@ def takes_back(clause: str) -> bool:
 def _closed_words() -> frozenset[str]:
     """Words that name nothing that could be wrong or done."""
     lists = ("name_frame", "empty", "fillers", "adverbs", "name_denying", "speech_against", "name_back")
-    return frozenset().union(*map(word_set, lists)) | {
+    return frozenset[str]().union(*map(word_set, lists)) | {
         "help",
         "helps",
         "work",

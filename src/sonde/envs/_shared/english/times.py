@@ -23,8 +23,22 @@ _DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies"
 _UNITS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "centuries": 100, "millennia": 1000}
 _DROPPED = word_set("time_dropped")
 _IN = frozenset(("in", "during", "from", "within", "throughout", "around", "at", "over", "back"))
-_RELATION = {"before": "<", "until": "<", "till": "<", "prior": "<", "earlier": "<", "sooner": "<", "by": "<"}
-_RELATION |= {"after": ">", "since": ">=", "later": ">", "following": ">", "post": ">", "past": ">", "pre": "<"}
+_RELATION = {
+    "before": "<",
+    "until": "<",
+    "till": "<",
+    "prior": "<",
+    "earlier": "<",
+    "sooner": "<",
+    "by": "<",
+    "after": ">",
+    "since": ">=",
+    "later": ">",
+    "following": ">",
+    "post": ">",
+    "past": ">",
+    "pre": "<",
+}
 
 
 class Times:

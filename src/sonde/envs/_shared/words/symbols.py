@@ -202,8 +202,8 @@ def _prior(env: Spelling) -> SpellingFilter:
         codes,
         {c: i for i, c in enumerate(codes)},
         _code_masks(codes, env.allowed_symbols),
-        env._parse_symbol,
-    )  # pyright: ignore[reportPrivateUsage]
+        env._parse_symbol,  # pyright: ignore[reportPrivateUsage]
+    )
     return SpellingFilter(game, (1 << len(codes)) - 1)
 
 
