@@ -137,7 +137,7 @@ def test_branches_have_seeds_of_their_own_and_are_recorded_in_order() -> None:
     calls = Calls(7, 0)
 
     def work(model: Model) -> Any:
-        return lambda branch: branch.ask(Role("policy", model), "s", "u", action_reader(ARMS))
+        return lambda branch: branch.ask_model(Role("policy", model), "s", "u", action_reader(ARMS))
 
     assert asyncio.run(calls.run_concurrently([work(m) for m in models])) == ["A", "B", "12"]
     assert [c.text for c in calls.completions] == ["Action: A", "Action: B", "Action: 12"]

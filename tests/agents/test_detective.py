@@ -12,7 +12,7 @@ from sonde.core import Episode, ProgramPolicy, UserError, default_policies
 from sonde.envs.murder_mystery.belief import MysteryFilter
 from sonde.envs.murder_mystery.cases import CaseAct, numbered_case
 from sonde.envs.murder_mystery.filter import MARK
-from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.reading import read_case_message
 from sonde.envs.murder_mystery.solver import MurderMysterySolver, act_wordings, best_act, word_act
 
 ENV = sonde.make("murder_mystery")
@@ -36,7 +36,7 @@ def test_every_wording_does_its_act() -> None:
         for act in frame.acts:
             for n in range(len(act_wordings(frame, act))):
                 said = word_act(frame, act, Nth(n))
-                assert read_message(frame, said).act == act, said
+                assert read_case_message(frame, said).act == act, said
 
 
 def play(task: int, split: str = "test", **config: float) -> Episode:

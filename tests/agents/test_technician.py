@@ -10,7 +10,7 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.customer_service.filter import CaseFilter, prior_weights, turns_left
 from sonde.envs.customer_service.products import load_products
-from sonde.envs.customer_service.reading import read_message
+from sonde.envs.customer_service.reading import read_support_message
 from sonde.envs.customer_service.solver import next_move, question_wordings
 from sonde.runs.rollout import collect_trajectories
 
@@ -37,7 +37,7 @@ def test_asks_in_at_least_five_ways_that_are_understood() -> None:
         for f in range(len(product.findings)):
             texts = question_wordings(name, f)
             assert len(set(texts)) >= 5, (name, product.findings[f].id)
-            assert all(read_message(name, text)[:2] == ("finding", f) for text in texts)
+            assert all(read_support_message(name, text)[:2] == ("finding", f) for text in texts)
 
 
 def test_the_wording_is_drawn_from_the_seed_of_the_view() -> None:

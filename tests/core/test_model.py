@@ -56,4 +56,4 @@ def test_probes_that_make_no_sense_are_refused(values: dict[str, Any], says: str
 def test_what_a_probe_asks_about() -> None:
     assert (Probe(SAID).span_text, Probe(SAID).span_bounds) == ("green?", (0, 6))
     part = pickle.loads(pickle.dumps(Probe([*SAID], (0, 5), True)))  # pyright: ignore[reportArgumentType]
-    assert (part.text, part.ending, [m.content for m in part.messages]) == ("green", True, ["yes", "green?"])
+    assert (part.span_text, part.ending, [m.content for m in part.messages]) == ("green", True, ["yes", "green?"])

@@ -11,7 +11,7 @@ from sonde.core import Episode, advance_to_agent, default_policies, run_sync
 from sonde.envs._shared.english.numbers import parse_amount
 from sonde.envs._shared.english.words import tokenize as words
 from sonde.envs.car_dealer.negotiation import read_pitch
-from sonde.envs.customer_service.reading import read_message as service
+from sonde.envs.customer_service.reading import read_support_message as service
 
 
 def reply(env: str, hidden: Any, said: str, **config: Any) -> str:

@@ -16,7 +16,7 @@ from sonde.envs.customer_service.answering import answer_message, deny_cause
 from sonde.envs.customer_service.env import CustomerService
 from sonde.envs.customer_service.filter import CaseFilter, finding_gain, observe_value, prior_weights
 from sonde.envs.customer_service.products import load_products
-from sonde.envs.customer_service.reading import Query, read_message
+from sonde.envs.customer_service.reading import Query, read_support_message
 from sonde.runs.rollout import collect_trajectories
 
 ENV = CustomerService()
@@ -244,12 +244,12 @@ def test_legal_answers_are_said_so_that_they_are_understood(name: str) -> None:
     legal = Episode.begin(ENV, task).view().legal
     assert legal is not None and len(legal) == len(set(legal))
     n = len(legal) - len(load_products()[name].causes)
-    assert {read_message(name, question).target for question in legal[:n]} == set(
+    assert {read_support_message(name, question).target for question in legal[:n]} == set(
         range(len(load_products()[name].findings))
     )
     for c, catchwords in enumerate(legal[n:]):
         said = ENV.say(catchwords)
-        assert read_message(name, said) == read_message(name, catchwords) == Query("fix", c, (c,))
+        assert read_support_message(name, said) == read_support_message(name, catchwords) == Query("fix", c, (c,))
         assert said.endswith((".", "?")) and all(word in said.lower() for word in catchwords.split())
     assert all(ENV.say(question) == question for question in legal[:n])
 

@@ -376,7 +376,7 @@ def test_the_build_script_gives_the_shipped_file() -> None:
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     shipped = ROOT / "src/sonde/envs/murder_mystery/data/cases.json"
-    assert build.dump(build.build()) == shipped.read_text("utf-8")
+    assert build.dump(build.build_cases()) == shipped.read_text("utf-8")
     with pytest.raises(ValueError, match="unknown"):
         build.check_sentence("here", "{nobody} was there")
     with pytest.raises(ValueError, match="more than once"):

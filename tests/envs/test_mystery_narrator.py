@@ -13,7 +13,7 @@ from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import TASKS, Case, CaseAct, numbered_case
 from sonde.envs.murder_mystery.env import MurderMystery
 from sonde.envs.murder_mystery.filter import IMPLICATES
-from sonde.envs.murder_mystery.reading import NOTHING, ReadAct, read_message
+from sonde.envs.murder_mystery.reading import NOTHING, ReadAct, read_case_message
 from sonde.envs.murder_mystery.replies import answer_message, answer_unanswered
 from sonde.envs.murder_mystery.telling import write_ending
 
@@ -149,7 +149,7 @@ def test_other_turns_are_not_counted(said: str) -> None:
     ],
 )
 def test_what_is_meant_is_done(known: Case, said: str, act: CaseAct) -> None:
-    assert read_message(known.frame, said) == ReadAct("act", act)
+    assert read_case_message(known.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_is_meant_is_done(known: Case, said: str, act: CaseAct) -> None:
     ],
 )
 def test_what_is_like_it_does_nothing(known: Case, said: str) -> None:
-    found = read_message(known.frame, said)
+    found = read_case_message(known.frame, said)
     assert found.kind in ("nothing", "talk", "several"), found
 
 
@@ -191,7 +191,7 @@ UNITS = (
 def test_long_messages_cost_little(unit: str) -> None:
     said = unit * (40_000 // len(unit))
     start = time.process_time()
-    assert read_message(LIBRARY.frame, said).kind != "accuse"
+    assert read_case_message(LIBRARY.frame, said).kind != "accuse"
     for kind in (NOTHING, ReadAct("talk", person=0)):
         assert answer_unanswered(LIBRARY.frame, kind, said, 3)
     assert time.process_time() - start < 1.0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sonde.core import AGENT, Episode, make
 from sonde.envs.murder_mystery.cases import TASKS, CaseAct, numbered_case
 from sonde.envs.murder_mystery.names import mark_sentences
-from sonde.envs.murder_mystery.reading import ReadAct, is_accusation, read_message
+from sonde.envs.murder_mystery.reading import ReadAct, is_accusation, read_case_message
 from sonde.envs.murder_mystery.replies import act_message
 from sonde.envs.murder_mystery.solver import act_wordings
 
@@ -66,7 +66,7 @@ def ask(person: int, topic: str) -> CaseAct:
     ],
 )
 def test_acts_by_hand(said: str, act: CaseAct) -> None:
-    assert read_message(SHIP, said) == ReadAct("act", act)
+    assert read_case_message(SHIP, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_acts_by_hand(said: str, act: CaseAct) -> None:
     ],
 )
 def test_accusations_by_hand(said: str, person: int) -> None:
-    assert read_message(SHIP, said) == ReadAct("accuse", person=person)
+    assert read_case_message(SHIP, said) == ReadAct("accuse", person=person)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_accusations_by_hand(said: str, person: int) -> None:
     ],
 )
 def test_nothing_is_accused_or_done(said: str) -> None:
-    assert read_message(SHIP, said).kind in ("nothing", "talk")
-    assert read_message(SHIP, said).act is None
+    assert read_case_message(SHIP, said).kind in ("nothing", "talk")
+    assert read_case_message(SHIP, said).act is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_nothing_is_accused_or_done(said: str) -> None:
     ],
 )
 def test_several_things_at_once(said: str) -> None:
-    assert read_message(SHIP, said).kind == "several"
+    assert read_case_message(SHIP, said).kind == "several"
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_several_things_at_once(said: str) -> None:
     [("Sven?", 0), ("Talk to the cook.", 0), ("Nikhil, did you kill her?", 2)],
 )
 def test_talk_about_nothing_in_particular(said: str, person: int) -> None:
-    assert read_message(SHIP, said) == ReadAct("talk", person=person)
+    assert read_case_message(SHIP, said) == ReadAct("talk", person=person)
 
 
 def test_the_dead_are_seen_to() -> None:
-    assert read_message(SHIP, "Examine the body of Farah for wounds.").kind == "body"
+    assert read_case_message(SHIP, "Examine the body of Farah for wounds.").kind == "body"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_the_dead_are_seen_to() -> None:
     ],
 )
 def test_another_case(said: str, act: CaseAct) -> None:
-    assert read_message(MANOR, said) == ReadAct("act", act)
+    assert read_case_message(MANOR, said) == ReadAct("act", act)
 
 
 def marked(said: str) -> str:
@@ -189,10 +189,10 @@ def test_the_plainest_words_are_read_back() -> None:
         for i in range(0, n, 3):
             frame = numbered_case(split, i).frame
             for act in frame.acts:
-                assert read_message(frame, act_message(frame, act)).act == act
+                assert read_case_message(frame, act_message(frame, act)).act == act
             for person in frame.people:
                 for name in (person.name, person.given_name, f"the {person.role}"):
-                    found = read_message(frame, f"I accuse {name} of the murder.")
+                    found = read_case_message(frame, f"I accuse {name} of the murder.")
                     assert found == ReadAct("accuse", person=int(person.id[1:]))
 
 
@@ -217,8 +217,8 @@ def test_hand_written_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 @example("'s's's , , , . . .")
 @settings(max_examples=300, deadline=None)
 def test_reading_never_raises_and_is_deterministic(said: str) -> None:
-    found = read_message(SHIP, said)
-    assert found == read_message.__wrapped__(SHIP, said)
+    found = read_case_message(SHIP, said)
+    assert found == read_case_message.__wrapped__(SHIP, said)
     assert (found.act is not None) == (found.kind == "act")
     assert found.act is None or found.act in SHIP.acts
 
@@ -233,7 +233,7 @@ WORDS = st.sampled_from(TALK.split())
 @given(st.lists(WORDS, max_size=25).map(" ".join))
 @settings(max_examples=300, deadline=None)
 def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
-    found = read_message(SHIP, said)
+    found = read_case_message(SHIP, said)
     assert found.act is None or found.act in SHIP.acts
     assert found.kind != "accuse" or 0 <= found.person < 4
 
@@ -245,7 +245,7 @@ def test_long_messages_cost_little(unit: str) -> None:
     best = float("inf")
     for _ in range(3):
         start = time.process_time()
-        read_message.__wrapped__(SHIP, unit * (100_000 // len(unit)))
+        read_case_message.__wrapped__(SHIP, unit * (100_000 // len(unit)))
         best = min(best, time.process_time() - start)
     assert best < 0.25, "no more is read than the beginning"
 
@@ -260,12 +260,12 @@ def test_accusations_in_unknown_cases() -> None:
 
 def test_reading_is_fast() -> None:
     said = [act_message(SHIP, act) for act in SHIP.acts]
-    read_message(SHIP, "Sven?")
+    read_case_message(SHIP, "Sven?")
     best = float("inf")
     for _ in range(3):
         start = time.process_time()
         for text in said:
-            read_message.__wrapped__(SHIP, text)
+            read_case_message.__wrapped__(SHIP, text)
         best = min(best, (time.process_time() - start) / len(said))
     assert best < 0.002
 

@@ -6,7 +6,7 @@ import pytest
 
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, CaseAct, numbered_case
-from sonde.envs.murder_mystery.reading import ReadAct, read_message
+from sonde.envs.murder_mystery.reading import ReadAct, read_case_message
 from sonde.envs.murder_mystery.replies import answer_message
 
 SHIP = numbered_case("train", 4)
@@ -25,7 +25,7 @@ SHIP = numbered_case("train", 4)
     ],
 )
 def test_messages_that_do_nothing_are_answered(said: str, words: str) -> None:
-    assert read_message(SHIP.frame, said).act is None
+    assert read_case_message(SHIP.frame, said).act is None
     text = answer_message(SHIP, said, GOAL)
     assert any(w in text for w in words.split("|")), text
 
@@ -52,12 +52,12 @@ def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
     ],
 )
 def test_natural_ways_to_do_things(said: str, act: CaseAct) -> None:
-    assert read_message(SHIP.frame, said) == ReadAct("act", act)
+    assert read_case_message(SHIP.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
 def test_accusations(said: str) -> None:
-    assert read_message(SHIP.frame, said) == ReadAct("accuse", person=1)
+    assert read_case_message(SHIP.frame, said) == ReadAct("accuse", person=1)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_accusations(said: str) -> None:
     ],
 )
 def test_nothing_comes_of_these(said: str) -> None:
-    assert read_message(SHIP.frame, said).kind in ("nothing", "talk", "several")
+    assert read_case_message(SHIP.frame, said).kind in ("nothing", "talk", "several")
 
 
 PRINTERS = numbered_case("train", 15).frame
@@ -87,7 +87,7 @@ delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in 
     ],
 )
 def test_who_is_meant(said: str, act: CaseAct) -> None:
-    assert read_message(PRINTERS, said) == ReadAct("act", act)
+    assert read_case_message(PRINTERS, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_who_is_meant(said: str, act: CaseAct) -> None:
     ],
 )
 def test_what_only_mentions_something_does_nothing(said: str) -> None:
-    assert read_message(PRINTERS, said).kind in ("nothing", "talk", "several")
+    assert read_case_message(PRINTERS, said).kind in ("nothing", "talk", "several")
 
 
 @pytest.mark.parametrize("person", [0, 1])
@@ -139,7 +139,7 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
     name = SHIP.frame.people[person].name
     for record in SHIP.frame.records:
         if record.kind != "bystander":
-            found = read_message(SHIP.frame, said.format(r=record.name, p=name))
+            found = read_case_message(SHIP.frame, said.format(r=record.name, p=name))
             assert found == ReadAct("act", CaseAct("check", record.id))
 
 
@@ -163,7 +163,7 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
     ],
 )
 def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, ...]) -> None:
-    found = read_message(SHIP.frame, said)
+    found = read_case_message(SHIP.frame, said)
     assert ((found.person,) if found.kind == "accuse" else ()) == people
 
 
@@ -178,13 +178,13 @@ def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, .
     ],
 )
 def test_people_are_counted_as_well_as_named(said: str, act: CaseAct) -> None:
-    assert read_message(SHIP.frame, said) == ReadAct("act", act)
+    assert read_case_message(SHIP.frame, said) == ReadAct("act", act)
 
 
 @pytest.mark.parametrize("said", ["Ask the fourth suspect where they were.", "Ask the second witness about the code."])
 def test_whom_nobody_can_count_is_not_asked(said: str) -> None:
-    assert read_message(SHIP.frame, said).act is None
+    assert read_case_message(SHIP.frame, said).act is None
 
 
 def test_whoever_is_counted_is_accused() -> None:
-    assert read_message(SHIP.frame, "I accuse the third suspect of the murder.") == ReadAct("accuse", person=2)
+    assert read_case_message(SHIP.frame, "I accuse the third suspect of the murder.") == ReadAct("accuse", person=2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonde._util.folders import data_file
 from sonde.envs.customer_service.answering import GOAL, answer_message, answer_small_talk
 from sonde.envs.customer_service.products import load_products
-from sonde.envs.customer_service.reading import Query, answer_everyday, read_message, telling_finding
+from sonde.envs.customer_service.reading import Query, answer_everyday, read_support_message, telling_finding
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(load_products())
@@ -22,7 +22,7 @@ ASPECTS = {*TABLE["asks"], "model"}
 
 def meant(said: str, name: str = VACUUM) -> tuple[str, str]:
     """Kind and id of what a message is taken for."""
-    query, product = read_message(name, said), load_products()[name]
+    query, product = read_support_message(name, said), load_products()[name]
     if query.kind == "finding":
         return query.kind, product.findings[query.target].id
     return query.kind, product.causes[query.target].id if query.target >= 0 else ""
@@ -75,11 +75,11 @@ def test_suggestions_and_diagnoses_propose_causes(said: str, expected: tuple[str
     ],
 )
 def test_nothing_is_understood_where_nothing_is_asked(said: str) -> None:
-    assert read_message(VACUUM, said).kind in ("unknown", "unclear", "several")
+    assert read_support_message(VACUUM, said).kind in ("unknown", "unclear", "several")
 
 
 def test_several_fixes_are_counted() -> None:
-    query = read_message(VACUUM, "Please wash the filter and replace the hose.")
+    query = read_support_message(VACUUM, "Please wash the filter and replace the hose.")
     assert (query.kind, len(query.proposed)) == ("several", 2)
 
 
@@ -87,15 +87,19 @@ def test_several_fixes_are_counted() -> None:
 def test_what_is_declared_means_what_it_is_for(name: str) -> None:
     product = load_products()[name]
     for f, found in enumerate(product.findings):
-        assert all(read_message(name, question) == Query("finding", f) for question in found.questions)
+        assert all(read_support_message(name, question) == Query("finding", f) for question in found.questions)
     for c, cause in enumerate(product.causes):
-        assert read_message(name, cause.suggestion) == read_message(name, cause.answer) == Query("fix", c, (c,))
+        assert (
+            read_support_message(name, cause.suggestion)
+            == read_support_message(name, cause.answer)
+            == Query("fix", c, (c,))
+        )
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_names_of_causes_are_diagnoses(name: str) -> None:
     for frame in ("I think that {}.", "Could it be that {}?", "My diagnosis: {}."):
-        found = [read_message(name, frame.format(cause.what)) for cause in load_products()[name].causes]
+        found = [read_support_message(name, frame.format(cause.what)) for cause in load_products()[name].causes]
         assert all(q.target == c for c, q in enumerate(found) if q.kind in ("cause", "fix"))
 
 
@@ -111,17 +115,17 @@ def test_a_question_is_the_same_in_any_frame(name: str, data: st.DataObject) -> 
     """Whoever is answered is answered alike, whatever courtesy the question wears."""
     product = load_products()[name]
     question = data.draw(st.sampled_from([q for f in product.findings for q in f.questions[:-3]]))
-    plain = read_message(name, f"Well, {question}")
+    plain = read_support_message(name, f"Well, {question}")
     for frame in FRAMES:
         said = frame.format(question)
-        assert read_message(name, said) in (plain, read_message(name, question)), said
+        assert read_support_message(name, said) in (plain, read_support_message(name, question)), said
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400), st.sampled_from(PRODUCTS))
 def test_any_text_can_be_read(text: str, name: str) -> None:
-    assert read_message(name, text) == read_message(name, text)
-    assert all(0 <= c < len(load_products()[name].causes) for c in read_message(name, text).proposed)
+    assert read_support_message(name, text) == read_support_message(name, text)
+    assert all(0 <= c < len(load_products()[name].causes) for c in read_support_message(name, text).proposed)
 
 
 # --- what is said where nothing is known -----------------------------------------------------------------------------
@@ -130,7 +134,7 @@ def test_any_text_can_be_read(text: str, name: str) -> None:
 def test_a_question_about_a_cause_hears_what_shows_it() -> None:
     """The customer does not know that the bolts were never taken out, but how old the machine is."""
     product = load_products()["washer_dance"]
-    query = read_message("washer_dance", "Have the transport bolts been removed?")
+    query = read_support_message("washer_dance", "Have the transport bolts been removed?")
     assert query.beside and query.target == telling_finding(
         "washer_dance", product.cause_index("bolts")
     ) == product.finding_index("age")
@@ -142,7 +146,7 @@ def test_a_question_about_a_cause_hears_what_shows_it() -> None:
 def test_small_talk_is_the_same_whatever_is_hidden(name: str) -> None:
     product = load_products()[name]
     for said in ("Hello! How are you?", "Tell me a joke.", "Reveal the hidden cause.", "Hm."):
-        query = read_message(name, said)
+        query = read_support_message(name, said)
         assert query.kind in ("unknown", "unclear", "talk")
         text = answer_small_talk(product, query.kind, said)
         assert answer_message(product, query, 0, (0,) * len(product.findings), said) == text
@@ -200,14 +204,14 @@ def test_other_questions_are_none_of_these(message: str) -> None:
 
 def test_a_general_question_may_be_for_a_finding() -> None:
     product = load_products()["blender_stops"]
-    assert read_message("blender_stops", "Do you hear anything unusual?") == Query(
+    assert read_support_message("blender_stops", "Do you hear anything unusual?") == Query(
         "finding", product.finding_index("sound")
     )
 
 
 def test_reading_is_fast() -> None:
-    read_message(VACUUM, "Please wash the hose.")
+    read_support_message(VACUUM, "Please wash the hose.")
     start = time.process_time()
     for i in range(200):
-        read_message(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
+        read_support_message(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
     assert (time.process_time() - start) / 200 < 2e-3

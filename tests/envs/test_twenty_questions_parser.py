@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sonde.envs._shared.english.acts import LONGEST
 from sonde.envs.twenty_questions.answering import answer_message, guess_question
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
-from sonde.envs.twenty_questions.room import is_repeated, read_message, topic_room
+from sonde.envs.twenty_questions.room import is_repeated, read_topic_message, topic_room
 
 
 def text_of(message: str) -> str | None:
-    query = read_message(message).claim
+    query = read_topic_message(message).claim
     return query.text if query is not None else None
 
 

@@ -12,7 +12,7 @@ from sonde.envs.twenty_questions.answering import answer_message, frame_question
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.envs.twenty_questions.regions import claim_within, load_regions
-from sonde.envs.twenty_questions.room import declared_lines, message_sense, read_message
+from sonde.envs.twenty_questions.room import declared_lines, message_sense, read_topic_message
 from sonde.envs.twenty_questions.rules import claim_by_rules, load_rules
 from sonde.envs.twenty_questions.world import SLOTS, TopicColumns
 
@@ -133,7 +133,7 @@ def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> N
     """Every twelfth phrase in all frames: hardly one differs ("Is this part of the leg?" is about "this part")."""
     every, alike = topic_knowledge().all, list[bool]()
     for frame, words in [rows[0] for rows in question_wordings().values()][::12]:
-        first, *others = [read_message(text).claim for text in frame_questions(frame, words)]
+        first, *others = [read_topic_message(text).claim for text in frame_questions(frame, words)]
         assert first is not None, words
         same = ((claim.yes ^ first.yes) | (claim.no ^ first.no) if claim else every for claim in others)
         alike += [not mask & every for mask in same]
@@ -154,7 +154,7 @@ def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> N
     ],
 )
 def test_wordings_by_hand(same: tuple[str, ...]) -> None:
-    asked = [read_message(said).claim for said in same]
+    asked = [read_topic_message(said).claim for said in same]
     assert all(claim is not None for claim in asked)
     every = topic_knowledge().all
     yes = {claim.yes & every for claim in asked if claim is not None}
@@ -175,7 +175,7 @@ def test_a_kind_is_denied_only_where_no_sense_of_the_word_has_its_place() -> Non
 def test_other_names_are_legal_and_win() -> None:
     env = TwentyQuestions(preset="paprika")
     name, topic = next((n, i) for n, i in topic_knowledge().aliases.items() if n[0].islower() and name_article(n))
-    query = read_message(env.say(name)).claim
+    query = read_topic_message(env.say(name)).claim
     assert env.say(name).startswith("Is it a")
     assert query is not None
     assert query.goal >> topic & 1

@@ -258,7 +258,7 @@ def test_the_pools_equal_the_output_of_the_build_script(monkeypatch: pytest.Monk
         assert all(re.fullmatch("[a-z]{3,30}", word) for word in pool)
     if not build.words.SCOWL.is_dir():
         pytest.skip(f"SCOWL is not installed at {build.words.SCOWL} (Debian package scowl, 2020.12.07-2)")
-    built = build.build(build.words.SCOWL)
+    built = build.build_pools(build.words.SCOWL)
     assert {name: tuple(found) for name, found in built.items()} == {
         f"chaining.{split}.txt": chain.split_words(split) for split in ("train", "test")
     }

@@ -13,9 +13,9 @@ import sonde
 from sonde.core import Episode
 from sonde.envs._shared.english.lists import word_list
 from sonde.envs.customer_service.products import load_products
-from sonde.envs.customer_service.reading import read_message as read_customer
-from sonde.envs.guess_my_city.resident import read_message
-from sonde.envs.twenty_questions.room import read_message as read_answerer
+from sonde.envs.customer_service.reading import read_support_message as read_customer
+from sonde.envs.guess_my_city.resident import read_city_message
+from sonde.envs.twenty_questions.room import read_topic_message as read_answerer
 from tests.cases import each
 
 GLUE = re.findall(
@@ -47,7 +47,7 @@ def make_salad(env: str, seed: int) -> str:
 
 READERS: dict[str, Callable[[str], object]] = {
     "twenty_questions": read_answerer,
-    "guess_my_city": read_message,
+    "guess_my_city": read_city_message,
     "customer_service": lambda said: [read_customer(name, said) for name in sorted(load_products())[:3]],
 }
 

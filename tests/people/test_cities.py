@@ -29,7 +29,7 @@ from sonde.envs.guess_my_city.resident import (
     answer_message,
     canonical_questions,
     city_answers,
-    read_message,
+    read_city_message,
 )
 
 
@@ -257,7 +257,7 @@ def test_yes_and_no_come_with_their_contraries() -> None:
     st.text(max_size=80) | st.lists(st.sampled_from(" ".join(canonical_questions()).split()), max_size=14).map(" ".join)
 )
 def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
-    replies = read_message(said).replies
+    replies = read_city_message(said).replies
     together = 0
     for mask in replies.values():
         assert not mask & together

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sonde.envs.murder_mystery.cases import TASKS, Case, CaseAct, Frame, Record, numbered_case
-from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.reading import read_case_message
 from sonde.envs.murder_mystery.replies import act_message, answer_message
 from sonde.envs.murder_mystery.telling import all_clues
 
@@ -104,7 +104,7 @@ def _heard(known: Case, sort: str, message: str, turn: int) -> bool | None:
 def _named(known: Case, message: str, turn: int) -> bool | None:
     """Whether the message accuses whom it names; None if nobody."""
     number = (known.truth.culprit + turn % 2) % len(known.frame.people)
-    found = read_message(known.frame, message.format_map(_filling(known.frame, turn, number).words | _BLANK))
+    found = read_case_message(known.frame, message.format_map(_filling(known.frame, turn, number).words | _BLANK))
     return found.person == number if found.kind == "accuse" else None
 
 

@@ -47,9 +47,9 @@ def answer(product: str, values: tuple[int, ...], question: str) -> str:
     """What a customer answers of the product; empty where it is nothing but that they do not know."""
     from sonde.envs.customer_service.answering import answer_finding
     from sonde.envs.customer_service.products import load_products
-    from sonde.envs.customer_service.reading import answer_everyday, read_message
+    from sonde.envs.customer_service.reading import answer_everyday, read_support_message
 
-    query = read_message(product, question)
+    query = read_support_message(product, question)
     if query.kind == "finding":
         return answer_finding(load_products()[product], query, values[query.target])
     if query.kind in ("fix", "cause"):

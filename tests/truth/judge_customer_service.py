@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.envs.customer_service.products import load_products
-from sonde.envs.customer_service.reading import read_message
+from sonde.envs.customer_service.reading import read_support_message
 
 
 def answerable(item: Mapping[str, Any]) -> bool:
@@ -38,7 +38,7 @@ def _fix(product: str, expect: Mapping[str, Any]) -> str | None:
 def verdict(item: Mapping[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     product, expect = load_products()[item["product"]], item["expect"]
-    query = read_message(item["product"], item["message"])
+    query = read_support_message(item["product"], item["message"])
     if query.kind in ("several", "talk", "unclear", "unknown"):
         return "silent"
     if query.kind == "finding":

@@ -38,7 +38,7 @@ from sonde.envs.guess_my_city.resident import (
     UNKNOWN,
     WRONG,
     YES,
-    read_message,
+    read_city_message,
 )
 
 CLOSE = (
@@ -111,7 +111,7 @@ def _truth(expect: dict[str, Any]) -> object:
 
 
 def verdict(item: dict[str, Any]) -> str:
-    asked = read_message(item["question"])
+    asked = read_city_message(item["question"])
     reply = asked.reply_to(city(item))
     if reply in (UNKNOWN, SEVERAL):
         return "silent"

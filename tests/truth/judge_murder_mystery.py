@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.envs.murder_mystery.cases import CaseAct, numbered_case
-from sonde.envs.murder_mystery.reading import read_message
+from sonde.envs.murder_mystery.reading import read_case_message
 from sonde.envs.murder_mystery.telling import observe_act
 
 
@@ -31,7 +31,7 @@ def _meant(which: Any, expect: dict[str, Any]) -> object:
 def verdict(item: dict[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     world = numbered_case(*item["case"])
-    found, expected = read_message(world.frame, item["message"]), item["expect"]
+    found, expected = read_case_message(world.frame, item["message"]), item["expect"]
     if found.kind == "accuse":
         return "right" if expected.get("accuse") == f"p{found.person}" else "wrong"
     if found.act is None:

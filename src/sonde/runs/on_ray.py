@@ -70,7 +70,7 @@ class OnRay:
     def begin(self, part: int, work: Work, given: Any) -> None:
         remote: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
         self._actors[part] = actor = remote.remote()
-        said = actor.do.options(num_returns="streaming").remote(str(Path.cwd()), sys.path, work, given)
+        said = actor.run_part.options(num_returns="streaming").remote(str(Path.cwd()), sys.path, work, given)
         self._said[said] = part
 
     def next_message(self) -> WorkerMessage:

@@ -43,7 +43,7 @@ UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("sev
 
 
 @lru_cache(maxsize=1 << 13)
-def read_message(name: str, said: str) -> Query:
+def read_support_message(name: str, said: str) -> Query:
     """Read a message about the product of this name."""
     known = _declared_queries(name).get(_message_key(said))
     query = known or read_sentences(name, read_speech(said))

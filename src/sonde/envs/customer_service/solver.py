@@ -17,7 +17,7 @@ from .._shared.english.lists import read_rows
 from .._shared.needs import require_filter
 from .filter import CaseFilter, cause_gain, finding_gain, rank_moves
 from .products import load_products
-from .reading import read_message
+from .reading import read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,5 +53,5 @@ def question_wordings(name: str, finding: int) -> tuple[str, ...]:
     forms = {kind: ways for kind, *ways in read_rows("customer_service", "wordings.txt")}
     texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)
     texts += [form.format(question) for form in forms["asks"] for question in found.questions[:2]]
-    meant = [text for text in texts if read_message(name, text)[:2] == ("finding", finding)]
+    meant = [text for text in texts if read_support_message(name, text)[:2] == ("finding", finding)]
     return tuple(text for text in meant if text.count("?") < 2)

@@ -17,7 +17,7 @@ from sonde.core import UNKNOWN, View, unknown
 from .._shared.rule_user import Ruled
 from .answering import answer_finding, answer_message
 from .products import Product, load_products
-from .reading import read_message
+from .reading import read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,16 @@ class Customer(Ruled):
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         name, said = facts["product"], facts["question"]
         return (
-            answer_message(load_products()[name], read_message(name, said), facts["cause"], facts["values"], said)
+            answer_message(
+                load_products()[name], read_support_message(name, said), facts["cause"], facts["values"], said
+            )
             if name
             else UNKNOWN
         )
 
     def has_answer(self, view: View) -> bool:
         product, said = view.private["product"], view.private["question"]
-        return bool(product) and read_message(product, said).kind not in ("unknown", "unclear")
+        return bool(product) and read_support_message(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """As for a first message about its subject: the findings are unknown."""
@@ -50,7 +52,7 @@ def _reply_probabilities(hypothesis: str, said: str) -> Mapping[str, float]:
     if name not in load_products():
         raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in load_products()])
     product = load_products()[name]
-    query, number = read_message(name, said), _cause_number(product, cause)
+    query, number = read_support_message(name, said), _cause_number(product, cause)
     if query.kind != "finding":
         return {answer_message(product, query, number, (), said): 1.0}
     found: defaultdict[str, float] = defaultdict(float)

@@ -24,7 +24,7 @@ from .._shared.english.words import name_key
 from .._shared.quoting import quote_message
 from .filter import CaseFilter
 from .products import Cause, Product, load_products
-from .reading import UNKNOWN, Query, read_message
+from .reading import UNKNOWN, Query, read_support_message
 
 SIZES = {"train": 628, "test": 200}
 """Tasks of PAPRIKA's customer service, which the environments of this kind have."""
@@ -160,7 +160,7 @@ class Service(Dialogue):
 
     def read_query(self, state: Talk) -> Query:
         name = case_of(state).product
-        return read_message(name, state.said) if name else UNKNOWN
+        return read_support_message(name, state.said) if name else UNKNOWN
 
     def is_solution(self, state: Talk) -> bool:
         query = self.read_query(state)
@@ -189,11 +189,11 @@ class Service(Dialogue):
         return _cause_secrets(case.product, case.cause) if case.product else (case.solution,)
 
     def count_candidates(self, said: str) -> int:
-        return max(len(read_message(name, said).proposed) for name in load_products())
+        return max(len(read_support_message(name, said).proposed) for name in load_products())
 
     def candidate_counter(self, state: Talk) -> Candidates:
         name = case_of(state).product
-        return lambda said: len(read_message(name, said).proposed) if name else 0
+        return lambda said: len(read_support_message(name, said).proposed) if name else 0
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         query = self.read_query(state)
@@ -338,8 +338,8 @@ def _prior_filter(env: Service, name: str) -> CaseFilter:
         said = spoken_line(text, 4 * env.longest)
         return (
             UNKNOWN
-            if env.failed_check(said, lambda words: len(read_message(name, words).proposed))
-            else read_message(name, said)
+            if env.failed_check(said, lambda words: len(read_support_message(name, words).proposed))
+            else read_support_message(name, said)
         )
 
     return CaseFilter(

@@ -205,20 +205,21 @@ class GuessMyCity(Dialogue):
         return 0 if found is None else found.named
 
     def judge_unsolved(self, state: Talk) -> Verdict | None:
-        from .resident import UNKNOWN, read_message
+        from .resident import UNKNOWN, read_city_message
 
-        city, found = self.hidden_city(state), read_message(state.said)
+        city, found = self.hidden_city(state), read_city_message(state.said)
         if found.guess is not None:
             return "unclear" if city is not None and found.reply_to(city) == UNKNOWN else "wrong"
         return None if found.topic == "unknown" else "nothing"
 
     def is_untrue(self, state: Talk, reply: str) -> bool:
         """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
-        from .resident import NEITHER, NO, WRONG, read_message
+        from .resident import NEITHER, NO, WRONG, read_city_message
 
         city = self.hidden_city(state)
         return city is not None and any(
-            read_message(said).reply_to(city) in (NO, NEITHER, WRONG) for said in split_sentences(reply, clauses=False)
+            read_city_message(said).reply_to(city) in (NO, NEITHER, WRONG)
+            for said in split_sentences(reply, clauses=False)
         )
 
     def candidate_names(self, state: Talk) -> Names:
@@ -240,9 +241,9 @@ class GuessMyCity(Dialogue):
         return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaking_names
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        from .resident import read_message
+        from .resident import read_city_message
 
-        found = read_message(state.said)
+        found = read_city_message(state.said)
         named = {} if found.guess is None else {"guess": self._task_titles(found.guess.cities)}
         return Frozen[Any]({"topic": found.topic, **named})
 

@@ -1,8 +1,8 @@
 """The resident's reply to a message, for all cities at once.
 
-Ours. A message is a guess, a yes/no question, an open question, or not understood; `read_message` returns its replies
-and the cities of which each is true. The rule user, the posterior over the cities and the judge share this reading,
-and a message has exactly one reply per city.
+Ours. A message is a guess, a yes/no question, an open question, or not understood; `read_city_message` returns its
+replies and the cities of which each is true. The rule user, the posterior over the cities and the judge share this
+reading, and a message has exactly one reply per city.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class ReadQuestion(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 13)
-def read_message(said: str) -> ReadQuestion:
+def read_city_message(said: str) -> ReadQuestion:
     """Read a message.
 
     >>> lisbon = next(c for c in load_atlas().cities if c.name == "Lisbon")
-    >>> [read_message(m).reply_to(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
+    >>> [read_city_message(m).reply_to(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
     ['Yes, that is true of my city.', 'I do not know.', 'Goal reached']
     """
     said = said[:HEARD]
@@ -163,7 +163,7 @@ class CityAnswers:
     def split(self, said: str) -> Mapping[str, int]:
         """Reply -> the cities of which it is true, as a mask over those of the preset."""
         left, found = (1 << len(self.cities)) - 1, dict[str, int]()
-        for text, mask in read_message(said).replies.items():
+        for text, mask in read_city_message(said).replies.items():
             own = mask if self._whole else sum((mask >> c.id & 1) << i for i, c in enumerate(self.cities))
             if own:
                 found[text] = own
@@ -178,4 +178,4 @@ def city_answers(preset: str) -> CityAnswers:
 
 def answer_message(city: City, said: str) -> str:
     """Return the resident's reply to a message."""
-    return read_message(said).reply_to(city)
+    return read_city_message(said).reply_to(city)

@@ -20,7 +20,7 @@ from sonde.core.belief import KEPT
 from .._shared.dialogue import spoken_line
 from .cases import CaseAct, Frame
 from .filter import Slot
-from .reading import NOTHING, read_message
+from .reading import NOTHING, read_case_message
 from .replies import act_message, revealed_slots
 from .telling import act_gains
 
@@ -86,7 +86,7 @@ class MysteryFilter(Filter):
 
     def expected_gain(self, action: str) -> float:
         said = spoken_line(action, HEARD)
-        found = read_message(self.frame, said) if len(said) <= self._longest else NOTHING
+        found = read_case_message(self.frame, said) if len(said) <= self._longest else NOTHING
         if found.kind == "accuse":
             return self._accusation_gain(found.person)
         return 0.0 if found.act is None else self.act_gains().get(found.act, 0.0)

@@ -43,7 +43,7 @@ from .belief import MysteryFilter
 from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
-from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_message
+from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_case_message
 from .replies import act_message, act_messages, describe_evidence, revealed_slots
 from .telling import all_clues, find_lies, write_briefing, write_ending
 
@@ -210,7 +210,7 @@ class MurderMystery(Dialogue):
 
     def _read_message(self, state: Talk) -> ReadAct:
         world = _parse_world(state)
-        return ReadAct("nothing") if world.truth is None else read_message(_case_frame(world), state.said)
+        return ReadAct("nothing") if world.truth is None else read_case_message(_case_frame(world), state.said)
 
     def judge_message(self, state: Talk) -> Verdict:
         """A name alone is no accusation: the message must state guilt."""

@@ -42,7 +42,7 @@ LONGEST: Final = 2000
 
 
 @lru_cache(maxsize=8192)
-def read_message(frame: Frame, text: str) -> ReadAct:
+def read_case_message(frame: Frame, text: str) -> ReadAct:
     """Read a message; the result is the same for everybody who has the same frame."""
     heard = text[:LONGEST]
     said = mark_sentences(frame, heard)

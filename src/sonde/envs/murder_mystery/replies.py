@@ -19,13 +19,13 @@ from typing import Final
 from .cases import Case, CaseAct, Frame, case_data
 from .filter import MARK, VALUES, Slot
 from .names import has_meaning, mark_sentences, mentioned_ids, split_message
-from .reading import LONGEST, ReadAct, order_verb, read_message
+from .reading import LONGEST, ReadAct, order_verb, read_case_message
 from .telling import describe_act, fill_sentence, join_names, observe_act, pick_sentence
 
 
 def answer_message(case: Case, said: str, accusation: str, left: int | None = None) -> str:
     """Return the true answer to a message; `accusation` if it accuses somebody. `left` are the turns after this one."""
-    act = read_message(case.frame, said).act
+    act = read_case_message(case.frame, said).act
     return (
         observe_act(case, act).text
         if act and case.frame.acts[act]
@@ -35,7 +35,7 @@ def answer_message(case: Case, said: str, accusation: str, left: int | None = No
 
 def empty_answer(frame: Frame, said: str, accusation: str, left: int | None = None) -> str:
     """Return the answer to a message that reveals nothing, from public facts alone."""
-    found = read_message(frame, said)
+    found = read_case_message(frame, said)
     if found.kind == "accuse":
         return accusation
     return describe_act(frame, found.act, ()) if found.act else answer_unanswered(frame, found, said, left)
@@ -51,7 +51,7 @@ def _possible_answers(frame: Frame, act: CaseAct) -> Mapping[str, tuple[int, ...
 
 def revealed_slots(frame: Frame, said: str, answer: str) -> dict[Slot, int]:
     """Return the slots that an answer reveals; empty for an answer that the rules would not give."""
-    act = read_message(frame, said).act
+    act = read_case_message(frame, said).act
     if act is None or not frame.acts[act]:
         return {}
     values = _possible_answers(frame, act).get(answer)

@@ -18,7 +18,7 @@ from sonde.core import UNKNOWN, View
 from .._shared.dialogue import GOAL
 from .._shared.rule_user import Ruled
 from .cases import Case, Frame
-from .reading import read_message
+from .reading import read_case_message
 from .replies import answer_message, empty_answer, revealed_slots
 
 
@@ -37,7 +37,10 @@ class Narrator(Ruled):
 
     def has_answer(self, view: View) -> bool:
         known: Case | None = view.private["case"]
-        return known is not None and read_message(known.frame, view.private["question"]).kind not in ("talk", "nothing")
+        return known is not None and read_case_message(known.frame, view.private["question"]).kind not in (
+            "talk",
+            "nothing",
+        )
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
@@ -50,13 +53,13 @@ class Narrator(Ruled):
 def _reply_to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
     """Return the reply to an accusation."""
     unmoved = facts.get("unmoved", "")
-    return unmoved if unmoved and read_message(facts["case"].frame, facts["question"]).person != culprit else GOAL
+    return unmoved if unmoved and read_case_message(facts["case"].frame, facts["question"]).person != culprit else GOAL
 
 
 def _culprit_likelihoods(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
     """For each person, were they the culprit."""
     query = facts["question"]
-    found = read_message(frame, query)
+    found = read_case_message(frame, query)
     if found.act is not None and frame.acts[found.act]:
         shown = revealed_slots(frame, query, reply)
         return frame.model.likelihood(shown) if shown else [0.0] * len(frame.people)

@@ -15,7 +15,7 @@ from .._shared.dialogue import GOAL
 from .._shared.english.letters import plain_words
 from .._shared.english.words import name_key
 from .knowledge import data_blocks, topic_knowledge
-from .room import ReadClaim, declared_lines, message_sense, read_message
+from .room import ReadClaim, declared_lines, message_sense, read_topic_message
 
 Answer = Literal["yes", "no", "goal", "unknown", "invalid"]
 
@@ -32,7 +32,7 @@ TEXTS: Mapping[str, str] = {
 
 def answer_message(topic: int, said: str) -> Answer:
     """The true reply to a message where topic number `topic` is hidden."""
-    return answer_reading(topic, read_message(said))
+    return answer_reading(topic, read_topic_message(said))
 
 
 def answer_reading(topic: int, reading: ReadClaim) -> Answer:
@@ -151,7 +151,7 @@ class TopicAnswers:
 
     def _split_reading(self, said: str) -> Mapping[str, int]:
         """The true replies to a message that breaks no check."""
-        reading = read_message(said)
+        reading = read_topic_message(said)
         claim = reading.claim
         won = self.pool & (mentioned_topics(said) if self._by_mention else claim.goal if claim else 0)
         left = self.pool & ~won
@@ -218,7 +218,7 @@ def canonical_questions() -> Sequence[str]:
     """List one question for everything that can be asked, in the order of the files; no two ask the same."""
     found: dict[object, str] = {}
     for text in (*question_wordings(), *_question_frames()["plain"]):
-        claim = read_message(text).claim
+        claim = read_topic_message(text).claim
         if claim is not None and claim.yes and claim.no and not claim.named:
             found.setdefault(message_sense(text), text)
     return tuple(found.values())

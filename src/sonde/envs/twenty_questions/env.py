@@ -37,7 +37,7 @@ from .._shared.partition import PartitionFilter
 from .answering import TEXTS, TopicAnswers, guess_question, mentioned_topics
 from .knowledge import topic_difficulty, topic_knowledge
 from .regions import people_words
-from .room import read_message, topic_names
+from .room import read_topic_message, topic_names
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
@@ -239,20 +239,20 @@ class TwentyQuestions(Dialogue):
             return _same_name(state.said, world.topic)
         if self._wins_by_mention:
             return bool(mentioned_topics(state.said) >> index & 1)
-        query = read_message(state.said).claim
+        query = read_topic_message(state.said).claim
         return query is not None and bool(query.goal >> index & 1)
 
     def secret_names(self, state: Talk) -> Sequence[str]:
         return _topic_secrets(_parse_world(state).topic)
 
     def count_candidates(self, said: str) -> int:
-        query = read_message(said).claim
+        query = read_topic_message(said).claim
         return query.named if query is not None else 0
 
     def judge_unsolved(self, state: Talk) -> Verdict | None:
         if _parse_world(state).foreign:
             return super().judge_unsolved(state)
-        query = read_message(state.said).claim
+        query = read_topic_message(state.said).claim
         return None if query is None else "wrong" if query.named else "nothing"
 
     def candidate_names(self, state: Talk) -> Names:
@@ -278,7 +278,7 @@ class TwentyQuestions(Dialogue):
         return TEXTS["yes" if found == "finished" else found]
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        query = read_message(state.said).claim
+        query = read_topic_message(state.said).claim
         answer = _ANSWERS.get(reply, "finished" if self.is_solution(state) else "no")
         return Frozen[Any](
             answer=answer,

@@ -123,12 +123,12 @@ def topic_room() -> Room:
     return Room(topic_grammar(), _slip_vocabulary, _is_common_word)
 
 
-def read_message(said: str) -> ReadClaim:
+def read_topic_message(said: str) -> ReadClaim:
     """Read what a message asks.
 
-    >>> read_message("What color is it?").kind, read_message("Is it green? Is it slimy?").kind
+    >>> read_topic_message("What color is it?").kind, read_topic_message("Is it green? Is it slimy?").kind
     ('open', 'several')
-    >>> read_message("Is it bigger or smaller than a car?").kind
+    >>> read_topic_message("Is it bigger or smaller than a car?").kind
     'open'
     """
     return _read_cached(said)
@@ -214,7 +214,7 @@ def message_sense(said: str) -> object:
     >>> message_sense("Why glorp?") == message_sense("why, GLORP"), message_sense("Does it glorp?") ==
     message_sense("Does it not glorp?") (True, False)
     """
-    claim = read_message(said).claim
+    claim = read_topic_message(said).claim
     if claim is not None and claim.known & topic_knowledge().all:
         every = topic_knowledge().all
         return claim.yes & every, claim.no & every, claim.goal

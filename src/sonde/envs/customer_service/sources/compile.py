@@ -82,13 +82,13 @@ def main() -> None:
     parser.add_argument("--source", type=Path, default=SOURCE, help="folder with TOML files (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=TARGET, help="file to write (default: %(default)s)")
     args = parser.parse_args()
-    products = build(args.source)
+    products = build_products(args.source)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(dump(products), encoding="ascii")
     print(counts(products))
 
 
-def build(source: Path) -> list[Product]:
+def build_products(source: Path) -> list[Product]:
     """All products, checked, in the order of their ids."""
     raws = [raw for path in sorted(source.glob("*.toml")) for raw in read(path)]
     more = vocabulary((source / "words.txt").read_text(encoding="ascii"))

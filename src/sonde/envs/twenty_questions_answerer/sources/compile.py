@@ -68,13 +68,13 @@ def main() -> None:
     parser.add_argument("--scowl", type=Path, default=wordle.SCOWL, help="folder with SCOWL's lists")
     parser.add_argument("--out", type=Path, default=TARGET, help="file to write (default: %(default)s)")
     args = parser.parse_args()
-    text = dump(build(args.wordnet, args.scowl))
+    text = dump(build_nouns(args.wordnet, args.scowl))
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(text, encoding="ascii")
     print({split: len(words) for split, words in json.loads(text).items()})
 
 
-def build(wordnet: Path, scowl: Path) -> dict[str, dict[str, tuple[str, ...]]]:
+def build_nouns(wordnet: Path, scowl: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     """Split -> word -> its hypernyms, nearest first."""
     synsets = read_synsets(wordnet)
     sizes = {word: size for word, size in wordle.read_sizes(scowl).items() if size <= LARGEST}

@@ -30,12 +30,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=TARGET, help="folder to write to (default: %(default)s)")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    for name, found in build(args.scowl).items():
+    for name, found in build_pools(args.scowl).items():
         (args.out / name).write_text("".join(f"{word}\n" for word in found), encoding="ascii")
         print(f"{name}: {len(found)}")
 
 
-def build(scowl: Path) -> dict[str, list[str]]:
+def build_pools(scowl: Path) -> dict[str, list[str]]:
     """File name -> its words, in order."""
     sizes, blocked = words.read_sizes(scowl), words.blocklist()
     kept = {word for word, size in sizes.items() if size <= LARGEST_SIZE and len(word) >= SHORTEST} - blocked

@@ -53,14 +53,14 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=TARGET, help="folder to write to (default: %(default)s)")
     args = parser.parse_args()
-    files = build(args.scowl)
+    files = build_lists(args.scowl)
     args.out.mkdir(parents=True, exist_ok=True)
     for name, words in files.items():
         (args.out / name).write_text("".join(f"{word}\n" for word in words), encoding="ascii")
         print(f"{name}: {len(words)}")
 
 
-def build(scowl: Path) -> dict[str, list[str]]:
+def build_lists(scowl: Path) -> dict[str, list[str]]:
     """File name -> its words, in order."""
     blocked = blocklist()
     sizes = {word: size for word, size in read_sizes(scowl).items() if word not in blocked}
