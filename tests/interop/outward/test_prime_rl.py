@@ -30,7 +30,7 @@ def test_prime_rl_reads_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     train, test = read.orchestrator.train.source[0], read.orchestrator.eval.source[0]
     for source, split in ((train, "train"), (test, "test")):
         assert isinstance(source.env, SondeEnvConfig) and source.env.agent.runtime.type == "subprocess"
-        assert source.env.taskset.split == split and source.env.taskset.made().tasks(split)
+        assert source.env.taskset.split == split and source.env.taskset.make_env().tasks(split)
     assert train.group_size == 8 and train.sampling.max_completion_tokens == 1024
     with pytest.raises(ValueError, match="environment"):
         configs.RLConfig.model_validate(tomllib.loads(text.replace('env = "wordle"', 'environment = "wordle"')))

@@ -68,7 +68,7 @@ class SondeTaskset(vf.Taskset[SondeTask, SondeTasksetConfig]):
 
     def load(self) -> Iterator[SondeTask]:
         c = self.config
-        for index in range(len(c.made().tasks(c.split))):
+        for index in range(len(c.make_env().tasks(c.split))):
             row = TaskRow(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed)
             yield SondeTask(row, c.task)
 
