@@ -26,6 +26,7 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.config import KINDS
+from sonde.core.renamed import RENAMED
 from tests.cases import each
 
 HERE = __name__
@@ -185,3 +186,10 @@ def test_the_package_promises_its_names() -> None:
     assert sonde.make is make
     assert set(sonde.__all__) >= {"Episode", "make", "Task", "Filter", "derive"}
     assert all(hasattr(sonde, name) for name in sonde.__all__)
+
+
+def test_agents_of_older_runs_are_found_by_their_old_names() -> None:
+    assert set(RENAMED.values()) <= {f"agents:{name}" for name in sonde.names("agents")}
+    assert not set(RENAMED) & {f"agents:{name}" for name in sonde.names("agents")}
+    old = sonde.build({"name": "agents:hunter"})
+    assert old == sonde.make("agents:battleship") and old.config["name"] == "agents:battleship"
