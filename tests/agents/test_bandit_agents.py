@@ -102,7 +102,7 @@ def test_problems_they_do_not_play() -> None:
     river = sonde.make("river_swim")
     view = Episode.begin(river, river.tasks("train")[0]).view()
     for name in ("epsilon_greedy", "ucb1", "thompson"):
-        with pytest.raises(UserError, match="kind tabular"):
+        with pytest.raises(UserError, match="env: got river_swim, a tabular problem, allowed: bandit"):
             sonde.make(f"agents:{name}").act_now(view)
     paid = sonde.make("bernoulli_bandit", preset="informative")
     with pytest.raises(UserError, match="pays other rewards than 0 and 1; use agents:psrl"):

@@ -70,7 +70,7 @@ def test_the_search_over_letters_is_the_search_over_words() -> None:
 def test_it_never_loses_and_is_quicker_than_random_play(strategy: str) -> None:
     opponent = sonde.make("users:chainer", strategy=strategy)
     turns: dict[str, int] = {}
-    for name in ("lookahead", "random"):
+    for name in ("word_chaining", "random"):
         agent = sonde.make(f"agents:{name}")
         assert isinstance(agent, ProgramPolicy)
         for i in range(25):
@@ -79,7 +79,7 @@ def test_it_never_loses_and_is_quicker_than_random_play(strategy: str) -> None:
                 ep = ep.step((agent if ep.to_act == "agent" else opponent).act_now(ep.view(ep.to_act)))
             assert ep.outcome is not None and ep.outcome.kind == "win"
             turns[name] = turns.get(name, 0) + len(ep.turns)
-    assert turns["lookahead"] < turns["random"]
+    assert turns["word_chaining"] < turns["random"]
 
 
 def test_careless_loses_as_soon_as_a_rule_matters() -> None:

@@ -87,8 +87,8 @@ def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:
 
 
 def test_bad_settings_and_other_games_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^two_halves: half: "):
+    with pytest.raises(UserError, match=r"^agents:text_nav_walker: half: "):
         TextNavWalker(half="left")
     env = Mastermind()
-    with pytest.raises(UserError, match="no house"):
+    with pytest.raises(UserError, match="agents:text_nav_walker: env: got mastermind, allowed: text_nav"):
         sonde.make("agents:text_nav_walker").act_now(Episode.begin(env, env.task("0427")).view())

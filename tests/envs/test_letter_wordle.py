@@ -50,7 +50,7 @@ def test_beliefs_follow_the_marks() -> None:
     assert "trace" in known.possible_codes
     assert all(set(w) == set("trace") and w[0] != "c" and w[1] != "a" for w in known.possible_codes)
     prior: Any = ENV.filter(ENV.task("trace").public)
-    firsts = [w[0] for w in prior.left]
+    firsts = [w[0] for w in prior.possible_codes]
     assert prior.expected_regrets == pytest.approx([1 - firsts.count(a) / len(firsts) for a in ENV.allowed_symbols])
     assert len(firsts) == len(ENV.tasks("train")) + len(ENV.tasks("test"))
 

@@ -63,7 +63,7 @@ class World:
         return Claim(name, *self.masks[name]) if name in self.masks else None
 
     def column(self, name: str, value: Any) -> Claim | None:
-        return getattr(self, name).within(value, name)
+        return getattr(self, name).claim_within(value, name)
 
     def home(self, yes: int) -> int:
         return ALL

@@ -5,7 +5,7 @@ over all test topics: the share in percent of those for whom there was an answer
 different answers there were. The questions were written as language models ask (in the manner of the dialogues printed
 in the papers' appendices, own words) before their author saw a parser; they are for measuring, never for fitting.
 
-What is measured now must be what is kept (`tests/test_gate.py`). `--keep` writes it,
+What is measured now must be what is kept (`tests/test_city_gate.py`). `--keep` writes it,
 for a reader to review line by line: a question that falls silent or whose share of "Yes" grows needs a reason.
 """
 
@@ -50,9 +50,9 @@ def measured(env: str, rows: Iterable[Row]) -> list[Row]:
     import sonde
 
     game: Any = sonde.make(env)
-    at = {name: i for i, name in enumerate(game.known.names)}
+    at = {name: i for i, name in enumerate(game.city_knowledge.names)}
     topics = sum(1 << at[game.hypothesis(sonde.Episode.begin(game, task).state)] for task in game.split("test"))
-    return [_asked(row, game.known.split(row.question), topics) for row in rows]
+    return [_asked(row, game.city_knowledge.split(row.question), topics) for row in rows]
 
 
 def _asked(row: Row, split: dict[str, int], topics: int) -> Row:

@@ -58,7 +58,7 @@ def _filling(frame: Frame, turn: int, person: int | None = None) -> _Filling:
     record: Record = _one([r for r in told if r.kind != "bystander"], turn)
     outside: Record | None = _one([r for r in told if r.kind == "bystander"] or [None], turn)
     words = {
-        "P": who.name, "p": who.given_name, "r": f"the {who.role}", "Q": other.name, "q": other.given,
+        "P": who.name, "p": who.given_name, "r": f"the {who.role}", "Q": other.name, "q": other.given_name,
         "qr": f"the {other.role}", "V": frame.victim, "v": frame.victim.split()[0], "S": places[0].name,
         "L": place.name, "R": record.name, "RL": places[record.place].name, "from": _clock(frame.minutes[1]),
         "to": _clock(frame.minutes[2]), "T": re.sub("^an? ", "", thing.name),

@@ -80,7 +80,7 @@ def test_an_engine_that_was_closed_starts_again(tmp_path: Path) -> None:
 
 def test_the_last_whole_lines_count_and_mates_are_scores(tmp_path: Path) -> None:
     policy = sonde.make("users:stockfish", binary=double(tmp_path))
-    lines = policy._engine.search(START, 10, 1, 4)
+    lines = policy._engine.search_lines(START, 10, 1, 4)
     assert lines == [("e2e4", 40), ("d2d4", 30), ("g1f3", 10), ("g2g4", -29_997)]
     closed(policy)
 

@@ -39,7 +39,7 @@ class TextNavWalker(ProgramPolicy):
 
     def __post_init__(self) -> None:
         if self.half not in _CHOICES:
-            raise unknown("two_halves: half", self.half, _CHOICES)
+            raise unknown("agents:text_nav_walker: half", self.half, _CHOICES)
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "text_nav":

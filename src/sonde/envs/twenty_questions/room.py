@@ -211,8 +211,10 @@ def message_sense(said: str) -> object:
     """Return a value that is equal for equal questions: the topics of which they are true and false, or, for a question
     that is not understood, its words.
 
-    >>> message_sense("Why glorp?") == message_sense("why, GLORP"), message_sense("Does it glorp?") ==
-    message_sense("Does it not glorp?") (True, False)
+    >>> message_sense("Why glorp?") == message_sense("why, GLORP")
+    True
+    >>> message_sense("Does it glorp?") == message_sense("Does it not glorp?")
+    False
     """
     claim = read_topic_message(said).claim
     if claim is not None and claim.known & topic_knowledge().all:
