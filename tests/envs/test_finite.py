@@ -207,7 +207,8 @@ def _regrets(exact: Any, belief: Any, ep: Episode) -> Any:
     state = ep.turns[-1].info["next"] if step else problem.start
     s = problem.states.index(state)
     rows = [
-        p * exact.world(h).suboptimality_gaps(problem.horizon)[step, s] for h, p in zip(belief.hypotheses, belief.probs, strict=True)
+        p * exact.world(h).suboptimality_gaps(problem.horizon)[step, s]
+        for h, p in zip(belief.hypotheses, belief.probs, strict=True)
     ]
     return np.sum(rows, axis=0)
 

@@ -103,7 +103,7 @@ def test_known_downstream_tunnels_determine_the_labels() -> None:
     assert "- In cave 3, tunnel A always leads to cave 1." in told
     known: Any = env.filter(task.public)
     assert known.belief().top(2) == [("2B 1A 3B", 1.0)]
-    assert known.dirichlet_posterior().mean().transition_SAS[2, 0].tolist() == [1, 0, 0]
+    assert known.dirichlet_posterior().mean_world().transition_SAS[2, 0].tolist() == [1, 0, 0]
     drawn = env.tasks("train")[5]
     assert {Episode.begin(env, drawn, seed=s).state.labels for s in range(5)} == {
         Episode.begin(env, drawn, seed=9).state.labels

@@ -84,8 +84,10 @@ those of the car dealer."""
 def suite_environments(name: str) -> tuple[Form, ...]:
     """The environments of a suite with their presets: all presets of this name, and those in `ALSO`.
 
-    >>> ("word_guess", "mtp") in suite_environments("mtp"), [p for env, p in suite_environments("lmrl") if env ==
-    "maze"] (True, ['lmrl', 'lmrl_partial'])
+    >>> ("word_guess", "mtp") in suite_environments("mtp")
+    True
+    >>> [preset for env, preset in suite_environments("lmrl") if env == "maze"]
+    ['lmrl', 'lmrl_partial']
     """
     presets: dict[str, Sequence[str]] = {env: getattr(find(env), "presets", ()) for env in names("envs")}
     also = ALSO.get(name, EMPTY)

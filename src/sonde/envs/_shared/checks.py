@@ -30,8 +30,8 @@ def is_too_long(said: str, longest: int, candidates: Candidates) -> bool:
 def has_several_questions(said: str, longest: int, candidates: Candidates) -> bool:
     """More than one question mark; marks in a row count once.
 
-    >>> has_several_questions("Is it big? Is it red?", 500, lambda said: 0), has_several_questions("Big??", 500,
-    lambda said: 0) (True, False)
+    >>> [has_several_questions(said, 500, lambda said: 0) for said in ("Is it big? Is it red?", "Big??")]
+    [True, False]
     """
     return len(_MARKS.findall(said)) > 1
 

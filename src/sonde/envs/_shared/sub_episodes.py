@@ -60,7 +60,9 @@ def require_finite_problem(view: View, agent: str, *kinds: str) -> FiniteProblem
     if problem is None:
         raise UserError(f"agents:{agent}: env: got {view.spec.name}, allowed: environments with a finite problem")
     if kinds and problem.kind not in kinds:
-        raise UserError(f"agents:{agent}: env: got {view.spec.name}, a {problem.kind} problem, allowed: {', '.join(kinds)}")
+        raise UserError(
+            f"agents:{agent}: env: got {view.spec.name}, a {problem.kind} problem, allowed: {', '.join(kinds)}"
+        )
     return problem
 
 

@@ -246,7 +246,7 @@ def read_probe(answer: str, shape: Shape) -> CircuitProbe | None:
     """The probe in an answer such as `probe 2 101`; None if there is none.
 
     >>> read_probe("probe 2 101", Shape(circuits=3, inputs=3)), read_probe("Probe(2, 101)", Shape(circuits=3, inputs=3))
-    (Probe(circuit=1, row=5), Probe(circuit=1, row=5))
+    (CircuitProbe(circuit=1, row=5), CircuitProbe(circuit=1, row=5))
     """
     words = [word for word in split_words(answer.lower().translate(_BREAKS)) if word not in _FILLERS]
     if len(words) < 3 or words[0] != "probe" or len(words[1]) != 1:

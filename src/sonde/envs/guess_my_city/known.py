@@ -27,7 +27,7 @@ class KnownCities(NamedTuple):
     """The cities of which something is true, and those of which it is false.
 
     >>> (KnownCities(0b001, 0b110) | ~KnownCities(0b100, 0b010)) & KnownCities(0b011, 0b100)
-    Known(yes=3, no=4)
+    KnownCities(yes=3, no=4)
     """
 
     yes: int

@@ -254,8 +254,9 @@ def split_message(text: str) -> list[Sentence]:
 def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     """The sentences of a message, with marks.
 
-    >>> from .cases import case
-    >>> for s in mark_sentences(case("train", 4).frame, "Hm. Sven, did you see the ship's doctor near the galley?"):
+    >>> from .cases import numbered_case
+    >>> message = "Hm. Sven, did you see the ship's doctor near the galley?"
+    >>> for s in mark_sentences(numbered_case("train", 4).frame, message):
     ...     print(" ".join(s.words), s.asks)
     hm False
     @p0 , did you see @p1 near @l5 True

@@ -43,8 +43,10 @@ def stroke_reward(n: int, place: int, upstream: bool, after: int, by_next: bool 
     """The reward of a stroke that ends at place `after`. `by_next`: the last place pays only a swimmer who is still
     there.
 
-    >>> stroke_reward(3, 2, True, 1), stroke_reward(3, 2, True, 1, by_next=True), stroke_reward(3, 2, True, 2,
-    by_next=True) (1.0, 0.0, 1.0)
+    >>> stroke_reward(3, 2, True, 1), stroke_reward(3, 2, True, 1, by_next=True)
+    (1.0, 0.0)
+    >>> stroke_reward(3, 2, True, 2, by_next=True)
+    1.0
     """
     if upstream:
         return GREAT if place == n - 1 and (after == place or not by_next) else 0.0

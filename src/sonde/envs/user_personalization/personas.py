@@ -262,8 +262,10 @@ def read_question(said: str) -> frozenset[str] | None:
     """Return the dimensions that a question is about, whatever the request; `GENERAL` alone, or None if it is about
     none.
 
-    >>> read_question("How much time do you have?"), read_question("What do you want to spend?"),
-    read_question("Purple monkey dishwasher?") (frozenset({'duration'}), frozenset({'budget'}), None)
+    >>> read_question("How much time do you have?"), read_question("What do you want to spend?")
+    (frozenset({'duration'}), frozenset({'budget'}))
+    >>> read_question("Purple monkey dishwasher?") is None
+    True
     """
     words, known, found = _base_words(said), _phrases_by_word(), list[_Phrase]()
     at = 0

@@ -125,8 +125,10 @@ async def retry_call(call: Callable[[], Awaitable[T]], backoff: Backoff, seed: i
 def parse_retry_after(header: str | None, now: float) -> float | None:
     """Seconds that a `Retry-After` header asks for at `now` (seconds since 1970); None if it is missing or unreadable.
 
-    >>> parse_retry_after("2", now=0.0), parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0),
-    parse_retry_after("soon", now=0.0) (2.0, 10.0, None)
+    >>> parse_retry_after("2", now=0.0), parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50.0)
+    (2.0, 10.0)
+    >>> parse_retry_after("soon", now=0.0) is None
+    True
     """
     if header is None:
         return None

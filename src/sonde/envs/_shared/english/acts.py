@@ -63,7 +63,7 @@ def read_act(said: str) -> SpeechAct:
     """Classify a message and return the words of its question.
 
     >>> read_act("Great! My next question: would you say that it's alive?")
-    Act(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
+    SpeechAct(kind='asks', words=('it', 'is', 'alive'), denied=False, guess=False)
     >>> read_act("What colour is it?").kind, read_act("Is it big? Is it red?").kind
     ('open', 'several')
     """

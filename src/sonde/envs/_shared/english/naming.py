@@ -467,8 +467,9 @@ def judge_naming(said: str, names: Names) -> Verdict:
     """Judge whether a message names the secret. In the example 1 is Rome, 2 Oslo, 4 Bern, and Oslo is the secret.
 
     >>> names = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4}.get(name, 0), 1, 2)
-    >>> [judge_naming(m, names) for m in ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A
-    fjord?")] ['right', 'wrong', 'nothing', 'unclear']
+    >>> said = ("My money is on Oslo!", "I think it's Bern.", "It can't be Oslo.", "A fjord?")
+    >>> [judge_naming(message, names) for message in said]
+    ['right', 'wrong', 'nothing', 'unclear']
     >>> judge_naming("Is it related to Oslo?", names)
     'unclear'
     """

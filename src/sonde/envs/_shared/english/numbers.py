@@ -46,8 +46,8 @@ def drop_thousands_commas(text: str) -> str:
 def parse_amount(words: Sequence[str]) -> float | None:
     """Return the number that all of these words make, or None.
 
-    >>> parse_amount(["1.5", "million"]), parse_amount(["two", "hundred", "and", "five"]), parse_amount(["half", "a",
-    "million"]) (1500000.0, 205.0, 500000.0)
+    >>> [parse_amount(words.split()) for words in ("1.5 million", "two hundred and five", "half a million")]
+    [1500000.0, 205.0, 500000.0]
     >>> parse_amount(["a", "million"]), parse_amount(["2.5", "k"]), parse_amount(["a"]), parse_amount(["blue"])
     (1000000.0, 2500.0, None, None)
     """
@@ -99,8 +99,10 @@ _COMPARERS: Sequence[tuple[tuple[str, ...], str]] = tuple(
 def parse_interval(words: Sequence[str]) -> Interval | None:
     """The numbers that words such as "more than five million" allow; None where they are no amount.
 
-    >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split()), parse_interval("20 or
-    more".split()) (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0), Interval(low=20.0, high=inf))
+    >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split())
+    (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0))
+    >>> parse_interval("20 or more".split())
+    Interval(low=20.0, high=inf)
     >>> parse_interval(["12"]), parse_interval("less than blue".split())
     (Interval(low=12.0, high=12.0), None)
     """

@@ -100,8 +100,8 @@ def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
 class Spotter:
     """The phrasings of some declared lines; sentences come as the base forms of their words (`search_forms`).
 
-    >>> from .lexicon import lines
-    >>> spotter = Spotter(lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
+    >>> from .lexicon import parse_lines
+    >>> spotter = Spotter(parse_lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
     >>> spotter.find_spots(search_forms("so where exactly were you , and did you quarrel badly with @v".split()))
     [Spot(meaning='alibi', start=1, end=5), Spot(meaning='strife', start=9, end=13)]
     """
