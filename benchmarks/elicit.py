@@ -8,7 +8,7 @@ paper does: the whole history again for every probe, here without padding and wi
 *packed* is `Model.score` with all probes of all episodes at once. Both include rendering and encoding.
 
 Times are CPU seconds of this process, so that a busy machine changes them little; the model is loaded and warmed up
-before. Of a group, *per turn* is timed on `--time_call` episodes and multiplied, since its episodes share nothing.
+before. Of a group, *per turn* is timed on `--timed` episodes and multiplied, since its episodes share nothing.
 *needed* counts the distinct beginnings of what has to be fed, by a walk over all probes that shares no code with the
 library.
 """

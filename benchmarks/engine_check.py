@@ -5,7 +5,7 @@ python benchmarks/engine_check.py sglang Qwen/Qwen3-8B http://localhost:30000
 
 Each line (or, with `--json`, object) names a requirement, the result and, after a failure, what to change. The exit
 status is 0 if nothing failed. `--tokenizer` names a folder, for a model name that the hub does not know;
-`--check_adapter` is a LoRA of peft for this model, `--check_weights` a folder of the same architecture with other
+`--adapter` is a LoRA of peft for this model, `--weights` a folder of the same architecture with other
 weights, under paths that both the server and this machine see: they are loaded here too, and the server must give the
 same log-probabilities for a row of tokens. The server keeps those weights afterwards. Checks that were not requested
 are listed as such.

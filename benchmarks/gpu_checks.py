@@ -32,7 +32,7 @@ PLAIN = Sampling(temperature=1.0)
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One line: `judge_checks` of a check, or a figure that was measured."""
+    """One line: `verdict` of a check, or a figure that was measured."""
 
     what: str
     said: str

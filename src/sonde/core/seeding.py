@@ -13,7 +13,7 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
 | `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
 | `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
-| `(view.seed, "check_choice")` | which policy plays the episode (`agents/check_choice`) |
+| `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
 | `(0, "hybrid", hash of the messages)` | the model's reply to a question about one secret (`users/hybrid`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |

@@ -273,16 +273,16 @@ def test_marks_that_are_special_tokens_are_kept_for_the_split(family: str) -> No
     chat = with_marks(*TOKENS, "<|return|>", "<|other|>")
     text = "".join(REPLIES[family]).removesuffix("<|return|>")
     ids = chat.encode("<|other|>" + text)
-    said = chat.decode(ids)
+    said = chat.decode_ids(ids)
     assert split_reasoning(said)[1] == ANSWER and IDEA in split_reasoning(said)[0]
     assert "<|other|>" not in said and said.replace("<|other|>", "") in text.replace("<|constrain|>", "")
-    assert chat.decode(chat.encode("plain <|other|> text")) == "plain  text"
+    assert chat.decode_ids(chat.encode("plain <|other|> text")) == "plain  text"
 
 
 def test_marks_that_others_use_for_something_else_are_not_kept() -> None:
     """`<|end|>` alone ends a message of Phi's, and no thought."""
     chat = with_marks("<|end|>", "<|start|>")
-    assert chat.decode(chat.encode("one<|end|>two")) == "onetwo"
+    assert chat.decode_ids(chat.encode("one<|end|>two")) == "onetwo"
 
 
 def test_a_backend_that_renders_the_prompt_says_that_it_opens_a_thought(tmp_path: Path) -> None:
@@ -318,8 +318,8 @@ def test_ids_stay_what_was_sampled_and_are_fed_back_where_the_thought_is_kept() 
     chat = with_marks("[THINK]", "[/THINK]")
     text = "[THINK]hm[/THINK]Yes"
     ids = array("i", [*chat.encode(text), 2])
-    first = chat.prompt([Message("user", "Hello")])
-    c = Completion(text=chat.decode(ids), ids=ids, prompt_ids=first.ids, model="tiny")
+    first = chat.encode_prompt([Message("user", "Hello")])
+    c = Completion(text=chat.decode_ids(ids), ids=ids, prompt_ids=first.ids, model="tiny")
     assert c.text == text
-    again = chat.prompt([Message("user", "Hello"), Message("assistant", text, c), Message("user", "On.")])
+    again = chat.encode_prompt([Message("user", "Hello"), Message("assistant", text, c), Message("user", "On.")])
     assert again.shared == len(first.ids) + len(ids) and not again.rewritten

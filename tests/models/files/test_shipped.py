@@ -109,7 +109,7 @@ def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(
                     continue
                 ids = chat.encode(message.content)
                 assert chat.tokenizer.unk_token_id not in ids, message.content
-                assert chat.decode(ids).replace(" ", "") == "".join(message.content.split())
+                assert chat.decode_ids(ids).replace(" ", "") == "".join(message.content.split())
 
 
 @each_model
@@ -120,7 +120,7 @@ def test_what_it_says_is_read_as_it_was_meant(model: ShippedModel) -> None:
     known = [answer for answer in ep.view().legal or () if unknown not in chat.encode(env.say(answer))]
     assert known
     for answer in known:
-        said = chat.decode(chat.encode(env.say(answer)))
+        said = chat.decode_ids(chat.encode(env.say(answer)))
         assert ep.step(said).turns[-1].info == ep.step(env.say(answer)).turns[-1].info
 
 
@@ -143,12 +143,12 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: ShippedModel) -> N
     prompts: list[Prompt] = []
     for act in played.acts:
         if act.seat == AGENT:
-            prompts.append(chat.prompt(ep.view().messages))
+            prompts.append(chat.encode_prompt(ep.view().messages))
         ep = ep.step(act.action)
     assert len(prompts) == len(played.turns) >= 2
     for prompt in prompts[1:]:
         assert prompt.shared == prompt.previous > 0 and not prompt.rewritten
-    last = chat.prompt((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))).ids
+    last = chat.encode_prompt((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))).ids
     whole = chat.encode(chat.render((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))))
     assert list(last) == list(whole)
 
