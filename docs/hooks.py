@@ -19,6 +19,14 @@ WRITTEN, UNIMPORTED, NOTEBOOKS = (
 )
 
 
+def _registered(kind: str) -> tuple[str, ...]:
+    """The package of a kind with its public modules, and those of environments that register something of that kind."""
+    import sonde
+
+    own = _modules(kind)
+    return (*own, *sorted({sonde.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
+
+
 def _modules(package: str) -> tuple[str, ...]:
     """A package and its public modules, by the files that there are."""
     files = sorted((ROOT / "src" / "sonde" / package.replace(".", "/")).glob("*.py"))
@@ -77,8 +85,8 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "losses": ("Losses", tuple(f"sonde.train.objectives.{name}" for name in LOSSES)),
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
-    "users": ("Users, opponents, judges", _modules("users")),
-    "agents": ("Agents", _modules("agents")),
+    "users": ("Users, opponents, judges", _registered("users")),
+    "agents": ("Agents", _registered("agents")),
     "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
     "interop": (
         "Other libraries",

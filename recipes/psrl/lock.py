@@ -18,7 +18,7 @@ from sonde.envs.combination_lock.solver import expected_sub_episodes
 
 AGENTS = {
     "random": ("uniform", "< 0.14 % per attempt"),
-    "bayes_lock": ("Bayes-optimal", "plotted (figure 7)"),
+    "combination_lock": ("Bayes-optimal", "plotted (figure 7)"),
     "psrl": ("posterior sampling", "as LLM agent (figure 7)"),
     "ids": ("information-directed", "as LLM agent below PSRL (figure 18)"),
     "entropy": ("most information", "not shown"),

@@ -38,12 +38,13 @@ def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
 def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
     """From what is registered and from the files there are, whether or not what they need is installed here."""
     pages = {name: HOOKS["reference"](*HOOKS["API"][name]) for name in ("users", "agents", "interop")}
-    assert "ForwardRef" not in "".join(pages.values()) and "Known(untried: int," in pages["agents"]
+    assert "ForwardRef" not in "".join(pages.values()) and "LockKnowledge(untried: int," in pages["agents"]
     assert all(f"sonde.models.{name}" in HOOKS["API"]["models"][1] for name in sonde.names("models"))
     for kind in ("users", "agents"):
-        assert [name for name in sonde.names(kind) if f"\n## sonde.{kind}.{name}\n" not in pages[kind]] == []
         for name in sonde.names(kind):
-            assert f"\n### {sonde.find(f'{kind}:{name}').__name__}\n" in pages[kind], name
+            cls = sonde.find(f"{kind}:{name}")
+            assert f"\n## {cls.__module__}\n" in pages[kind], name
+            assert f"\n### {cls.__name__}\n" in pages[kind], name
     folder = DOCS.parent / "src" / "sonde" / "interop"
     files = {".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob("[a-z]*.py")}
     assert len(files) > 12 and all(f"\n## sonde.interop.{name}\n" in pages["interop"] for name in files)

@@ -258,7 +258,7 @@ def _check_that_an_unseen_folder_is_named_at_once(server: Server, tied: Path) ->
     async def publish() -> None:
         model = served(server, tied)
         try:
-            await model.publish(Path("/nowhere/step-1"), "step-1", adapter=False)
+            await model.publish_weights(Path("/nowhere/step-1"), "step-1", adapter=False)
         finally:
             await model.close()
             assert model.stats.retries == 0

@@ -91,7 +91,7 @@ def test_the_weights_of_another_model_are_noticed_before_anything_is_played(
     async def publish(folder: Path) -> None:
         model = served(plays_untied, untied)
         try:
-            await model.publish(folder, "other", adapter=False)
+            await model.publish_weights(folder, "other", adapter=False)
         finally:
             await model.close()
 

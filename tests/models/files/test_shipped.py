@@ -130,7 +130,7 @@ def test_foreign_text_is_unknown_and_harmless(model: ShippedModel) -> None:
     ids = chat.encode("Zugzwang! <|end|> 99999 \ue000")
     assert chat.tokenizer.unk_token_id in ids
     system = [Message("system", "Play."), Message("user", "Go.")]
-    assert chat.render(system) == "<|system|>Play.<|end|><|user|>Go.<|end|><|assistant|>"
+    assert chat.render_text(system) == "<|system|>Play.<|end|><|user|>Go.<|end|><|assistant|>"
 
 
 @each_model
@@ -149,7 +149,7 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: ShippedModel) -> N
     for prompt in prompts[1:]:
         assert prompt.shared == prompt.previous > 0 and not prompt.rewritten
     last = chat.encode_prompt((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))).ids
-    whole = chat.encode(chat.render((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))))
+    whole = chat.encode(chat.render_text((*ep.messages[AGENT][:-1], Message("user", ep.turns[-1].told))))
     assert list(last) == list(whole)
 
 
@@ -195,8 +195,8 @@ def test_rows_are_what_the_chat_template_writes(recipe: Any, name: str) -> None:
     rng = sonde.Rng(0, "tiny", "test")
     for _ in range(5):
         said = recipe.games.teach_episode(game, TEACHERS[name][1], rng).said
-        row = encoder.row(said)
-        assert list(row.ids) == list(chat.encode(chat.render(said, speak=False)))
+        row = encoder.encode_row(said)
+        assert list(row.ids) == list(chat.encode(chat.render_text(said, speak=False)))
         own = [i for i, what in zip(row.ids, row.what, strict=True) if what == recipe.corpus.SAID]
         spoken = [[*chat.encode(m.content), encoder.end] for m in said if m.role == "assistant"]
         assert own == [i for ids in spoken for i in ids]

@@ -42,7 +42,7 @@ def give(double: Double, kind: str, folder: Path, version: str) -> None:
     other = sonde.make(f"models:{kind}", base_url=double.url, model=double.name, tokenizer=MAZE, api_key_env="")
 
     async def publish() -> None:
-        await other.publish(folder, version, adapter=False)
+        await other.publish_weights(folder, version, adapter=False)
         await other.close()
 
     run_sync(publish())
