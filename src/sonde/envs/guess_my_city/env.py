@@ -11,7 +11,7 @@ Sources and presets:
                   "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
                   come bare, without the turns left; 100 new tokens
 
-Ours: the cities and all facts about them (`people/cities/`; both papers' lists are of their own); the split of
+Ours: the cities and all facts about them (`data/`; both papers' lists are of their own); the split of
 the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
 whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
 prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔBelief-RL only tests on this game; the

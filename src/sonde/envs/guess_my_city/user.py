@@ -1,6 +1,6 @@
 """The rule user of guess_my_city: a resident who answers questions about the city truthfully.
 
-It understands a question as a whole or says "I do not know."; `people/cities/` has its knowledge and its sentences.
+It understands a question as a whole or says "I do not know."; `data/` has its knowledge and its sentences.
 Nothing in a message matters but the question, and no reply names the city or its country. The exact filter of the
 environment assumes this user.
 """

@@ -1,6 +1,6 @@
 """Rules about whole categories: they add to the knowledge of single topics and never take away.
 
-Ours. `data/load_rules.txt` has three kinds of lines:
+Ours. `data/rules.txt` has three kinds of lines:
 
     NAMES + EXPRESSION       the attributes are also true of the topics of which the expression is true
     NAMES - EXPRESSION       they are also false of them
