@@ -182,7 +182,7 @@ def test_another_user_is_named_wherever_runs_are_shown() -> None:
     assert (own["others"], other["others"]) == ({}, {"user": "llm (fake)"})
     assert own["label"] == other["label"] == "twenty_questions"
     said = " ".join(run(*ask, *swap, "-o", "seats.user.model.script=['no']").split())
-    assert "twenty_questions, asker: the user is llm (fake), not the environment's own." in said
+    assert "twenty_questions, twenty_questions: the user is llm (fake), not the environment's own." in said
     found = as_json("compare", own["folder"], other["folder"])
     assert (found["a"], found["b"]) == ("twenty_questions", "asker user=llm (fake)")
     run("report", own["folder"], other["folder"], "--out", "page.html")

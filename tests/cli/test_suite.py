@@ -129,7 +129,7 @@ def test_json_gives_the_mean_of_the_environments() -> None:
 
 
 def test_each_environment_gets_the_player_that_has_the_role_there() -> None:
-    for role, word in (("reference", "lookahead"), ("floor", "careless")):
+    for role, word in (("reference", "word_chaining"), ("floor", "careless")):
         found = as_json("--suite", "mtp", "--agent", role, "-n", "1", "-k", "1", "--no-gains")["environments"]
         agents = {e["env_name"]: e["agent"]["name"] for e in found}
         assert agents["word_chaining"] == f"agents:{word}"

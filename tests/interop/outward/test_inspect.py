@@ -164,9 +164,9 @@ def make_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.thorough
-def test_its_command_evaluates_on_a_local_endpoint(logs: Path) -> None:
+def test_its_command_evaluates_on_a_local_endpoint(make_logs: Path) -> None:
     """Every sample is the episode of core with these numbers."""
-    (file,) = logs.glob("*.eval")
+    (file,) = make_logs.glob("*.eval")
     log = read_eval_log(str(file))
     assert log.status == "success" and log.samples and len(log.samples) == 6
     env = sonde.make("wordle", max_turns=2)
@@ -190,13 +190,13 @@ def test_its_command_evaluates_with_the_mock_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_its_viewer_opens_the_logs(logs: Path, tmp_path: Path) -> None:
+def test_its_viewer_opens_the_logs(make_logs: Path, tmp_path: Path) -> None:
     """In a browser: the task, its samples, a conversation as core had it; no error of its script."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         pytest.skip("no Chromium here; on Debian: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api")
-    bundle = [INSPECT, "view", "bundle", "--log-dir", str(logs), "--output-dir", str(tmp_path / "site")]
+    bundle = [INSPECT, "view", "bundle", "--log-dir", str(make_logs), "--output-dir", str(tmp_path / "site")]
     subprocess.run(bundle, check=True, capture_output=True)
     handler = partial(QuietHandler, directory=tmp_path / "site")
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -44,10 +44,10 @@ from ..grpo import (
 pytestmark = WARNINGS
 
 
-def test_what_is_trained_is_what_was_sampled(folder: Path) -> None:
+def test_what_is_trained_is_what_was_sampled(model_folder: Path) -> None:
     """Ids are those of the completions, in their places; the mask marks them and nothing else; log-probabilities are
     those of the trainer's own forward pass."""
-    made, play = make_trainer(folder)
+    made, play = make_trainer(model_folder)
     out = make_batch(made, play, 0, 1)
     episodes = [t for group in play.played for t in group]
     assert len(episodes) == 8 == len(out["completion_ids"])
@@ -64,9 +64,9 @@ def test_what_is_trained_is_what_was_sampled(folder: Path) -> None:
     assert float(difference.detach().abs().max()) < 1e-4
 
 
-def test_advantages_are_those_of_our_credit(folder: Path) -> None:
+def test_advantages_are_those_of_our_credit(model_folder: Path) -> None:
     """Return-to-go above the others of the group, by hand from the recorded turns; 0 off the agent's tokens."""
-    made, play = make_trainer(folder)
+    made, play = make_trainer(model_folder)
     out = make_batch(made, play, 0, 1)
     for g, group in enumerate(play.played):
         won = [t.outcome is not None and t.outcome.success for t in group]
@@ -86,9 +86,9 @@ def test_advantages_are_those_of_our_credit(folder: Path) -> None:
     assert len(set(out["advantages"].flatten().tolist())) > 4
 
 
-def test_loss_and_gradient_are_ours(folder: Path) -> None:
+def test_loss_and_gradient_are_ours(model_folder: Path) -> None:
     """TRL's loss of the batch, with advantages per token, is that of our GRPO from plain log-probabilities."""
-    made, play = make_trainer(folder)
+    made, play = make_trainer(model_folder)
     out = make_batch(made, play, 0, 1)
     made.model.eval()
     theirs = made._compute_loss(made.model, {**out, "old_per_token_logps": out["sampling_per_token_logps"] + 0.3})
@@ -114,8 +114,8 @@ def embedding_gradient(loss: Any, model: Any) -> torch.Tensor:
     return found
 
 
-def test_a_group_shares_a_world_and_every_step_has_new_ones(folder: Path) -> None:
-    made, play = make_trainer(folder)
+def test_a_group_shares_a_world_and_every_step_has_new_ones(model_folder: Path) -> None:
+    made, play = make_trainer(model_folder)
     seeds: list[int] = []
     for step in range(3):
         made.state.global_step = step
@@ -128,13 +128,13 @@ def test_a_group_shares_a_world_and_every_step_has_new_ones(folder: Path) -> Non
     assert len(set(seeds)) == 6
 
 
-def test_gains_of_the_filter_are_rewards(folder: Path) -> None:
+def test_gains_of_the_filter_are_rewards(model_folder: Path) -> None:
     """A question for the colour is worth the bit that it brings, on its own turn."""
     settings = OnlineSettings(
         k=K, max_new_tokens=2, rewards=RewardMix({"exact_gain": 1.0}), rewarders=(ExactGain(),), credit=ReturnToGo()
     )
     play = RolloutFunc([Game(ENV, ENV.tasks("train"), "asking")], settings)
-    made, _ = make_trainer(folder, play=play)
+    made, _ = make_trainer(model_folder, play=play)
     incline_model(made.model, "ask")
     out = make_batch(made, play, 0, 1)
     asked = [any(turn.text.strip() == "ask" for turn in t.turns) for group in play.played for t in group]
@@ -142,13 +142,13 @@ def test_gains_of_the_filter_are_rewards(folder: Path) -> None:
     assert float(out["advantages"].abs().max()) > 0
 
 
-def test_a_server_plays_with_the_weights_of_every_step(folder: Path) -> None:
+def test_a_server_plays_with_the_weights_of_every_step(model_folder: Path) -> None:
     """A double of vLLM gets what was trained, and what it sampled is what TRL learns from."""
-    with VllmDouble(str(folder)) as double:
+    with VllmDouble(str(model_folder)) as double:
         server = sonde.make("models:vllm", base_url=double.url, model=double.name, retries=0, api_key_env="")
         settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY, credit=ReturnToGo())
         play = RolloutFunc([Game(ENV, ENV.tasks("train"), "asking")], settings, server=server)
-        made, _ = make_trainer(folder, play=play, output_dir=str(folder / "served"))
+        made, _ = make_trainer(model_folder, play=play, output_dir=str(model_folder / "served"))
         for step in range(2):
             made.state.global_step = step
             with torch.no_grad():
@@ -158,15 +158,15 @@ def test_a_server_plays_with_the_weights_of_every_step(folder: Path) -> None:
             assert {c.weights for c in said} == {f"step-{step}"} and len(double.sampled) >= len(said)
             difference = agent_logprobs(made, out) - out["sampling_per_token_logps"] * agent_mask(out)
             assert float(difference.detach().abs().max()) < 1e-4, "the server has the weights as they are now"
-    assert [f.name for f in (folder / "served" / "served").iterdir()] == ["step-1"], "folders do not pile up"
+    assert [f.name for f in (model_folder / "served" / "served").iterdir()] == ["step-1"], "folders do not pile up"
 
 
-def test_beliefs_of_the_trainers_model_are_rewards(folder: Path) -> None:
+def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
     """What a game earns is what the rewarder measures with the same weights; `of` another time is refused."""
     rewarder, game = BeliefGain(among="all", shaping=()), Game(ENV, ENV.tasks("train"), "asking")
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=RewardMix({"belief": 1.0}), rewarders=(rewarder,))
     play = RolloutFunc([game], settings)
-    made, _ = make_trainer(folder, play=play)
+    made, _ = make_trainer(model_folder, play=play)
     incline_model(made.model, "ask")
     earned = play(["asking 0"] * K + ["asking 1"] * K, made)["earned"]
     agent = seat_model(wrap_model(made.model, made.processing_class, settings), settings)
@@ -184,8 +184,8 @@ def test_what_only_our_trainer_has_is_refused(name: str, value: Any) -> None:
         RolloutFunc([Game(ENV, ENV.tasks("train"), "asking")], replace(OnlineSettings(k=K), **{name: value}))
 
 
-def test_what_trl_cannot_take_is_refused(folder: Path) -> None:
-    made, play = make_trainer(folder)
+def test_what_trl_cannot_take_is_refused(model_folder: Path) -> None:
+    made, play = make_trainer(model_folder)
     with pytest.raises(UserError, match=r"prompts: got .*, allowed: whole groups of 4 in every process"):
         play(["asking 0"] * 3, made)
     with pytest.raises(UserError, match="prompt: game: unknown name 'asked'; known: asking"):
@@ -198,7 +198,7 @@ def test_what_trl_cannot_take_is_refused(folder: Path) -> None:
     with pytest.raises(UserError, match=r"has \d rows of tokens, TRL takes one.*context 'render'"):
         rendered([f"asking {i}" for i in range(6) for _ in range(K)], made)
     with pytest.raises(UserError, match="rollout_func: got another one"):
-        other, _ = make_trainer(folder)
+        other, _ = make_trainer(model_folder)
         other.rollout_func = lambda prompts, trainer: {
             "prompt_ids": [[5]] * 8,
             "completion_ids": [[6, END]] * 8,
@@ -218,11 +218,11 @@ class UnreachableUser(Policy):
         return Action("no")
 
 
-def test_an_episode_that_the_world_failed_teaches_nothing(folder: Path) -> None:
+def test_an_episode_that_the_world_failed_teaches_nothing(model_folder: Path) -> None:
     env = sonde.make("car_dealer", max_turns=2)
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY)
     play = RolloutFunc([Game(env, env.tasks("train"), "asking")], settings, policies={"user": UnreachableUser()})
-    made, _ = make_trainer(folder, play=play)
+    made, _ = make_trainer(model_folder, play=play)
     out = make_batch(made, play, 0, 1)
     failed = [bool(t.error) for group in play.played for t in group]
     assert {True, False} == set(failed)
@@ -237,9 +237,9 @@ def test_an_episode_that_the_world_failed_teaches_nothing(folder: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_it_trains(folder: Path) -> None:
+def test_it_trains(model_folder: Path) -> None:
     """TRL's own loop; the weights move."""
-    made = make_trainer(folder, max_steps=1)[0]
+    made = make_trainer(model_folder, max_steps=1)[0]
     before = {name: value.clone() for name, value in made.model.named_parameters()}
     made.train()
     assert made.state.global_step == 1
@@ -252,7 +252,7 @@ NEAR = (3, 11, 17, 27)
 
 
 @pytest.mark.slow
-def test_it_improves(folder: Path) -> None:
+def test_it_improves(model_folder: Path) -> None:
     """sonde-tiny-maze, which wanders, on four mazes whose goal is two moves away: what games earn in 12 steps."""
     from transformers import AutoTokenizer
 
@@ -261,7 +261,7 @@ def test_it_improves(folder: Path) -> None:
     play = RolloutFunc([Game(MAZE, [MAZE.tasks("train")[i] for i in NEAR], "maze")], settings)
     changes: dict[str, Any] = {"per_device_train_batch_size": 32, "num_generations": 8, "max_steps": 12}
     made = CreditedGRPO(
-        model, args=make_config(folder, learning_rate=5e-4, **changes), train_dataset=play.make_dataset(len(NEAR)),
+        model, args=make_config(model_folder, learning_rate=5e-4, **changes), train_dataset=play.make_dataset(len(NEAR)),
         rollout_func=play, reward_funcs=play.reward, processing_class=AutoTokenizer.from_pretrained(model),
     )  # fmt: skip
     made.train()
@@ -270,8 +270,8 @@ def test_it_improves(folder: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_the_page_says_what_happens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+def test_the_page_says_what_happens(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(model_folder)
     ((_, code, printed),) = pages.page_examples("trl.md")
     said = [line for line in pages.run_code(code).splitlines() if not line.startswith("{'train_runtime'")]  # TRL's own
     assert said == printed.splitlines()
