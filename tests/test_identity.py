@@ -44,7 +44,7 @@ def invoke(*args: str) -> Any:
 
 def evaluate_model(*args: str) -> dict[str, Any]:
     result = invoke("eval", GAME, "--model", "rpo/model", "-k", "2", "--json", *args)
-    assert result.exit_code == 0, (result.make_output, result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
     return json.loads(result.stdout)[0]
 
 

@@ -44,14 +44,14 @@ def invoke(*args: str) -> Any:
 
 def run(*args: str) -> str:
     result = invoke(*args)
-    assert result.exit_code == 0, (result.make_output, result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
     return result.stdout
 
 
 def mistake(*args: str) -> str:
     result = invoke(*args)
-    assert result.exit_code != 0, result.make_output
-    return str(result.exception) if isinstance(result.exception, SondeError) else result.make_output
+    assert result.exit_code != 0, result.output
+    return str(result.exception) if isinstance(result.exception, SondeError) else result.output
 
 
 def play(folder: str = "played") -> str:
@@ -214,7 +214,7 @@ SMALL = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "on
 def test_training_by_belief_is_one_command() -> None:
     """The paper's whole setting, on a model of ten thousand weights and for one step; and parts of it changed."""
     result = invoke("train", "delta_belief", GAME, "--model", "model", "--out", "d", *SMALL)
-    assert result.exit_code == 0, (result.make_output, result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
     told = " ".join(result.stderr.split("settings: ")[1].split()[:2])
     assert told == "delta_belief, but"
     data, (row,) = json.loads(Path("d/data.json").read_text()), _history("d")
@@ -241,7 +241,7 @@ def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> Non
     seats = ["--user", "fake", "-o", "seats.user.model.script=['no']",
              "--judge", "fake", "-o", "seats.judge.model.script=['<VALID>']"]  # fmt: skip
     result = invoke(*asked, *seats)
-    assert result.exit_code == 0, (result.make_output, result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
     assert "user: llm (fake), at most 40 calls in 2 episodes, and " in result.stderr, result.stderr
     assert "judge: llm (fake), at most " in result.stderr
     online = json.loads(Path("q/data.json").read_text())["online"]
@@ -272,7 +272,7 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
     asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
     result = invoke("train", "grpo", GAME, "--model", "model", "--out", "g", *asked)
-    assert result.exit_code == 0, (result.make_output, result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
     told = "settings.max_steps 1 (180), settings.batch_size 16 (1280), online.updates_per_rollout 1 (3)"
     assert f"settings: starpo, but {told}" in result.stderr.replace("\n", " ")
     data, settings = (json.loads(Path("g", name).read_text()) for name in ("data.json", "settings.json"))

@@ -26,7 +26,7 @@ def test_a_server_plays_and_its_drift_is_on_record(tmp_path: Path) -> None:
     with VllmDouble(str(SHIPPED["sonde-tiny-maze"].folder)) as double:
         server = ("--server", f"vllm:{double.name}", "--base-url", double.url)
         result = invoke(*GRPO, "--tasks", "8", "--out", str(tmp_path / "run"), *server, *more)
-    assert result.exit_code == 0, result.make_output
+    assert result.exit_code == 0, result.output
     first, second = map(json.loads, (tmp_path / "run" / HISTORY).read_text().splitlines())
     assert (first["lag"], second["lag"]) == (0.0, 1.0)
     assert first["engine_ratio"] == pytest.approx(1.0, abs=1e-4) and "capped" in first

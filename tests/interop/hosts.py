@@ -68,8 +68,8 @@ async def inspect(env: Env[Any], *, seed: int, index: int, reply: Reply) -> Host
 
     async def generate(state: Any, **_: Any) -> Any:
         told.append(state.messages[-1].text)
-        state.make_output = ModelOutput.from_content("mockllm/model", await reply(told[-1]))
-        state.messages.append(state.make_output.message)
+        state.output = ModelOutput.from_content("mockllm/model", await reply(told[-1]))
+        state.messages.append(state.output.message)
         return state
 
     state = await task.solver(state, generate)
