@@ -1,7 +1,7 @@
 """The rule user of customer service: a customer without technical knowledge, who answers and tries what is proposed.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer follows from the reading of the message,
-the hidden cause and the drawn findings (`people/service/`); no other words of the message matter, so it cannot be
+the hidden cause and the drawn findings (`data/`); no other words of the message matter, so it cannot be
 talked into anything. Of a foreign scenario it knows nothing, and says so.
 """
 

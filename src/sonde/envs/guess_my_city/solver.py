@@ -62,7 +62,7 @@ def word_question(question: str, rng: Rng, *, first: bool = False) -> str:
 
 
 def question_wordings(question: str) -> Sequence[str]:
-    """All ways to ask a canonical question, itself included (`sonde/data/data/question_wordings.txt`)."""
+    """All ways to ask a canonical question, itself included (`data/wordings.txt`)."""
     for forms in read_rows("guess_my_city", "wordings.txt"):
         start, slot, end = forms[0].partition("{}")
         if question == start:

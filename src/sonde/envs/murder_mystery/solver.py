@@ -91,7 +91,7 @@ def word_act(frame: Frame, act: CaseAct, rng: random.Random) -> str:
 
 
 def act_wordings(frame: Frame, act: CaseAct) -> Sequence[str]:
-    """The patterns for an act (`sonde/data/data/wordings.txt`)."""
+    """The patterns for an act (`data/wordings.txt`)."""
     if act.verb == "ask":
         kind = f"access_{frame.means}" if act.topic == "access" else act.topic if act.topic in TOPICS else "person"
     elif act.verb == "check":
