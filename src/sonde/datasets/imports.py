@@ -190,7 +190,7 @@ def _check_pair(row: JsonObject, i: int, pair: Any) -> tuple[str, bool]:
 def _find_word(env: Any, turns: Sequence[tuple[str, str, float]]) -> str | None:
     """The first word that explains all marks."""
     marked = [(guess, marks) for guess, marks, _ in turns if len(guess) == len(marks) == 5]
-    return next((w for w in _answer_words() if all(env.marks(w, guess) == marks for guess, marks in marked)), None)
+    return next((w for w in _answer_words() if all(env.mark_guess(w, guess) == marks for guess, marks in marked)), None)
 
 
 @cache
@@ -211,7 +211,7 @@ def _replay_guesses(env: Env[Any], word: str, turns: Sequence[tuple[str, str, fl
 
 
 def _read_chess(row: JsonObject, task: str) -> Episode:
-    moves = [(_read_fen(move), move.get("action", str), float(move.get("reward", int, float))) for move in row.value]
+    moves = [(_read_fen(move), move.get_field("action", str), float(move.get_field("reward", int, float))) for move in row.value]
     if not moves:
         row.raise_invalid("game", row.value, "one move or more")
     preset = "full" if task == "chess" else "endgames"
