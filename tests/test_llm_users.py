@@ -70,7 +70,7 @@ def test_a_model_that_tells_the_secret_never_gets_it_through(env: str) -> None:
     made = sonde.make(env)
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=("What can you tell me about it?",)))
     for task in made.tasks("test")[:3]:
-        names = made.secrets(made.reset(task, sonde.Rng(0, "reset", task.id)))
+        names = made.secret_names(made.reset(task, sonde.Rng(0, "reset", task.id)))
         user = fake(f"Between us, it is {names[0]}.", "I do not know.")
         (t,) = collect_trajectories(made, {AGENT: agent, "user": user}, [task], Plan(k=1))
         assert t.turns[0].info["leaks"] >= 1

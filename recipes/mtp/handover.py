@@ -13,12 +13,12 @@ published numbers are of other users, movies and players, so only patterns may b
 tasks:
 
     asks        concludes   score                   gap
-    elicit      elicit      0.999 [0.999, 1.000]    0.000 [0.000, 0.000]
-    lookalike   elicit      0.991 [0.989, 0.992]    -0.008 [-0.010, -0.007]
-    elicit      lookalike   0.785 [0.772, 0.797]    -0.214 [-0.227, -0.202]
+    reference   reference   0.999 [0.999, 1.000]    0.000 [0.000, 0.000]
+    lookalike   reference   0.991 [0.989, 0.992]    -0.008 [-0.010, -0.007]
+    reference   lookalike   0.785 [0.772, 0.797]    -0.214 [-0.227, -0.202]
     lookalike   lookalike   0.842 [0.832, 0.853]    -0.157 [-0.167, -0.147]
-    random      elicit      0.957 [0.954, 0.959]    -0.042 [-0.045, -0.040]     (k = 4)
-    elicit      random      0.501 [0.492, 0.510]    -0.498 [-0.507, -0.489]     (k = 4)
+    random      reference   0.957 [0.954, 0.959]    -0.042 [-0.045, -0.040]     (k = 4)
+    reference   random      0.501 [0.492, 0.510]    -0.498 [-0.507, -0.489]     (k = 4)
 
 As in the paper, a strong conclusion repairs most of weak questions. Unlike there, strong questions do not help the
 weaker player here: what tells most about the weights need not tell which movie is the favourite.
@@ -36,7 +36,7 @@ import sonde
 from sonde.evaluation import metrics
 from sonde.runs.rollout import Plan, collect_trajectories
 
-STRONG = "elicit"
+STRONG = "movie_recommendation"
 PUBLISHED = {("strong", "strong"): "86", ("weak", "strong"): "75.7", ("strong", "weak"): "75.2", ("weak", "weak"): "63"}
 """Percent, by who asks and who concludes. The mixtures are stated; the models alone follow from the stated differences
 (11 below the stronger one, 13 above the weaker)."""
@@ -70,9 +70,9 @@ def main() -> None:
         cells = {"/".join(pair): {"score": asdict(s), "gap": asdict(g)} for pair, (s, g) in table.items()}
         print(json.dumps({"players": players, "cells": cells}, indent=1))
         return
-    print(f"{'asks':12}{'concludes':12}{'score':24}{'gap':26}published, %")
+    print(f"{'asks':32}{'concludes':32}{'score':24}{'gap':26}published, %")
     for (asker, closer), (score, gap) in table.items():
-        print(f"{players[asker]:12}{players[closer]:12}{score!s:24}{gap!s:26}{PUBLISHED[asker, closer]}")
+        print(f"{players[asker]:32}{players[closer]:32}{score!s:24}{gap!s:26}{PUBLISHED[asker, closer]}")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,8 @@ def read_playthrough(text: str) -> Playthrough:
 def golden_playthroughs(env: str, preset: str) -> list[Playthrough]:
     """The playthroughs that ship with sonde for an environment, in order."""
     folder = env_folder(env).joinpath("golden")
+    if not folder.is_dir():
+        return []
     names = sorted(f.name for f in folder.iterdir() if f.name.startswith(f"{env}.{preset}."))
     return [read_playthrough(folder.joinpath(name).read_text("utf-8")) for name in names]
 
