@@ -25,7 +25,9 @@ def turns(preset: str) -> str:
     """The plain-spoken reference plays every task once."""
     env, found = sonde.make("twenty_questions", preset=preset), ["-"] * len(topic_knowledge().names)
     for split in env.splits:
-        for t in collect_trajectories(env, {"agent": sonde.make("agents:asker", plain=True)}, env.tasks(split)):
+        for t in collect_trajectories(
+            env, {"agent": sonde.make("agents:twenty_questions", plain=True)}, env.tasks(split)
+        ):
             found[topic_knowledge().index[t.task.hidden]] = DIGITS[len(t.turns)]
     return "".join(found)
 
