@@ -63,7 +63,7 @@ def main(
 
 @dataset_app.callback()
 def keep_dataset_a_group() -> None:
-    """With a callback, `keep_dataset_a_group` stays a group although it has one command."""
+    """With a callback, `dataset` stays a group although it has one command."""
 
 
 @dataclass(frozen=True, kw_only=True)

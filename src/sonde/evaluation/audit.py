@@ -78,7 +78,7 @@ def audit_trajectories(
 
 
 def annotate_run(folder: Path | str, found: Audit, producer: str) -> None:
-    """Store the findings as annotations of the run, under the name `audit_trajectories`."""
+    """Store the findings as annotations of the run, under the name `audit`."""
     with Annotator.open_annotations(folder, "audit", producer=producer, version=VERSION) as notes:
         for finding in found.findings:
             notes.add_note(finding.trajectory, {k: v for k, v in asdict(finding).items() if k != "trajectory"})

@@ -4,7 +4,7 @@ Sampled tokens go back into later prompts unchanged: `Completion.ids` are what w
 episodes share batches (`local.batching`, `local.engine`). Keys and values of past tokens stay in a cache with a byte
 budget, so a conversation pays for each token once (`local.kv_cache`). Log-probabilities, at the temperature of the
 call, equal those of one plain forward pass within 1e-4 in float32. The probes of all waiting calls of `score` share one
-tree of tokens, in which equal beginnings are computed once (`local.prefix_tree`, `local.lock_scoring`).
+tree of tokens, in which equal beginnings are computed once (`local.prefix_tree`, `local.scoring`).
 
 Every token is sampled with a random number that depends on `Sampling.seed` and its position alone, so the rest of the
 batch never changes which number is used. Batch shapes do change rounding, so the backend does not declare itself
@@ -58,7 +58,7 @@ class HF(Model):
     model is an error. `dtype` "auto" is the type in which the weights are stored. `device` None is CUDA if available,
     else the CPU. `max_batch` rows are decoded at once; `kv_bytes` limits the cache, not the rows being decoded (0:
     nothing is kept between calls). `template` holds arguments of the chat template, e.g. `{"enable_thinking": False}`,
-    and under `training` the name of a template of ours that keeps history (`chat.template_environment`). `threads`
+    and under `training` the name of a template of ours that keeps history (`chat.templates`). `threads`
     sets torch's number of threads for the whole process; None leaves it unchanged. `steer(hidden, logits)` returns
     the logits to sample from, given the last hidden states (rows, hidden size) and logits (rows, vocabulary) of every
     decode step; recorded log-probabilities are those of the steered distribution; `score` is not steered, and `rank`

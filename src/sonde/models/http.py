@@ -2,7 +2,7 @@
 
 Keys, retries and the classification of errors: `remote.client`. No token ids come back; `models:vllm` and
 `models:sglang` keep them. A field that the endpoint refuses is left out from then on, or sent by its other name
-(`remote.adapting`); hosts with names of their own: `remote.load_providers`.
+(`remote.adapting`); hosts with names of their own: `remote.providers`.
 
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.

@@ -114,7 +114,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return TaskList(len(found), lambda i: self._task(found[i], self.gate_total, split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`{"circuits": ["not (a and b) or c", "00010111", ...], "gate_total": {"and": 3, "or": 3, "not": 3}}`.
+        """`{"circuits": ["not (a and b) or c", "00010111", ...], "gates": {"and": 3, "or": 3, "not": 3}}`.
 
         A circuit is an expression that uses every input once, `a` being the first bit, or a truth table. Together they
         must use exactly the gates, by default those of the configuration.
@@ -327,7 +327,7 @@ def _count_noun(n: int, noun: str) -> str:
 
 
 def _gate_list(gates: Gates) -> str:
-    """`3 AND, 3 OR and 3 NOT gate_total`."""
+    """`3 AND, 3 OR and 3 NOT gates`."""
     return f"{gates.ands} AND, {gates.ors} OR and {gates.nots} NOT gates"
 
 

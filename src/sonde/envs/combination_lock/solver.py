@@ -23,7 +23,7 @@ from sonde.core import Action, ProgramPolicy, Turn, View
 from .._shared.sub_episodes import current_position, require_finite_problem
 
 Status = tuple[str, int]
-"""What is known about a digit: `("untried", 0)`, `("absent", 0)`, `("present_status", excluded places as bits)` or
+"""What is known about a digit: `("untried", 0)`, `("absent", 0)`, `("present", excluded places as bits)` or
 `("fixed", place)`."""
 
 UNTRIED, ABSENT = ("untried", 0), ("absent", 0)

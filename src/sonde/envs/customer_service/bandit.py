@@ -16,7 +16,7 @@ message:
     well_specified   all causes of the product, with their probabilities
     misspecified     only those that the training split knows: never the cause of a test task
     hint             no prior in the message; an agent whose prior a model writes can have the writer told the true
-                     cause as one possibility among others (`prior_weights="hinted"` of `agents:llm_psrl`), which is
+                     cause as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is
                      how the paper makes its prior well-specified without giving the answer away
 
 With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact

@@ -1,4 +1,4 @@
-"""Products that fail: their findings, causes and fixes, from `data/load_products.json`.
+"""Products that fail: their findings, causes and fixes, from `data/products.json`.
 
 Ours (`sources/compile.py`). A product has causes with weights, and findings with values; the
 findings of a case are drawn once, independently, from the likelihoods of its cause.

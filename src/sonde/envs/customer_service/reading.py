@@ -1,9 +1,9 @@
 """Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
-Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/load_words.toml` has the general
+Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/words.toml` has the general
 English of support talk: stop words, words that nearly every product has, synonyms, opposites, and how properties are
 asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects that all
-products share; `data/answer_everyday.toml` has, for each product, a sentence that is true whatever the cause and
+products share; `data/everyday.toml` has, for each product, a sentence that is true whatever the cause and
 the findings are, or the finding that is meant. It is used only where a message is not understood otherwise, and only if
 a form fits a whole sentence.
 """

@@ -18,7 +18,7 @@ prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔB
 training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or"
 in a message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
 
-A city that is in no list may be set (`env.task({"hidden_city": ..., "country": ...})`): only a language model can
+A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can
 play its resident, there is no filter, and the rule user says that it does not know.
 
 `turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that
@@ -121,7 +121,7 @@ class GuessMyCity(Dialogue):
         return {side: sorted(rows, key=lambda t: derive(0, "task", _NAME, side, t)) for side, rows in sides.items()}
 
     def task(self, hidden: Json) -> Task:
-        """`{"hidden_city": "Lisbon", "country": "Portugal"}`."""
+        """`{"city": "Lisbon", "country": "Portugal"}`."""
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if set(setup) != {"city", "country"}:
             raise invalid(f"{_NAME}: hidden", cast("object", hidden), '{"city": ..., "country": ...}')

@@ -161,7 +161,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         return TaskList(_USERS * _SETS, build_task)
 
     def task(self, hidden: Json) -> Task:
-        """`{"movie_set": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every
+        """`{"movies": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every
         attribute."""
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"movies", "weights"}:

@@ -121,7 +121,7 @@ class MurderMystery(Dialogue):
         )
 
     def task(self, hidden: Json) -> Task:
-        """`{"numbered_case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that
+        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that
         case; or `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
         if foreign := self.foreign_task(hidden):
             return foreign

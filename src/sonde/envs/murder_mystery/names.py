@@ -6,7 +6,7 @@ name's words: all of them, or some with the head ("the painter" for "the set pai
 before a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
 clock") is nothing, and a given name before somebody else's family name is nobody.
 
-`case_data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
+`data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
 `[act]` in what a unit of a message does, `[topic]` in what somebody is asked, `[guilt]` in accusations, `[told]` in
 questions about the briefing; `[list]` are words. Source: ours; words and sentences are read by `envs/_shared/english`.
 """
@@ -348,7 +348,7 @@ def _shared_words(frame: Frame, place: int, words: Iterable[str], shapes: set[st
 
 @cache
 def declared_lines() -> Mapping[str, Sequence[Line]]:
-    """The lines of `case_data/phrases.txt` by meaning."""
+    """The lines of `data/phrases.txt` by meaning."""
     text = data_file("murder_mystery", "phrases.txt").read_text("utf-8")
     found: dict[str, list[Line]] = {}
     for line in parse_lines(text):

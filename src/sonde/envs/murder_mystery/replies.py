@@ -5,7 +5,7 @@ An answer follows from the reading of the message (`reading`) and from the value
 nothing gets help: who is there, where to go, which records and visible things there are, what is known of the victim,
 and how many turns are left can be asked at any time, at the cost of a turn; a person who is asked nothing in
 particular says what people can be asked. This help follows from the message and from the frame alone, so it is the
-same whatever is hidden; its wordings are `[told]` in `case_data/phrases.txt`. Source: ours; in PAPRIKA
+same whatever is hidden; its wordings are `[told]` in `data/phrases.txt`. Source: ours; in PAPRIKA
 (arXiv:2502.17543, appendix B.4.4) a language model improvises.
 """
 

@@ -1,6 +1,6 @@
 """Countries and continents in questions: "in Europe", "from Japan", "American".
 
-Ours. `data/places.txt` has a line `NAME: names / words for its people_words / continents` per country,
+Ours. `data/places.txt` has a line `NAME: names / words for its people / continents` per country,
 `+NAME: names / members` per group of countries, and `=NAME: names / country` per part of one. People have nations,
 places and events have countries or continents, animals have an attribute per continent where they live. A list is
 complete: whoever has one is from nowhere else.

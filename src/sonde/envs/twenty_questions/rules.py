@@ -87,7 +87,7 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 def _evaluate_term(name: str) -> int:
     """Return the topics of which a term is true: a stored attribute, a limit such as `size<=2`, a region such as
-    `in_france`, `is_little_known`, one or several listed countries, or an attribute that rules alone decide."""
+    `in_france`, `little_known`, one or several listed countries, or an attribute that rules alone decide."""
     limit = _STEP.fullmatch(name)
     if name in topic_knowledge().attribute_names:
         return topic_knowledge().known_topics(name).yes

@@ -3,7 +3,7 @@
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
-(`persona_data/all_personas.toml`).
+(`data/personas.toml`).
 
 The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
 general words; at every place the longest phrase counts, in any inflection (`envs/_shared/english`). A persona answers

@@ -7,7 +7,7 @@ reasoning). Then `Chat` encodes the whole rendering instead, and `Prompt.rewritt
 
 The end of a turn is what the template writes behind an assistant message: its end token, or the mark of the next role
 (GLM). A reply contains that end once: it is not appended to a sampled reply that has it. If a turn ended with another
-token than history shows (`<|return|>` and `<|end_id|>` of gpt-oss), the prompt has the token of history and differs
+token than history shows (`<|return|>` and `<|end|>` of gpt-oss), the prompt has the token of history and differs
 there from what was sampled, which starts a new row in training.
 
 Source: ours; the trap it avoids (ids trained != ids sampled) is described in many training frameworks.

@@ -1,4 +1,4 @@
-"""Hosts with names of their own: `openai:NAME` is `models:http` with the settings of `load_providers.toml`."""
+"""Hosts with names of their own: `openai:NAME` is `models:http` with the settings of `providers.toml`."""
 
 from __future__ import annotations
 
