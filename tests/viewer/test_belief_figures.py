@@ -97,7 +97,7 @@ def test_beliefs_of_one_agent_are_told_apart_by_how_they_were_elicited(tmp_path:
     assert "<bdi>answer</bdi>: fake, template answer, all hypotheses" in text
     assert "<bdi>question</bdi>: fake, template question, all hypotheses" in text
     elicited(played(tmp_path / "third"), template=ANSWER, candidates="all")
-    assert "<bdi>bayes_arm</bdi>: fake, template answer" in page(folders[0], tmp_path / "third" / "best_arm")
+    assert "<bdi>best_arm</bdi>: fake, template answer" in page(folders[0], tmp_path / "third" / "best_arm")
 
 
 def test_a_run_on_an_older_environment_has_no_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
