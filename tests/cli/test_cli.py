@@ -184,10 +184,10 @@ def test_another_user_is_named_wherever_runs_are_shown() -> None:
     said = " ".join(run(*ask, *swap, "-o", "seats.user.model.script=['no']").split())
     assert "twenty_questions, twenty_questions: the user is llm (fake), not the environment's own." in said
     found = as_json("compare", own["folder"], other["folder"])
-    assert (found["a"], found["b"]) == ("twenty_questions", "asker user=llm (fake)")
+    assert (found["a"], found["b"]) == ("twenty_questions", "twenty_questions user=llm (fake)")
     run("report", own["folder"], other["folder"], "--out", "page.html")
     page = Path("page.html").read_text("utf-8")
-    assert "asker user=answerer" in page and "asker user=llm (fake)" in page
+    assert "twenty_questions user=answerer" in page and "twenty_questions user=llm (fake)" in page
     assert page.count("floor and ceiling were measured against the environment&#39;s own user") == 1
 
 
