@@ -165,7 +165,8 @@ def test_data_and_models_are_told(tmp_path: Path) -> None:
     data = {"objective": "rpo", "options": {"beta": 0.5}, "items": 6, "selected": selected, "rows": {"tokens": 12345}}
     rpo = training(tmp_path / "round-1" / "rpo", entries(3, PAIR), model=str(sft / "model"), **named, **data)
     text = page([], tmp_path, training=[sft, rpo])
-    for told in ("hub/name", "the model of sft", "likelihood of the chosen trajectory, with beta 0.5", "6 pairs of episodes", "4 samples",
+    for told in ("hub/name", "the model of sft", "likelihood of the chosen trajectory, with beta 0.5",
+                 "6 pairs of episodes", "4 samples",
                  "tiny_rpo, but options.beta 0.5 (0.1), settings.lr 0.1 (2e-05)"):  # fmt: skip
         assert told in text
     assert "tasks 20, solved 7, pairs 6" in text and "tokens 12,345" in text and "micro_batch 32" in text

@@ -211,7 +211,10 @@ def _replay_guesses(env: Env[Any], word: str, turns: Sequence[tuple[str, str, fl
 
 
 def _read_chess(row: JsonObject, task: str) -> Episode:
-    moves = [(_read_fen(move), move.get_field("action", str), float(move.get_field("reward", int, float))) for move in row.value]
+    moves = [
+        (_read_fen(move), move.get_field("action", str), float(move.get_field("reward", int, float)))
+        for move in row.value
+    ]
     if not moves:
         row.raise_invalid("game", row.value, "one move or more")
     preset = "full" if task == "chess" else "endgames"
