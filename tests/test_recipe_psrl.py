@@ -87,9 +87,9 @@ def test_every_figure_is_played_by_the_oracle(figure: str) -> None:
         (("5",), "model: got 'oracle', allowed: a language model in figure 5"),
         (
             ("7", "--agents", "icpi"),
-            "agents: got 'icpi', allowed: llm_psrl, bayes_lock in figure 7 with --model oracle",
+            "agents: got 'icpi', allowed: llm_psrl, combination_lock in figure 7 with --model oracle",
         ),
-        (("7", "--agents", "nobody"), "agents: got 'nobody', allowed: llm_psrl, bayes_lock in figure 7"),
+        (("7", "--agents", "nobody"), "agents: got 'nobody', allowed: llm_psrl, combination_lock in figure 7"),
     ],
 )
 def test_what_the_oracle_cannot_play_is_one_line(args: tuple[str, ...], says: str) -> None:

@@ -261,7 +261,8 @@ def test_it_improves(model_folder: Path) -> None:
     play = RolloutFunc([Game(MAZE, [MAZE.tasks("train")[i] for i in NEAR], "maze")], settings)
     changes: dict[str, Any] = {"per_device_train_batch_size": 32, "num_generations": 8, "max_steps": 12}
     made = CreditedGRPO(
-        model, args=make_config(model_folder, learning_rate=5e-4, **changes), train_dataset=play.make_dataset(len(NEAR)),
+        model, args=make_config(model_folder, learning_rate=5e-4, **changes),
+        train_dataset=play.make_dataset(len(NEAR)),
         rollout_func=play, reward_funcs=play.reward, processing_class=AutoTokenizer.from_pretrained(model),
     )  # fmt: skip
     made.train()

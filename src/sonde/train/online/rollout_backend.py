@@ -109,7 +109,7 @@ class ServerBackend:
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
         return cls(
-            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf, trainer.playing,
+            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf, trainer.evaluation_mode,
             Agreement(trainer.folder),
         )  # fmt: skip
 
