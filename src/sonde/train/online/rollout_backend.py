@@ -109,8 +109,8 @@ class ServerBackend:
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
         main = trainer.is_world_process_zero()
         return cls(
-            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf, trainer.evaluation_mode,
-            Agreement(trainer.folder),
+            server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf,
+            trainer.evaluation_mode, Agreement(trainer.folder),
         )  # fmt: skip
 
     @property
