@@ -135,7 +135,7 @@ async def verl(env: Env[Any], *, seed: int, index: int, reply: Reply) -> HostEpi
     tokens."""
     from . import verl_host
 
-    row = next(verl_host.require().rows(env, 1, seed=max(0, seed)))
+    row = next(verl_host.require().make_rows(env, 1, seed=max(0, seed)))
     told: list[str] = []
 
     async def noted(text: str) -> str:
