@@ -43,7 +43,7 @@ def test_it_stops_where_there_is_no_room(adapter: Any) -> None:
     async def reply(text: str) -> str:
         return "<Answer>1 2 3 4</Answer>"
 
-    (row,) = adapter.rows("mastermind", 1, seed=3)
+    (row,) = adapter.make_rows("mastermind", 1, seed=3)
     asked: list[Any] = []
 
     async def play() -> Any:
