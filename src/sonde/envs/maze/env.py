@@ -2,7 +2,8 @@
 
 Source: LMRL-Gym (arXiv 2311.18232), 4.2 and appendices B.2, D.1, F.1 and H: a fully observed maze (the place is told)
 and a partially observed one (the place must be inferred from the history), 100 moves, reward -1 per move and 0 for the
-one that reaches the goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84. Presets:
+one that reaches the goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84.
+Presets:
 
     lmrl           double_t, fully observed; test: the 25 starts to the paper's goal; train: every other goal
     lmrl_partial   the same, by history alone: neither place nor goal nor map are told, only the open ways
@@ -119,9 +120,9 @@ class State(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Maze(CertainEnv[State]):
     """See the module docstring. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its
-    pairs; not under `generated`); `observed` is `full`, `map` or `history` (not under `generated` and `pairs`); `rules` is
-    `paper`, or `code` for those of its code; `size`, odd, 7 to 15, fixes both sides of generated mazes; `max_turns` is
-    the number of moves, by the code's rules the number of calls."""
+    pairs; not under `generated`); `observed` is `full`, `map` or `history` (not under `generated` and `pairs`);
+    `rules` is `paper`, or `code` for those of its code; `size`, odd, 7 to 15, fixes both sides of generated mazes;
+    `max_turns` is the number of moves, by the code's rules the number of calls."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 

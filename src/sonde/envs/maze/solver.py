@@ -24,31 +24,10 @@ Places = frozenset[Cell]
 """The cells that a walker may be in; all of them look alike."""
 
 
-FIXED_WALK = [
-    "left",
-    "down",
-    "left",
-    "down",
-    "right",
-    "right",
-    "down",
-    "right",
-    "down",
-    "down",
-    "down",
-    "left",
-    "left",
-    "left",
-    "down",
-    "down",
-    "down",
-    "right",
-    "right",
-    "right",
-    "down",
-    "down",
-    "down",
-]
+FIXED_WALK = (
+    "left", "down", "left", "down", "right", "right", "down", "right", "down", "down", "down", "left", "left", "left",
+    "down", "down", "down", "right", "right", "right", "down", "down", "down",
+)  # fmt: skip
 """The best sequence of moves on `double_t` for whoever sees nothing: found by A* over the 25 starts moved along, with
 the distances that are left as a lower bound."""
 
