@@ -113,7 +113,9 @@ def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
     assert len(scores) == 4
     table = run(*whole)
     (mean,) = [line.split() for line in table.splitlines() if line.split()[-1:] == ["(4)"]]
-    assert (mean[0], mean[-2]) == ("mean", f"{sum(scores) / 4:.0f}"), "the mean of the paper's scores, and none of returns"
+    assert (mean[0], mean[-2]) == ("mean", f"{sum(scores) / 4:.0f}"), (
+        "the mean of the paper's scores, and none of returns"
+    )
     short = as_json(*whole, "--max-turns", "2")
     assert short["mean"]["paper_score"] is None, "games that are cut short are not the paper's"
     assert "0-100" in table and "invalid" in table and all(len(line) <= 80 for line in table.splitlines()[:14])
