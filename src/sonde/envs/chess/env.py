@@ -199,6 +199,14 @@ class Chess(Env[State]):
         """The legal moves by the squares that they lead from and to, for a board on which they are clicked."""
         return boards.moves_by_square(state.fen)
 
+    def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
+        """The value of each legal move of an endgame against the best defence, discounted per own move: 0 where
+        mate is given away. None where the tables do not hold the position."""
+        if state.seat != AGENT or not boards.is_solved(state.fen):
+            return None
+        plies = boards.plies_after_moves(state.fen)
+        return {san: 0.0 if n is None else discount ** (n // 2) for san, n in plies.items()}
+
     def say(self, answer: str) -> str:
         return boards.space_characters(answer) if boards.SAN.fullmatch(answer) else answer
 

@@ -327,6 +327,16 @@ class Maze(CertainEnv[State]):
     def say(self, answer: str) -> str:
         return f"{answer}\n" if self._by_code else answer
 
+    def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
+        """The value of each move with the shortest way from there on, discounted per move and without the limit; None
+        where the place is not told."""
+        if not self._is_full:
+            return None
+        paths = goal_distances(state.layout, state.goal)
+        after = {move: move_cell(state.layout, state.place, move.removeprefix("move ")) for move in MOVES}
+        rest = {cell: -sum(discount**i for i in range(steps - 1)) for cell, steps in paths.items()}
+        return {move: 0.0 if cell == state.goal else -1.0 + discount * rest[cell] for move, cell in after.items()}
+
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:

@@ -45,6 +45,7 @@ from .._shared.prompts import load_pieces
 from .commands import Command, read_command
 from .generate import FEWEST, MOST, ROOMS, generate
 from .plan import HOUSES, Setup, check_plan, first_world, house_named, list_setups, place_in
+from .search import steps_left, world_after
 from .words import WORDINGS, answer_text, goal_in_words, plan_in_words, scene_in_words, turn_style
 from .world import REFUSED, HouseWorld, admissible_commands, obey_command, visible_scene
 
@@ -247,6 +248,14 @@ class TextNav(CertainEnv[State]):
     def actions(self, state: State) -> Sequence[str] | None:
         """The admissible commands: those that change something where the walker is."""
         return admissible_commands(state.world)
+
+    def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
+        """The value of each admissible command with the shortest plan from there on, discounted per command and without
+        the limit; None where something is hidden."""
+        if not self._is_known:
+            return None
+        after = {command: world_after(state.world, command) for command in admissible_commands(state.world)}
+        return {command: 0.0 if world.is_lost else discount ** steps_left(world) for command, world in after.items()}
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
