@@ -145,8 +145,8 @@ def information_gains(
 ) -> tuple[Gain, ...]:
     """The information of every turn, starting from the prior `filter`.
 
-    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does.
-    With `expected=True` each action is also weighed against the best question, which costs a search per turn.
+    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does. `expected=True` also compares
+    each action with the best question, which costs one search per turn.
     """
     rows: list[Gain] = []
     for turn in turns:
@@ -163,9 +163,9 @@ def information_gains(
 class TabularFilter(Filter):
     """The posterior of any environment whose `outcomes` can be listed, with one state per hidden setup.
 
-    Exact and general, and as slow as the support is large: small supports use it as it is, large ones bring an array
-    filter and are tested against this one. `hypothesis` maps a state to what is to be identified. Hidden setups are
-    weighed one by one, so a hypothesis may stand for many of them.
+    Exact and general, but its cost grows with the size of the support. Environments with a large support provide an
+    array filter instead and test it against this one. `hypothesis` maps a state to what the agent must identify. Every
+    hidden setup has its own weight, so several setups may map to one hypothesis.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class TabularFilter(Filter):
     def observe(self, turn: Turn) -> TabularFilter:
         fact = (turn.text, turn.told)
         if fact not in self._seen:
-            if len(self._seen) == KEPT:  # free text rarely comes twice, and this filter may live as long as the process
+            if len(self._seen) == KEPT:  # free text rarely repeats, and this filter may live as long as the process
                 self._seen.clear()
             self._seen[fact] = self._condition_on(turn)
         return self._seen[fact]

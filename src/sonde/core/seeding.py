@@ -47,8 +47,8 @@ from .errors import invalid
 def derive(seed: int, *path: str | int) -> int:
     """A 64-bit seed for `path` under `seed`.
 
-    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ. What is neither
-    text nor a whole number of Python's is a `UserError`: a float or one of numpy's would have a stream of its own.
+    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ. Anything but
+    text and Python integers is a `UserError`: a float or a numpy integer would give a different stream.
 
     >>> derive(0, "reset") != derive(1, "reset") and derive(0, "a", 1) != derive(0, "a1")
     True
@@ -86,9 +86,9 @@ else:
     class Rng:
         """A `random.Random` for one path, created on demand.
 
-        Most steps of most environments draw nothing, the others usually one number; deriving and seeding costs some
-        5 us, making this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled to
-        [0, 1); everything after it, and every other method, comes from a generator seeded with it.
+        Most steps of most environments draw nothing, and the others usually one number; deriving and seeding costs
+        about 5 us, creating this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled
+        to [0, 1); all later draws, and every other method, use a generator seeded with it.
 
         >>> Rng(7, "step", "wordle", 0).random() == Rng(7, "step", "wordle", 0).random()
         True
