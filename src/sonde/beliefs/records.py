@@ -156,7 +156,8 @@ def _notes_to_beliefs(
 def belief_courses(
     env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, tuple[Elicited, ...]]
 ) -> list[Course]:
-    """The beliefs of every trajectory that has some, with the exact posterior if the environment has a filter for it."""
+    """The beliefs of every trajectory that has some, with the exact posterior if the environment has a filter for
+    it."""
     return [belief_course(env, t, found) for t in trajectories if (found := beliefs.get(t.id))]
 
 

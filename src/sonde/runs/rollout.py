@@ -1,6 +1,6 @@
 """Play episodes: one, many at once, k samples per world, resumed after an interruption.
 
-    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
+    trajectories = collect_trajectories(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
 A failure of the outside world (`WorldError`) ends its episode and is stored in the trajectory. An agent whose context
 is full, or whose host refuses the conversation (`Unanswerable`), also ends it, with an outcome (`Episode.cut_short`)
