@@ -111,7 +111,8 @@ def episode_rows(
 
 
 def _strip_reasoning(text: str | Action) -> str | Action:
-    """The part of a host's text that reaches the environment: all but the model's reasoning, which stays in the record."""
+    """The part of a host's text that reaches the environment: all but the model's reasoning, which stays in the
+    record."""
     if isinstance(text, Action):
         return text
     completion, answer = split_completion(Completion(text=text))

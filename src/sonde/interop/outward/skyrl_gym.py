@@ -89,7 +89,8 @@ class TextEnv(BaseTextEnv):
 def make_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """n rows of a dataset for SkyRL, for world seeds from `seed` on. They hold nothing that is hidden from the model."""
+    """n rows of a dataset for SkyRL, for world seeds from `seed` on. They hold nothing that is hidden from the
+    model."""
     made = resolve_env(env, config)
     session = Session(made, split=split)
     arguments = {key: value for key, value in made.config.items() if key != "name"}

@@ -151,7 +151,8 @@ class _VerifiersSeat(Policy):
 
 
 def _connect_agent(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
-    """Ask an agent of verifiers. Its conversation starts with its first turn, so a judge that is never called has none."""
+    """Ask an agent of verifiers. Its conversation starts with its first turn, so a judge that is never called has
+    none."""
     begun: list[Any] = []
 
     async def ask_agent(text: str) -> str:
@@ -171,7 +172,8 @@ async def _refuse_call(text: str) -> str:
 
 
 def _write_trace(trace: Any, turns: list[SeatObservation]) -> None:
-    """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a reward."""
+    """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a
+    reward."""
     end = turns[-1].outcome if turns else None
     kind = "error" if end is None else end["kind"]
     rewards = [heard.reward for heard in turns]

@@ -76,7 +76,8 @@ class Game:
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A turn on the page; `turn` counts from 1. `mine`: it was played in this game and does not come from the record."""
+    """A turn on the page; `turn` counts from 1. `mine`: it was played in this game and does not come from the
+    record."""
 
     turn: int
     said: Sequence[Piece]

@@ -92,7 +92,8 @@ class _Search:
         return len(self.hits) >= HITS or (self.read > 0 and time.monotonic() - self.began >= PATIENCE)
 
     def search_run(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
-        """Search a run from an episode on. Return the episode to continue with, None at the end, and the total number."""
+        """Search a run from an episode on. Return the episode to continue with, None at the end, and the total
+        number."""
         found = select_episodes(shelf, {**query, "sort": "stored", "group": ""})
         needle = dump_json(self.text)[1:-1].lower().strip()  # encoded as in the records, so that few need to be parsed
         at = start

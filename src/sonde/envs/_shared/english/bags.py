@@ -1,8 +1,8 @@
 """Bags of words: the one topic that a text names.
 
-Ours. A word counts for the topics whose declared texts contain it, the less the more topics share it. A topic is chosen
-if it explains most of the text, clearly better than every other topic, and if no other topic explains the rest. `Bags`
-is built once from the declared texts; choosing is linear in the text.
+Own design. A word counts for the topics whose declared texts contain it, the less the more topics share it. A topic is
+chosen if it explains most of the text, clearly better than every other topic, and if no other topic explains the rest.
+`Bags` is built once from the declared texts; choosing takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ NOTHING, MANY = -1, -2
 
 
 class Declared(NamedTuple):
-    """The declared texts of a topic, each as stems: its names, other texts that point to it, and what is said of it."""
+    """The declared texts of a topic, each as stems: its names, other texts that point to it, and statements about
+    it."""
 
     names: Sequence[tuple[str, ...]]
     more: Sequence[tuple[str, ...]]
@@ -24,8 +25,8 @@ class Declared(NamedTuple):
 class Measure(NamedTuple):
     """Thresholds for choosing a topic: `topic_points`, and the `least` of them for a topic that explains everything;
     `share` of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`,
-    the points that another topic may have by the words that it leaves over. `phrase`: points per word beyond the
-    first of a name that occurs as a whole."""
+    the points that another topic may have from the words that it does not explain. `phrase`: points per word beyond the
+    first for a name that occurs as a whole."""
 
     points: float = 1.2
     share: float = 0.7
@@ -36,7 +37,7 @@ class Measure(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """The topic of a text, `NOTHING`, or `MANY` with those that it names; and its points."""
+    """The topic of a text, `NOTHING`, or `MANY` with the topics that it names; and its points."""
 
     target: int
     both: tuple[int, ...] = ()
@@ -44,7 +45,8 @@ class Pick(NamedTuple):
 
 
 class Bags:
-    """Topics as bags of words. `weight` is the weight of a word, `background` the words of the whole conversation."""
+    """Topics as bags of words. `weight` is the weight of a word, `background` the words common to the whole
+    conversation."""
 
     def __init__(
         self,
@@ -60,12 +62,12 @@ class Bags:
         self.alone = tuple(frozenset(name[0] for name in t.names if len(name) == 1) for t in topics)
 
     def word_worth(self, word: str) -> float:
-        """Return the weight of a word in this conversation."""
+        """The weight of a word in this conversation."""
         own = self.weight(word)
         return min(own, 0.4) if word in self.background else own
 
     def topic_points(self, said: Iterable[str]) -> dict[int, float]:
-        """Return the points of each topic; a word of several topics is divided among them."""
+        """The points of each topic; a word of several topics is divided among them."""
         found: dict[int, float] = {}
         for word in said:
             row: Mapping[int, float] = self.strength.get(word, {})
@@ -92,7 +94,7 @@ class Bags:
             return Pick(MANY, (first, other))
         second = max((p for i, p in points.items() if i != first), default=0.0)
         known, odd = self._weigh_words(said, first, rest)
-        # The less is left unexplained, the fewer points will do.
+        # The less is left unexplained, the fewer points are enough.
         share = known / (known + odd) if known else 0.0
         enough = m.points - (m.points - m.least) * max(0.0, share - m.share) / (1 - m.share)
         fits = (
@@ -104,14 +106,15 @@ class Bags:
         return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
     def _has_name(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
-        """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such."""
+        """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such
+        names."""
         own = {word for word in said if word not in rest and (word not in self.background or word in self.alone[first])}
         heavy = sum(self.weight(word) >= 1.0 for word in own)
         whole = any(p.issubset(said) and (heavy or len(p) > 2) for p in self.phrases[first])
         return heavy > 1 or whole or not own.isdisjoint(self.alone[first])
 
     def _weigh_words(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
-        """The weight of the words that a topic explains, and of those that neither it nor the conversation does."""
+        """The weight of the words that a topic explains, and of those that neither it nor the background explains."""
         known = sum(self.word_worth(word) for word in said if word not in rest)
         return known, sum(self.weight(word) for word in rest if word not in self.background)
 

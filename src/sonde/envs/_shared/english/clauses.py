@@ -1,8 +1,8 @@
-"""Clauses: the words for the hidden thing, who does something to it, and what is said of it.
+"""Clauses: the words for the hidden thing, who does something to it, and what is said about it.
 
-Ours. "It", "this animal" and "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most
-children" are those who do something to it. Where the hidden thing is the one who is spoken to, the conversation says so
-(`Subject.you`).
+Own design. "It", "this animal" and "the thing you are thinking of" stand for the hidden thing; "people", "you" and
+"most children" are those who do something to it. If the hidden thing is the person addressed, the conversation sets
+`Subject.you`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTS = frozenset(("its", "their", "his", "her", "the"))
 
 
 class Clause(NamedTuple):
-    """A parsed clause. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which of them) do ... to it; `part`:
+    """A parsed clause. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which group) do ... to it; `part`:
     its `who` is ...; `by`: somebody in particular does ... to it; `bare`: words without a subject."""
 
     frame: Frame
@@ -37,10 +37,10 @@ class Subject:
     heads: frozenset[str] = field(default_factory=lambda: word_set("heads"))
     you: bool = False
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Words for groups of people -> the group."""
+    """Words for groups of people, mapped to the group."""
 
     def subject_end(self, words: Words, at: int) -> int:
-        """Return the end of a subject that starts at `at`; 0 if there is none."""
+        """The end of a subject that starts at `at`; 0 if there is none."""
         if at >= len(words):
             return 0
         first = words[at]
@@ -62,14 +62,15 @@ class Subject:
         return at + 2 if double and behind != words[at] else at + 1
 
     def _relative_end(self, words: Words, end: int) -> int:
-        """Return the end of a subject with its relative clause ("that you are thinking of")."""
+        """The end of a subject with its relative clause ("that you are thinking of")."""
         rest = list(words[end:])
         skip = 1 if rest[:1] and rest[0] in ("that", "which", "who") else 0
         n = match_length(rest[skip:], _TOLD)
         return end + skip + n if n else end
 
     def people_subject(self, words: Words, at: int) -> tuple[str, int]:
-        """Read a subject that means people at large, or a group of them: the group and the end; ("", 0) if none."""
+        """Read a subject that means people in general, or a group of them: the group and the end; ("", 0) if there is
+        none."""
         i = at
         while i < len(words) and words[i] in word_set("many"):
             i += 1
@@ -137,7 +138,7 @@ class Subject:
         return Clause("part", tuple(rest[2:]), rest[1])
 
     def _clause_after_auxiliary(self, aux: str, rest: Words) -> Clause:
-        """Parse the words behind the subject of an auxiliary."""
+        """Parse the words after the subject of an auxiliary."""
         if aux in BE:
             return Clause("be", tuple(rest))
         if aux in ("has", "have", "had") and rest[0] not in ("to", "been", "not", "ever", "never") and aux != "had":
@@ -145,7 +146,7 @@ class Subject:
         return _verb_clause(rest, perfect=aux in ("has", "have", "had"))
 
     def _refers_to_thing(self, words: Words) -> bool:
-        """Whether the hidden thing occurs in what people do."""
+        """Whether the hidden thing is among the words for what people do."""
         return any(w in word_set("pronouns") for w in words) or any(
             self.subject_end(words, i) > i + 1 for i in range(len(words))
         )

@@ -1,7 +1,7 @@
 """Parts joined by "or", "and", "but", "rather than".
 
-Ours. A part may leave out words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false where "a dog" is false.
+Own design. A part may omit words that it shares with its neighbour ("made of glass or stone", "a political or military
+leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false if "a dog" is false.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Parse = Callable[[Words], "Claim | None"]
 _RATHER = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"))
 _BUT_NOT = (*_RATHER, ("but", "not"), ("and", "not"))
 _ALONE = PREPOSITIONS.keys() | word_set("alone")
-"""What a part that stands for itself begins with; others share the words of the first one."""
+"""Words that begin a self-contained part; other parts share the first words of the first part."""
 _MOST = 6
-"""Parts that are read."""
+"""Maximum number of parts."""
 
 
 def is_joined(words: Words) -> bool:
@@ -27,13 +27,13 @@ def is_joined(words: Words) -> bool:
 
 
 def is_harmless(words: Words) -> bool:
-    """Whether words that are not understood can at least not turn what is said beside them."""
+    """Whether words that are not understood cannot invert the meaning of their neighbours."""
     return 0 < len(words) <= 12 and word_set("turns").isdisjoint(words)
 
 
 def read_joined(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
-    """Claim what joined parts say; None where nothing joins them, or they are not understood. `shares`: a verb alone
-    takes the object of the last one ("write and send letters")."""
+    """The claim of joined parts; None if nothing joins them, or they are not understood. `shares`: a verb alone takes
+    the object of the last one ("write and send letters")."""
     for form in _BUT_NOT:
         at = next((i for i in range(1, len(words) - len(form)) if tuple(words[i : i + len(form)]) == form), 0)
         if at:

@@ -1,6 +1,6 @@
 """Normalise characters: accents, apostrophes, invisible letters and look-alikes.
 
-Ours. Invisible characters are those of Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are
+Own design. Invisible characters are those of Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are
 letters of other scripts that are drawn like Latin ones (after Unicode Technical Standard 39).
 """
 
@@ -50,8 +50,8 @@ _BLANK = frozenset("\u115f\u1160\u3164\uffa0")
 
 
 def visible_readings(text: str) -> tuple[str, ...]:
-    """The ways to read a text, look-alikes as the letters that they look like: with nothing in the place of markup and
-    invisible characters, and with blanks.
+    """The possible readings of a text, with look-alikes replaced by Latin letters: markup and invisible characters
+    removed, or replaced by blanks.
 
     >>> visible_readings("It is L\\u0456s<b>bon</b>."), visible_readings("Dublin")
     (('It is Lisbon.', 'It is Lis bon .'), ('Dublin',))
@@ -68,7 +68,7 @@ def visible_readings(text: str) -> tuple[str, ...]:
 
 
 def _visible_character(c: str, blank: str) -> str:
-    """Return a character as a reader sees it: accents vanish, invisible characters become `blank`."""
+    """A character as a reader sees it: accents vanish, invisible characters become `blank`."""
     category = unicodedata.category(c)
     if category in ("Mn", "Me"):
         return ""
@@ -79,7 +79,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def plain_words(text: str) -> str:
-    """Return a text in lower case, without accents and punctuation, its words separated by one blank.
+    """A text in lower case, without accents and punctuation, its words separated by single blanks.
 
     >>> plain_words("São  Paulo, Brazil!")
     'sao paulo brazil'

@@ -19,7 +19,7 @@ def _english_lists() -> Mapping[str, str]:
 
 
 def parse_sections(text: str) -> Mapping[str, str]:
-    """The parts of a text under headings in brackets; lines with # at the front are comments.
+    """The parts of a text under headings in brackets; lines that start with # are comments.
 
     >>> parse_sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
     {'a': 'x y\\nz', 'b': 'w'}
@@ -36,7 +36,7 @@ def parse_sections(text: str) -> Mapping[str, str]:
 
 @cache
 def read_rows(env: str, name: str) -> Sequence[Sequence[str]]:
-    """The lines of an environment's data file, each split at " | "; lines with # at the front are comments."""
+    """The lines of an environment's data file, each split at " | "; lines that start with # are comments."""
     text = data_file(env, name).read_text("utf-8")
     return tuple(tuple(line.split(" | ")) for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -54,7 +54,7 @@ def word_list(name: str) -> Sequence[str]:
 
 
 def index_phrases(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
-    """The texts as words by their first word, the longest first."""
+    """The texts as words, indexed by their first word, the longest first."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for text in sorted(texts, key=lambda t: -len(t.split())):
         found.setdefault(text.split()[0], []).append(tuple(text.split()))
@@ -62,6 +62,6 @@ def index_phrases(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]
 
 
 def match_length(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
-    """Count the words of the longest indexed phrase that the words start with; 0 without one."""
+    """The number of words of the longest indexed phrase at the start of the words; 0 without one."""
     found = index.get(words[0], ()) if words else ()
     return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)

@@ -25,13 +25,13 @@ SCALES: Mapping[str, int] = {
     "k": 10**3, "millions": 10**6, "mio": 10**6, "mil": 10**6, "m": 10**6, "bn": 10**9,
 }  # fmt: skip
 DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)"
-"""A number in digits, its thousands not set apart."""
+"""A number in digits, without thousands separators."""
 
 _WORDS: Mapping[str, float] = {**UNITS, **TENS, "half": 0.5}
 _DIGITS = re.compile(DIGITS)
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LONGEST = 15
-"""Digits of a number that are read: with more it is no amount of anything."""
+"""Maximum number of digits; longer numbers are not amounts."""
 
 
 def drop_thousands_commas(text: str) -> str:
@@ -44,7 +44,7 @@ def drop_thousands_commas(text: str) -> str:
 
 
 def parse_amount(words: Sequence[str]) -> float | None:
-    """Return the number that all of these words make, or None.
+    """The number that all of these words form, or None.
 
     >>> [parse_amount(words.split()) for words in ("1.5 million", "two hundred and five", "half a million")]
     [1500000.0, 205.0, 500000.0]
@@ -76,7 +76,7 @@ class Interval(NamedTuple):
     high: float
 
     def contains_range(self, low: float, high: float) -> bool | None:
-        """Whether a value known to lie between two limits is inside; None where that is not decided.
+        """Whether a value known to lie between two limits is inside; None if undecided.
 
         >>> [Interval(5, 9).contains_range(*v) for v in ((6, 7), (1, 2), (4, 6))]
         [True, False, None]
@@ -97,7 +97,7 @@ _COMPARERS: Sequence[tuple[tuple[str, ...], str]] = tuple(
 
 
 def parse_interval(words: Sequence[str]) -> Interval | None:
-    """The numbers that words such as "more than five million" allow; None where they are no amount.
+    """The numbers that words such as "more than five million" allow; None if the words are not an amount.
 
     >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split())
     (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0))
@@ -140,7 +140,7 @@ def _one_sided(sense: str, n: float) -> Interval:
 
 
 def parse_measure(words: Sequence[str], units: Mapping[str, float]) -> Interval | None:
-    """An amount with one of the units behind it, in the unit that counts 1.
+    """An amount followed by one of the units, converted to the unit with factor 1.
 
     >>> parse_measure("at least 2 km".split(), {"m": 1, "km": 1000})
     Interval(low=2000.0, high=inf)

@@ -1,7 +1,7 @@
-"""The reader of one conversation: a message in, a claim out.
+"""The reader of one conversation: takes a message, returns a claim.
 
-Ours. The module of a conversation brings its knowledge (`Knows`), its declared lines, the meaning of its names, and how
-to read places; `Room.read` does the rest.
+Own design. The conversation's own module provides its knowledge (`Knows`), its declared lines, the meaning of its
+names, and how to read places; `Room.read` does the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class ReadClaim(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words to correct slips to; `common` tells whether a word is known."""
+    """See the module. `vocabulary` gives the words to which slips are corrected; `common` tells whether a word is
+    known."""
 
     def __init__(
         self,
@@ -49,14 +50,14 @@ class Room:
         return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
     def _read_mended(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question once its slips of the pen are mended."""
+        """The claim of a question after its slips of the pen are corrected."""
         if all(self._is_word(word) for word in act.words):
             return None
         fixed = mend_slips(act.words, self._vocabulary(), self._is_word)
         return self._read_act(act._replace(words=tuple(fixed))) if fixed is not None else None
 
     def _read_act(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question; a name that is announced as a guess is one."""
+        """The claim of a question, or of a name announced as a guess."""
         words = list(act.words)
         claim = self.grammar.be(words) if act.guess else None
         if claim is None or not claim.known:
@@ -70,7 +71,7 @@ class Room:
 
 
 def content_words(said: str) -> frozenset[str]:
-    """The words of a message in base form, without those that carry nothing; negations do carry something.
+    """The words of a message in base form, without function words; negations are kept.
 
     >>> sorted(content_words("Why glorp the house?"))
     ['glorp', 'home', 'why']

@@ -1,9 +1,9 @@
 """Find declared phrasings anywhere within a sentence.
 
-Ours. For messages that are orders or questions in any frame ("I'd like you to ask the cook where she was"): their parts
-count, not the whole. Declarations are those of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: words in any form,
-`(a|b)` alternatives, `[a]` optional, `<p>` a mark for something named, `quarrel*` every word with this beginning, `..`
-up to four words, none of them a comma.
+Own design. For messages that are orders or questions in any frame ("I'd like you to ask the cook where she was"): their
+parts count, not the whole. Declarations are those of `lexicon` (`MEANING: PHRASE; PHRASE`) without frames: words in any
+form, `(a|b)` alternatives, `[a]` optional, `<p>` a mark for something named, `quarrel*` every word that begins like
+this, `..` up to four words other than commas.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class _Node(NamedTuple):
     ends: list[str]
 
     def add_word(self, part: str, node: _Node) -> None:
-        """Makes a word lead to a node."""
+        """Make a word lead to a node."""
         if part[-1] == "*":
             self.stems.setdefault(part[:3], []).append((part[:-1], node))
         else:
             self.words.setdefault(part if part[0] == "<" else base_form(part), []).append(node)
 
     def walk_phrase(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
-        """Notes where phrases end that go on from here with the word at `at`."""
+        """Record where phrases end that continue from here with the word at `at`."""
         for meaning in self.ends:
             ends[meaning] = max(at, ends.get(meaning, 0))
         if at == len(words):
@@ -70,7 +70,7 @@ def _new_node() -> _Node:
 
 
 def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
-    """Return the node behind some words."""
+    """The node after some words."""
     for word in words:
         step = _new_node()
         node.add_word(word, step)
@@ -79,7 +79,7 @@ def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
 
 
 def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
-    """Leads a phrase from a node on; alternatives meet behind them."""
+    """Add a phrase below a node; alternatives meet after them."""
     heads = [root]
     for part in _PART.findall(phrase):
         node = _new_node()
@@ -98,7 +98,7 @@ def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
 
 
 class Spotter:
-    """The phrasings of some declared lines; sentences come as the base forms of their words (`search_forms`).
+    """The phrasings of some declared lines; sentences are given as the base forms of their words (`search_forms`).
 
     >>> from .lexicon import parse_lines
     >>> spotter = Spotter(parse_lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
@@ -113,7 +113,7 @@ class Spotter:
                 _add_phrase(self._root, phrase, line.meaning)
 
     def find_spots(self, words: Sequence[str]) -> list[Spot]:
-        """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
+        """All phrases in a sentence, from left to right; the longest of those with one meaning and start."""
         found: dict[tuple[str, int], int] = {}
         root = self._root
         for at, word in enumerate(words):
@@ -125,10 +125,10 @@ class Spotter:
         return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
 
     def find_meanings(self, words: Sequence[str]) -> frozenset[str]:
-        """The meanings that a sentence has."""
+        """The meanings in a sentence."""
         return frozenset(spot.meaning for spot in self.find_spots(words))
 
 
 def search_forms(words: Iterable[str]) -> list[str]:
-    """The forms in which a sentence is searched: base forms, and marks such as `@v` and `@p3` by their kind."""
+    """The forms used for searching a sentence: base forms, and marks such as `@v` and `@p3` by their kind."""
     return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base_form(word) for word in words]

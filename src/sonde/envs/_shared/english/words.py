@@ -1,10 +1,11 @@
 """Tokens, sentences, inflection and slips of the pen.
 
-Ours. Closed lists and regular rules: all forms of every verb in the list are spelled out once, so that no word becomes
-another by accident ("planes" is not a form of "plan"). Nothing here raises, and everything is linear in the text.
+Own design. Closed lists and regular rules: all forms of every verb in the list are spelled out once, so that no word
+becomes another by accident ("planes" is not a form of "plan"). Nothing here raises, and everything takes time linear in
+the text.
 
-A slip is corrected only in a word that nobody knows: two letters exchanged or, in longer words, one left out, added or
-wrong; the first letter stands. A word with two possible corrections stays as it is.
+A slip is corrected only in an unknown word: two letters exchanged or, in longer words, one missing, added or wrong; the
+first letter must be right. A word with two possible corrections is left unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _regular_forms(verb: str) -> set[str]:
 
 @cache
 def _verb_bases() -> dict[str, str]:
-    """Every spelled-out form of every verb of the list, to its base."""
+    """Maps every form of every verb in the list to its base."""
     found: dict[str, str] = {}
     for verb in sorted(word_set("verbs")):
         found.update(dict.fromkeys(_regular_forms(verb), verb))
@@ -65,13 +66,13 @@ def _base_verbs() -> frozenset[str]:
 
 
 def is_verb(word: str) -> bool:
-    """Whether the word may be the base form of a verb."""
+    """Whether the word can be the base form of a verb."""
     return word in _base_verbs()
 
 
 @cache
 def is_participle(word: str) -> bool:
-    """Whether the word may be a past participle.
+    """Whether the word can be a past participle.
 
     >>> is_participle("eaten"), is_participle("cooked"), is_participle("red"), is_participle("speed")
     (True, True, False, False)
@@ -89,7 +90,7 @@ _PLURALS = {
 
 @lru_cache(maxsize=1 << 14)
 def singular_form(word: str) -> str:
-    """Return the singular of a noun; other words unchanged.
+    """The singular of a noun; other words unchanged.
 
     >>> [singular_form(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
     ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
@@ -107,7 +108,7 @@ def singular_form(word: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def base_form(word: str) -> str:
-    """The form under which a word is looked up: the base of a verb, the singular of a noun, one spelling.
+    """The form for look-ups: the base of a verb, the singular of a noun, one spelling.
 
     >>> [base_form(w) for w in ("eaten", "using", "planes", "grey", "houses", "wings")]
     ['eat', 'use', 'plane', 'gray', 'home', 'wing']
@@ -121,7 +122,7 @@ def base_form(word: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def word_stem(word: str) -> str:
-    """A word without its ending, as far as regular rules go: for words of which no list has the forms.
+    """A word without its ending, as far as regular rules go, for words whose forms no list has.
 
     >>> word_stem("clogged"), word_stem("batteries"), word_stem("pressing"), word_stem("noise"), word_stem("tightly")
     ('clog', 'battery', 'press', 'nois', 'tight')
@@ -155,8 +156,8 @@ def _token_pattern(marks: str) -> re.Pattern[str]:
 
 
 def tokenize(text: str, marks: str = ",", possessive: str = "") -> list[str]:
-    """Split a text into words in lower case, contractions spelled out; `marks` are the punctuation marks to keep.
-    `possessive` is the token for a possessive ending, which is dropped otherwise.
+    """Split a text into words in lower case, with contractions spelled out; `marks` are the punctuation marks to keep.
+    `possessive` is the token for a possessive ending, which is dropped by default.
 
     >>> tokenize("It's a man-made thing, isn't it? It weighs 1,500lbs")
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
@@ -186,7 +187,7 @@ _FULL_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 def split_sentences(text: str, clauses: bool = True) -> list[str]:
-    """Split a text into its sentences, each with its mark; with `clauses` at colons and dashes as well.
+    """Split a text into its sentences, each with its mark; with `clauses`, at colons and dashes as well.
 
     >>> split_sentences("It is 1.5 km to St. Paul's. Is it? Yes - quite")
     ["It is 1.5 km to St Paul's.", 'Is it?', 'Yes', 'quite']
@@ -200,7 +201,7 @@ _PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
 
 
 def _expand_contraction(word: str, end: str, possessive: str) -> list[str]:
-    """Expand a contraction, by the parts before and behind its apostrophe."""
+    """Expand a contraction, given the parts before and after its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
     if end == "s":
@@ -214,7 +215,7 @@ _BASE = _verb_bases()
 
 
 def phrase_key(words: Words) -> str:
-    """The form under which a phrase is looked up: base forms, without words that change nothing.
+    """The form for looking up a phrase: base forms, without words that change nothing.
 
     >>> phrase_key("usually eaten for the breakfast".split()), phrase_key("made by people".split())
     ('eat for breakfast', 'make by people')
@@ -224,7 +225,7 @@ def phrase_key(words: Words) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def name_key(text: str, common: bool = False) -> str:
-    """The form in which names are compared: plain words; of `common` nouns without article and in the singular.
+    """The form for comparing names: plain words; for `common` nouns in the singular, without article.
 
     >>> name_key("St. Paul's"), name_key("The Guitars"), name_key("The Guitars", common=True)
     ('st paul', 'the guitars', 'guitar')
@@ -237,9 +238,9 @@ def name_key(text: str, common: bool = False) -> str:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 4
-"""Letters of a word that may be mended, if two are exchanged; in longer ones for other slips too."""
+"""The shortest word, in letters, in which exchanged letters are corrected; longer ones allow other slips too."""
 _MOST = 3
-"""Slips in a text."""
+"""Maximum number of slips in a text."""
 
 
 def mend_slips(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
