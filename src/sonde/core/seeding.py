@@ -11,16 +11,16 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
-| `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
-| `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
+| `(view.seed, "pick")` | the random choice of a candidate (`agents/best_of_n`) |
+| `(view.seed, "diluted")` | the share of random answers, and whether this answer is one (`agents/diluted`) |
 | `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
 | `(0, "hybrid", hash of the messages)` | the model's reply to a question about one secret (`users/hybrid`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
-| `(0, "candidates", task.id)` | the candidates that a belief is elicited over, where some are drawn (`elicit`) |
-| `(seed, "bootstrap", ...)` | resampling in `metrics` |
+| `(0, "candidates", task.id)` | the drawn candidates of an elicited belief (`beliefs.elicitation`) |
+| `(seed, "bootstrap", ...)` | resampling in `evaluation.metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |
 | `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.online.groups`) |

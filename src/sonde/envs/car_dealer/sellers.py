@@ -1,14 +1,14 @@
-"""The three sellers of LMRL-Gym's car dealer, each with one way to sell, whoever the buyer is.
+"""The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
 Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
-The paper's are prompts to a language model. These are programs of ours:
+The paper's sellers are prompts to a language model. These are our own programs:
 
-    discounts   three messages about what can be saved, then offers: 3 % off the list price, and 3 % more every time
-    features    asks for wishes, praises all features, two in a message, and then stays with the list price
-    concise     says the list price, and nothing else, ever
+    discounts   three messages about possible savings, then offers: 3 % off the list price, and 3 % more every time
+    features    asks for wishes, praises all features, two per message, and then insists on the list price
+    concise     states the list price, and never says anything else
 
-`style="drawn"` draws one of them for every episode, each as often. Of the 105 buyers of a character, these buy from
+`style="drawn"` draws one of them uniformly for every episode. Of the 105 buyers of a character, these buy from
 discounts, features and concise: bargain 90, 0, 0; features 60, 60, 0, at lower prices from the first; impatient 30, 15,
 45.
 """
@@ -24,9 +24,9 @@ from .negotiation import FEATURES
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
 _STEP = 3
-"""Percent of the list price that each offer of the generous seller is lower than the one before."""
+"""Percent of the list price by which the generous seller lowers each offer."""
 _LEAST = 70
-"""Percent of the list price below which it does not go."""
+"""The lowest offer of this seller, in percent of the list price."""
 _SAVINGS = (
     "Good morning, and how lucky that you have come to us in this very week, because there is hardly a car in the "
     "house on which I could not do something for you, and there is nothing that I like better than to see a customer "
@@ -54,7 +54,7 @@ class CarDealerSellers(ProgramPolicy):
 
     def __post_init__(self) -> None:
         if self.style not in _CHOICES:
-            raise unknown("dealer: style", self.style, _CHOICES)
+            raise unknown("agents:car_dealer_sellers: style", self.style, _CHOICES)
 
     def act_now(self, view: View) -> Action:
         listed = view.public.get("listed")
@@ -67,7 +67,7 @@ class CarDealerSellers(ProgramPolicy):
 
 
 def seller_message(style: str, turn: int, listed: int) -> str:
-    """Return what a seller of that style says in a turn, counted from 0.
+    """The message of a seller with that style in a turn, counted from 0.
 
     >>> seller_message("concise", 0, 30_000), seller_message("discounts", 4, 30_000)
     ('The price is $30,000.', 'I can offer it to you for $28,200.')

@@ -1,8 +1,8 @@
-"""The reference seller: ask what the buyer wants and would pay, confirm its wishes, make the offer that is worth most.
+"""The reference seller: ask what the buyer wants and would pay, confirm its wishes, make the most valuable offer.
 
-Exact expected revenue on the posterior over buyers (`View.filter`), one offer ahead: of all prices that may be offered,
-the one whose price times the probability that it is accepted at once is highest. Wishes are confirmed first where some
-buyer left would pay more for it. The question at the start costs a message, but tells the characters apart.
+Exact expected revenue on the posterior over buyers (`View.filter`), one offer ahead: among all possible prices, the one
+that maximises the price times the probability of immediate acceptance. Wishes are confirmed first if some remaining
+buyer would then pay more. The question at the start costs a message, but tells the characters apart.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CarDealerSolver(ProgramPolicy):
 
 
 def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
-    """Choose a confirmation that raises some buyer's limit, else the offer of highest expected price."""
+    """Choose a confirmation that raises some buyer's limit, otherwise the offer of highest expected price."""
     for message in legal:
         if (pitch := read_pitch(message)).confirmed and _raises_limit(known, pitch):
             return message
@@ -39,13 +39,13 @@ def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
 
 
 def _raises_limit(known: DealFilter, pitch: Pitch) -> bool:
-    """Whether the likeliest wishes are these and not confirmed yet, for a buyer who pays for that."""
+    """Whether these are the most likely wishes and unconfirmed, for a buyer who pays for that."""
     wants = Counter(b.wants for b in known.fitting if b.character == "features").most_common(1)
     confirmed = {f for p in known.pitches for f in p.confirmed}
     return bool(wants) and set(wants[0][0]) == set(pitch.confirmed) and not confirmed >= set(pitch.confirmed)
 
 
 def _expected_price(known: DealFilter, pitch: Pitch) -> float:
-    """The price times the share of buyers left that accept it now."""
+    """The price times the share of remaining buyers that accept it now."""
     price, heard = offered_price(pitch, known.listed), (*known.pitches, pitch)
     return price * sum(price <= price_limit(b, heard, known.listed) for b in known.fitting) / len(known.fitting)

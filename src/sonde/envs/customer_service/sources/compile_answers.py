@@ -1,12 +1,12 @@
-"""Writes ``customer_service/answers.txt``: the legal answer for each fix.
+"""Write ``customer_service/answers.txt``: the legal answer for each fix.
 
-Run: ``python src/sources/compile_answers.py``, after the products or the reader have changed, and
-before ``compile.py``.
+Run ``python src/sonde/envs/customer_service/sources/compile_answers.py`` after changes to the products or the reader,
+and before ``compile.py``.
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
-fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
-not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice
-over, as few of its words as will do, or its first that are enough. Catchwords are of one product alone.
+fix that the customer understands, or a short one made from a cue; the catchwords are the words of it without which it
+is not understood, so that nobody can propose the fix without them. If every sentence is redundant, they are as few of
+its words as suffice, or its first words that suffice. Catchwords belong to one product only.
 """
 
 from __future__ import annotations
