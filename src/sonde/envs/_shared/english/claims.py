@@ -45,7 +45,7 @@ class Claim(NamedTuple):
         return self.yes | self.goal
 
     @property
-    def known(self) -> int:
+    def known_things(self) -> int:
         return self.yes | self.no | self.goal
 
 
@@ -115,7 +115,7 @@ def weaken_claim(q: Claim, how: str) -> Claim:
 
 def fill_unknown(q: Claim, other: Claim) -> Claim:
     """Use a second claim where the first is unknown: a fact adds knowledge and never overrides."""
-    open_ = ~q.known
+    open_ = ~q.known_things
     return q._replace(yes=q.yes | other.yes_or_goal & open_, no=q.no | other.no & open_)
 
 
@@ -142,7 +142,7 @@ class Numbers:
             self._by_value[low, high] = self._by_value.get((low, high), 0) | 1 << i
 
     @property
-    def known(self) -> int:
+    def known_things(self) -> int:
         return union_masks(self._by_value.values())
 
     def claim_within(self, asked: Interval, text: str) -> Claim:
@@ -174,10 +174,10 @@ class Lists:
 
     def __init__(self, rows: Mapping[int, Iterable[str]]) -> None:
         self._masks: dict[str, int] = {}
-        self.known = self.several = 0
+        self.known_things = self.several = 0
         for i, values in rows.items():
             held = tuple(values)
-            self.known |= 1 << i
+            self.known_things |= 1 << i
             self.several |= (len(held) > 1) << i
             for value in held:
                 self._masks[value] = self._masks.get(value, 0) | 1 << i

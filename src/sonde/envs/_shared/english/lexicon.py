@@ -219,7 +219,7 @@ class Lexicon:
         for q in more:
             home = self._knows.home(q.yes)
             yes |= q.yes & ~first.no if whole else q.yes
-            no = no & (q.no | ~home) | q.no & home & ~first.known & ~yes
+            no = no & (q.no | ~home) | q.no & home & ~first.known_things & ~yes
         return first if not more else Claim(" / ".join(q.text for q in parts), yes, no & ~yes)
 
     # --- slots -------------------------------------------------------------------------------------------------------

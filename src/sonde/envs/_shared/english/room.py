@@ -60,9 +60,9 @@ class Room:
         """The claim of a question, or of a name announced as a guess."""
         words = list(act.words)
         claim = self.grammar.be(words) if act.guess else None
-        if claim is None or not claim.known:
+        if claim is None or not claim.known_things:
             claim = self.grammar.read_sentence(words) or claim
-        if claim is None or (claim.unread and not claim.known):
+        if claim is None or (claim.unread and not claim.known_things):
             return None
         return negate_claim(claim) if act.denied else claim
 

@@ -178,7 +178,7 @@ def finding(where: str, name: str, raw: Raw, more: list[str]) -> dict[str, Any]:
         "asks": raw["asks"],
         "values": list(raw["v"]),
         "cues": [*cues(raw["cues"]), *core(raw["asks"], raw["cues"])],
-        "questions": [*raw["ask"], *carried(ASKING, f"{where}/{name}", raw["asks"])],
+        "questions": [*raw["ask"], *fill_carriers(ASKING, f"{where}/{name}", raw["asks"])],
         "answers": list(raw["v"].values()),
         "more": more,
     }
@@ -201,9 +201,9 @@ def cause(
             "id": f"fix_{name}",
             "what": raw["fix"],
             "cues": [*cues(raw["try"]), *core(raw["fix"], raw["try"])],
-            "questions": [*raw["ask"], *carried(SUGGESTING, key, raw["fix"])],
-            "done": joined(DONE, raw["tried"], product["solved"], index),
-            "failed": joined(FAILED, raw["tried"], product["still"], index),
+            "questions": [*raw["ask"], *fill_carriers(SUGGESTING, key, raw["fix"])],
+            "done": combine_report(DONE, raw["tried"], product["solved"], index),
+            "failed": combine_report(FAILED, raw["tried"], product["still"], index),
         },
         "more": more,
     }
@@ -230,14 +230,14 @@ def chances(key: str, word: str, size: int) -> list[float]:
     return [round(odd / sum(odds), 6) for odd in odds]
 
 
-def carried(carriers: tuple[str, ...], key: str, phrase: str) -> list[str]:
+def fill_carriers(carriers: tuple[str, ...], key: str, phrase: str) -> list[str]:
     """Three different carrier sentences around the phrase."""
     first = digest(key) % len(carriers)
     step = len(carriers) // 3
     return [carriers[(first + i * step) % len(carriers)].format(phrase) for i in range(3)]
 
 
-def joined(forms: tuple[str, ...], tried: str, clauses: list[str], index: int) -> str:
+def combine_report(forms: tuple[str, ...], tried: str, clauses: list[str], index: int) -> str:
     return forms[index % len(forms)].format(tried, clauses[index % len(clauses)])
 
 
@@ -332,11 +332,11 @@ def collisions(p: Product) -> Iterator[str]:
 
 def separation(p: Product) -> Iterator[str]:
     for a, b in combinations(p["causes"], 2):
-        if not any(parted(a["likelihood"][f["id"]], b["likelihood"][f["id"]]) for f in p["findings"]):
+        if not any(are_separated(a["likelihood"][f["id"]], b["likelihood"][f["id"]]) for f in p["findings"]):
             yield f"nothing separates {a['id']} and {b['id']}"
 
 
-def parted(one: list[float], other: list[float]) -> bool:
+def are_separated(one: list[float], other: list[float]) -> bool:
     """Some value is certain under one cause and impossible under the other."""
     return any({x, y} == {0.0, 1.0} for x, y in zip(one, other, strict=True))
 
