@@ -153,8 +153,8 @@ def information_gains(
 ) -> tuple[Gain, ...]:
     """The information of every turn, starting from the prior `filter`.
 
-    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does.
-    With `expected=True` each action is also weighed against the best question, which costs a search per turn.
+    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does. `expected=True` also compares
+    each action with the best question, which costs one search per turn.
     """
     rows: list[Gain] = []
     for turn in turns:
@@ -208,7 +208,7 @@ class TabularFilter(Filter):
     def observe(self, turn: Turn) -> TabularFilter:
         fact = (turn.text, turn.told)
         if fact not in self._seen:
-            if len(self._seen) == KEPT:  # free text rarely comes twice, and this filter may live as long as the process
+            if len(self._seen) == KEPT:  # free text rarely repeats, and this filter may live as long as the process
                 self._seen.clear()
             self._seen[fact] = self._condition_on(turn)
         return self._seen[fact]

@@ -3,7 +3,7 @@
     groups = grouped(tasks, by="difficulty")
     curriculum = Curriculum(groups={name: len(rows) for name, rows in groups.items()})
     state = curriculum.start()
-    choices, state = curriculum.choose(state, seed, n=8)
+    choices, state = curriculum.choose_tasks(state, seed, n=8)
     for choice in choices:
         ...                                             # play k samples of groups[choice.group][choice.task]
         state = curriculum.update(state, choice.group, potential(trajectories, max_turns=20))

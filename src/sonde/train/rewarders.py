@@ -13,7 +13,7 @@ believes what it should. The winning turn carries no gain, as published; the out
 
 **Shaping** turns gains per turn into rewards:
 
-    shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
+    shape_gains({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
 
 A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping.
 Several shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies

@@ -1,4 +1,4 @@
-"""What a seller says of a car, and how a buyer of known character takes it.
+"""The content of a seller's message about a car, and the reaction of a buyer of known character.
 
 The characters are those of LMRL-Gym (D.8): one who loves discounts, one who wants features, one who is impatient. The
 rules are ours. A buyer has a budget (a share of the list price) and two features it wants. Nobody buys on the first
@@ -57,16 +57,16 @@ _STATED = re.compile(
     r"\b(?:list(?:ed)? (?:price|at|for)|sticker|msrp|retail|budget|(?:not|to|i|would|will|can) (?:only )?pay|spend"
     r"|afford|worth|valued|originally|normally|usually|used to|was|were|elsewhere|others?|competitors?|dealers?)\b"
 )
-"""What makes a price one that is known, not one that is offered."""
+"""Words before a price that state it as known instead of offering it."""
 _OFFERED = re.compile(
     r"\b(?:offer|sell it|yours|let you|(?:i|we) (?:can|could|will|would) (?:do|go|make|give|let|ask|only)"
     r"|you (?:can|could|may) (?:have|get)|take it|have it)\b"
 )
 _DENIED = re.compile(r"\b(?:not|never|no|nobody|without|nor|neither)\b(?! (?:only|until))(?P<rest>.*)")
 _BOUND = re.compile(r"\b(?:less|lower|below|under|more|above|over|higher|beyond|better|beat|exceed|problem|doubt)\b")
-"""Behind a negation, what makes it a limit: "I cannot go below $28,000" offers that."""
+"""Comparisons that, after a negation, make a price a limit: "I cannot go below $28,000" offers that price."""
 _FITS = re.compile(r"\b(?:budget|price range|afford|spend|too much|expensive)\b")
-"""A question about a price that is not an offer of it, wherever the price stands."""
+"""A question about a price that does not offer it, wherever the price stands."""
 _MONEY = frozenset(("dollar", "dollars", "buck", "bucks", "usd"))
 _OFF = frozenset(("off", "discount", "below", "reduction", "rebate", "cheaper", "less"))
 _MEASURED = frozenset(("mile", "miles", "km", "kilometers", "kilometres", "people", "customers"))
@@ -99,7 +99,7 @@ def describe_buyer(buyer: BuyerProfile) -> str:
 
 
 class Pitch(NamedTuple):
-    """A parsed message of the seller. `prices` are the different prices it offers, in dollars, `off` the discounts, in
+    """A parsed message of the seller. `prices` are the different prices it offers, in dollars; `off` the discounts, in
     dollars, or below 1 as a share of the list price."""
 
     prices: tuple[int, ...]
@@ -119,14 +119,14 @@ class Reaction(NamedTuple):
 
 
 def all_buyers() -> tuple[BuyerProfile, ...]:
-    """All buyers there are; each is equally likely."""
+    """All possible buyers; each is equally likely."""
     pairs = tuple(combinations(FEATURES, 2))
     return tuple(BuyerProfile(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
 
 
 @lru_cache(maxsize=4096)
 def read_pitch(said: str) -> Pitch:
-    """A message of the seller. A feature counts as confirmed where it is neither denied nor asked for.
+    """Parse a message of the seller. A feature counts as confirmed if it is neither denied nor asked about.
 
     >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
     Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
@@ -154,8 +154,8 @@ class _Sum(NamedTuple):
 
 
 def _find_sums(said: str) -> list[_Sum]:
-    """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
-    would never sell it for $20,000"."""
+    """The sums that a message offers: not "the list price is $30,000", "is $20,000 within your budget?", or "I would
+    never sell it for $20,000"."""
     found = list[_Sum]()
     for sentence in split_sentences(said, clauses=False):
         if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
@@ -219,9 +219,9 @@ _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offered_price(pitch: Pitch, listed: int) -> int:
-    """Return the offered price: the only price in the message apart from the list price, or else the list price less
-    the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which can
-    only be a slip."""
+    """The offered price: the only price in the message apart from the list price, or else the list price minus the only
+    discount. 0 if there is none, if there are several, or if it is less than half the list price, which must be a
+    slip."""
     named = [p for p in pitch.prices if p != listed]
     if not named:
         named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
@@ -326,7 +326,7 @@ _WISH = {
 
 
 def _named_budget(buyer: BuyerProfile, listed: int) -> int:
-    """Return the budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
+    """The budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000
 

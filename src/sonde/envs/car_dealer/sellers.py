@@ -1,8 +1,8 @@
-"""The three sellers of LMRL-Gym's car dealer, each with one way to sell, whoever the buyer is.
+"""The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
 Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
-The paper's are prompts to a language model. These are programs of ours:
+The paper's sellers are prompts to a language model. These are our own programs:
 
     discounts   asks for wishes and budget, says in a few words that the car has the wishes, talks at length about
                 what can be saved, then offers: 3 % off the list price, and 3 % more every time
@@ -25,7 +25,7 @@ from .negotiation import FEATURES
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
 _STEP = 3
-"""Percent of the list price that each offer of the generous seller is lower than the one before."""
+"""Percent of the list price by which the generous seller lowers each offer."""
 _LEAST = 70
 """Percent of the list price below which it does not go."""
 _OPENING = (
@@ -54,7 +54,7 @@ class CarDealerSellers(ProgramPolicy):
 
     def __post_init__(self) -> None:
         if self.style not in _CHOICES:
-            raise unknown("dealer: style", self.style, _CHOICES)
+            raise unknown("agents:car_dealer_sellers: style", self.style, _CHOICES)
 
     def act_now(self, view: View) -> Action:
         listed = view.public.get("listed")
