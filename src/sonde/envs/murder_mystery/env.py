@@ -39,11 +39,12 @@ from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.words import name_key
 from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
+from .accusing import find_accused, is_accusation, may_accuse
 from .belief import MysteryFilter
 from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
-from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_case_message
+from .reading import LONGEST, ReadAct, read_case_message
 from .replies import act_message, act_messages, describe_evidence, revealed_slots
 from .telling import all_clues, find_lies, write_briefing, write_ending
 
