@@ -115,7 +115,7 @@ class Episode(NamedTuple):
         """End the episode here because the agent cannot continue; `by` is one of `CUT`. No environment ends an episode
         this way."""
         if self.to_act != AGENT:
-            raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: where the agent is")
+            raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: when the agent is")
         return self._replace(to_act=None, outcome=CUT[by], known=self.known[:])
 
     @property

@@ -100,8 +100,8 @@ class Meter(Generic[J]):
         """Warn about the episodes that the budget prevented."""
         if self._cut or self._refused:
             warnings.warn(
-                f"budget: {self._used:,} of {self._budget:,} tokens are used; not everything was played, and "
-                f"{self._cut} episodes were cut off (a cache keeps what they said)",
+                f"budget: {self._used:,} of {self._budget:,} tokens are used; not all planned episodes were played, "
+                f"and {self._cut} were cut off (a cache keeps their replies)",
                 BudgetWarning,
                 stacklevel=2,
             )

@@ -111,7 +111,7 @@ class Dialogue(Env[Talk]):
         if self.judge not in ("rules", "seat"):
             raise invalid(f"{self.name}: judge", self.judge, "rules or seat")
         if not 0.0 <= self.error_rate < 0.5:
-            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
+            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 or more, below 0.5")
         if self.checks is not None:
             object.__setattr__(self, "checks", tuple(self.checks))
         for check in self.checks or ():

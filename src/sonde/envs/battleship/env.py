@@ -93,7 +93,7 @@ class Battleship(CertainEnv[State], AnswerTags):
         return Spec(
             name="battleship",
             version="2",
-            summary="sink three hidden ships, told which ship each shot hit",
+            summary="sink three hidden ships; every hit names the ship",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),

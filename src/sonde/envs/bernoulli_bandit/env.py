@@ -139,12 +139,12 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"any of arms 1 to {self.arm_count - 1} is the best, alike"
+            support=f"the best arm, uniform over arms 1 to {self.arm_count - 1}"
             if self._pays_surely
-            else f"any of {self.arm_count} arms is the best, alike, and pays with {best:g}; the others with {rest:g}",
+            else f"the best of {self.arm_count} arms, uniform; it pays with {best:g}, the others with {rest:g}",
             source=preset.source,
             reference=preset.reference,
-            departures=("the prompt tells the rule of the rewards",) if self._pays_surely else (),
+            departures=("the prompt states the rule of the rewards",) if self._pays_surely else (),
         )
 
     def split(self, split: str) -> Sequence[Task]:

@@ -97,9 +97,9 @@ class BestArm(TabularEnv[State], AnswerTags):
             reference="best_arm",
             departures=(
                 *self.paprika_departures,
-                "scenarios of our own",
-                "every message tells the pulls left",
-                "the call to decide is given after an invalid last pull too",
+                "scenarios are ours",
+                "every message states the number of pulls left",
+                "the request to decide also follows an invalid last pull",
             ),
         )
 

@@ -89,7 +89,7 @@ class CarDealer(Env[State]):
         return Spec(
             name=_NAME,
             version="5",
-            summary="sell a car to a buyer whose character, budget and wishes have to be found out",
+            summary="sell a car to a buyer with unknown character, budget and wishes",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(

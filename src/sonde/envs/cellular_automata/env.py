@@ -120,7 +120,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.6",
             reference="entropy",
             departures=(
-                "the rows of a task differ, and so do the tasks",
+                "the rows of a task are distinct, and so are the tasks",
                 "states other than 0 and 1 cost a turn",
                 *self.paprika_departures,
             ),

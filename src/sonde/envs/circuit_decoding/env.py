@@ -98,7 +98,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
-            support="every set of circuits that the gates build, with the chance of being built",
+            support="every set of circuits that the gates build, with the probability of being built",
             source="Multi-Turn Puzzles (MTP), sections 2.1 and 3.1 and appendix A.2",
             reference="circuit_decoding",
             departures=(

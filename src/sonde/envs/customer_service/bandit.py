@@ -73,7 +73,7 @@ class CustomerServiceBandit(Service):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="all causes of the product at hand, 3 to 6, by their weights",
+            support="all causes of the product, 3 to 6, by their weights",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
             seats=self.seats("users:customer"),
             assumes=self.assumed_users("users:customer"),
@@ -83,7 +83,7 @@ class CustomerServiceBandit(Service):
                 "the cases and the customer are those of customer_service, with exact probabilities",
                 "a period has one question or proposal of at most 500 characters: the checks are ours",
                 "the episode ends when the case is solved",
-                "priors that are told are the data's own instead of a language model's",
+                "stated priors come from the data instead of a language model",
             ),
         )
 

@@ -55,7 +55,7 @@ class LetterWordle(Spelling):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"{len(self.all_codes()):,} words of {self.length} distinct letters, alike",
+            support=f"{len(self.all_codes()):,} words of {self.length} distinct letters, equally likely",
             source="Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.5",
             reference="psrl",
             departures=("words from SCOWL", "the episode ends when the word is found"),

@@ -102,7 +102,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
                 *self.paprika_departures,
                 "the agent is told the number of mines",
                 "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
-                "the board is shown after a mine too, without the other mines",
+                "the board is also shown after a mine, without the other mines",
             ),
         )
 

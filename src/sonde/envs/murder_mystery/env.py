@@ -39,11 +39,12 @@ from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.tokens import name_key
 from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
+from .accusing import find_accused, is_accusation, may_accuse
 from .belief import MysteryFilter
 from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
-from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_case_message
+from .reading import LONGEST, ReadAct, read_case_message
 from .replies import act_message, act_messages, describe_evidence, revealed_slots
 from .telling import all_clues, find_lies, write_briefing, write_ending
 
@@ -98,17 +99,17 @@ class MurderMystery(Dialogue):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="every suspect and every witness; together the witnesses have the probability 0.18",
+            support="every suspect and every witness; the witnesses together have probability 0.18",
             source=_SOURCES[self.preset],
             seats=self.seats("users:narrator"),
             assumes=self.assumed_users("users:narrator"),
             reference="murder_mystery",
             max_new_tokens=200 if self.goes_on else 1024,
             departures=(
-                "cases are drawn by a program, and every one can be solved for certain",
+                "cases are drawn by a program, and each can be solved with certainty",
                 "a program narrates unless another user is seated",
-                "the judge is asked after an accusation or a claim, not in every turn",
-                "of a message the first 4,000 characters are heard",
+                "the judge is called after an accusation or a claim, not in every turn",
+                "only the first 4,000 characters of a message are read",
                 *(_DELTA_BELIEF if self.goes_on else _ENDS),
             ),
         )

@@ -6,12 +6,7 @@ or looking; anything denied, dismissed or given as a reason is dropped. A unit i
 something, according to its declared phrasings (`data/phrases.txt`), or nothing. Units that do different things make the
 message `several`. A message that is not understood does nothing and costs a turn.
 
-A sentence about guilt accuses the only person whom it names without denying, reporting or supposing. A suspicion ("it
-may be X"), a condition, a report ("they say that X did it") and a question accuse nobody (in PAPRIKA the detective
-announces an accusation; "merely confronting" is not one).
-
-The topic of a question: the person asked is "you"; a topic needs no other subject, and among several topics the earlier
-one in `_ORDER` counts. The time of the event is dropped: "at the time of the murder" asks nothing about the murder.
+`accusing` finds accusations, `topics` the topic of a question.
 """
 
 from __future__ import annotations
@@ -19,11 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from .._shared.english.sentences import skip_preamble
 from .._shared.english.tokens import word_set
+from .accusing import find_accused
 from .cases import CaseAct, Frame
 from .names import (
     Sentence,
@@ -33,11 +27,35 @@ from .names import (
     mark_sentences,
     mentioned_ids,
     pointed_record,
-    split_message,
 )
+from .topics import find_topic
 
 LONGEST: Final = 2000
 """Maximum characters of a message that are read."""
+Words = Sequence[str]
+
+
+class ReadAct(NamedTuple):
+    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` without a topic;
+    `body` looks at the dead; `several` and `nothing` do nothing."""
+
+    kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
+    act: CaseAct | None = None
+    person: int = -1
+
+
+NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
+
+
+class Context(NamedTuple):
+    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
+
+    frame: Frame
+    heard: str
+    teller: str = ""
+    told: bool = False
+    people: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8192)
@@ -253,32 +271,6 @@ def _combine_readings(found: Sequence[ReadAct]) -> ReadAct:
     return BODY if "body" in kinds else NOTHING
 
 
-Words = Sequence[str]
-
-
-class ReadAct(NamedTuple):
-    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` without a topic;
-    `body` looks at the dead; `several` and `nothing` do nothing."""
-
-    kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
-    act: CaseAct | None = None
-    person: int = -1
-
-
-NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
-
-
-class Context(NamedTuple):
-    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
-
-    frame: Frame
-    heard: str
-    teller: str = ""
-    told: bool = False
-    people: tuple[str, ...] = ()
-    things: tuple[str, ...] = ()
-
-
 def begins_at(name: str, words: tuple[str, ...], at: int | None) -> bool:
     """Whether a meaning begins with the word at `at`."""
     return any(spot.start == at for spot in find_spots(name, words))
@@ -480,145 +472,3 @@ def _drop_aim(words: tuple[str, ...]) -> tuple[str, ...]:
 def _is_direction(words: tuple[str, ...], at: int) -> bool:
     """Whether a "to" belongs to a direction: "go from the hall to the library"."""
     return words[at] == "to" and at + 1 < len(words) and words[at + 1][0] == "@"
-
-
-def find_accused(said: Iterable[Sentence]) -> list[str]:
-    """The ids of all people whom a message accuses."""
-    people = list(dict.fromkeys(p for s in said for p in mentioned_ids(s.words, "p")))
-    found: dict[str, None] = {}
-    for sentence in said:
-        if _states_guilt(sentence):
-            found |= dict.fromkeys(_stated_guilty(sentence.words, people))
-    return list(found)
-
-
-def _is_supposed(words: tuple[str, ...]) -> bool:
-    """Whether a sentence doubts, supposes or reports."""
-    plain = list(words)
-    for spot in find_spots("sure", words):
-        plain[spot.start : spot.end] = ["i"] * (spot.end - spot.start)
-    return has_meaning("doubt", tuple(plain)) or has_meaning("hearsay", tuple(plain))
-
-
-_SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
-_PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
-
-
-def _stated_guilty(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
-    """The people whose guilt a sentence states, judged by the clause about it, without clauses that deny or
-    describe."""
-    words = words[: words.index("because")] if "because" in words else words
-    if not mentioned_ids(words[: words.index(",")] if "," in words else words, "p"):
-        words = tuple(skip_preamble(words))
-    if _is_supposed(words):
-        return []
-    parts: list[tuple[str, ...]] = [()]
-    for word in words:
-        parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
-    parts = [part for part in parts if part and not has_meaning("deny", part)]
-    guilty = [i for i, part in enumerate(parts) if has_meaning("guilt", part)]
-    more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
-    if not guilty or not all(_is_accusing_clause(parts[i]) for i in guilty + more):
-        return []
-    own, near = (
-        guilty + more,
-        [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _is_accusing_clause(parts[j])],
-    )
-    for where in (own, near):
-        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(parts[i], "p"))):
-            return found
-    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
-    return list(everybody) if meant else []
-
-
-def _is_accusing_clause(part: tuple[str, ...]) -> bool:
-    """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
-    inside = {i for spot in find_spots("guilt", part) for i in range(spot.start, spot.end)}
-    own = declared_words("accusing")
-    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
-
-
-def _states_guilt(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and asks nothing."""
-    return not sentence.asks and sentence.words[0] not in word_set("aux") and has_meaning("guilt", sentence.words)
-
-
-def _is_open_accusation(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
-    return _states_guilt(sentence) and not _is_supposed(sentence.words) and not has_meaning("deny", sentence.words)
-
-
-def may_accuse(said: Iterable[Sentence]) -> bool:
-    """Whether a message that is not understood states somebody's guilt."""
-    return any(_is_open_accusation(s) and bool(mentioned_ids(s.words, "p")) for s in said)
-
-
-def is_accusation(said: str) -> bool:
-    """Whether a message accuses somebody, judged by its words alone, without the frame of a case.
-
-    >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
-    (True, False)
-    """
-    return any(map(_is_open_accusation, split_message(said)))
-
-
-_ORDER: Final = ("access", "scene", "victim", "alibi", "death")
-
-
-def find_topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
-    """The topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
-    others = [p for p in mentioned_ids(words, "p") if p != teller]
-    if others:
-        return "" if has_meaning("company", words) else others[0] if len(others) == 1 else "several"
-    plain = _drop_times(words)
-    found = [name for name in _ORDER if _is_about(name, plain, frame)]
-    if has_meaning("others", plain) and not has_meaning("not others", words):
-        first = min(spot.start for spot in find_spots("others", plain))
-        anybody = not declared_words("anybody").isdisjoint(plain)
-        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first_spot(found[0], plain)):
-            return "others"
-    return "several" if _are_apart(found, plain) else found[0] if found else ""
-
-
-def _first_spot(name: str, words: tuple[str, ...]) -> int:
-    return min(spot.start for spot in (*find_spots(name, words), *find_spots("strife", words)))
-
-
-def _is_about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
-    if name in ("victim", "death"):
-        strife = name == "victim" and has_meaning("strife", words) and has_meaning("both", words)
-        return (strife or has_meaning(name, words)) and not has_meaning(f"not {name}", words)
-    skilled = name == "access" and frame.means == "skill" and has_meaning("skill", words)
-    return (skilled or has_meaning(name, words)) and (
-        _is_about_listener(words) or (name == "access" and "you" in words)
-    )
-
-
-def _is_about_listener(words: Words) -> bool:
-    """Whether the subject of a question is the person asked, or missing."""
-    for a, b in pairwise(words):
-        if a == "you" and b in word_set("aux"):
-            return True
-        if a in word_set("aux") and (b[0] == "@" or b in ("there", "it", "he", "she", "they", "the", "that")):
-            return b in ("there", "it", "that") and ("you" in words or "your" in words)
-        if a in word_set("aux") and b == "you":
-            return True
-    return True
-
-
-def _are_apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
-    """Whether two topics are asked for separately, not one in terms of the other."""
-    cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
-    for at in cuts if len(found) > 1 else ():
-        one, two = ({n for n in found if has_meaning(n, part)} for part in (words[:at], words[at:]))
-        if one and two and one.isdisjoint(two) and "death" not in one | two:
-            return True
-    return False
-
-
-def _drop_times(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop the time of the event."""
-    out = list(words)
-    for spot in find_spots("time", words):
-        out[spot.start : spot.end] = [""] * (spot.end - spot.start)
-    return tuple(w for w in out if w)

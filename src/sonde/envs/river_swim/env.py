@@ -134,13 +134,13 @@ class RiverSwim(TabularEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="every labelling of the caves after the first and of their tunnels, alike",
+            support="every labelling of the caves after the first and of their tunnels, equally likely",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3",
             reference="psrl",
             departures=(
-                "the ends of the river as its text states the current, or as Osband et al. (2013) have them",
-                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the three values that "
-                "occur are told",
+                "the ends of the river follow the stated current, or Osband et al. (2013)",
+                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the agent is told "
+                "the three possible values",
             ),
         )
 

@@ -36,7 +36,7 @@ _SLACK = 3
 
 
 class TopicColumns:
-    """The knowledge of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
+    """The knowledge of the topics (`lexicon.Knows`). Methods that take a value are columns of the phrasings."""
 
     def attribute(self, name: str) -> Claim | None:
         """Claim an attribute or class, with what the rules add."""
@@ -56,14 +56,14 @@ class TopicColumns:
     def _people_mask(self) -> int:
         return topic_knowledge().roots["person"]
 
-    def claim_born(self, when: Interval) -> Claim:
+    def born(self, when: Interval) -> Claim:
         return year_numbers("born").claim_within(when, "born")
 
-    def claim_died(self, when: Interval) -> Claim:
+    def died(self, when: Interval) -> Claim:
         found = year_numbers("died").claim_within(when, "died")
         return found._replace(no=found.no | topic_knowledge().known_topics("alive_now").yes & self._people_mask)
 
-    def claim_lived(self, when: Interval) -> Claim:
+    def lived(self, when: Interval) -> Claim:
         """People whose life overlaps the years well, and those whose life does not at all."""
         well = min(20.0, (when.high - when.low) / 2) if math.isfinite(when.high - when.low) else 5.0
         early = year_numbers("born").claim_within(Interval(-math.inf, when.high - well), "born").yes
@@ -73,7 +73,7 @@ class TopicColumns:
         no |= year_numbers("died").claim_within(Interval(-math.inf, when.low - 1), "died").yes
         return Claim(f"lived {when.low:g}..{when.high:g}", early & late & ~no, no)
 
-    def claim_happened(self, when: Interval) -> Claim:
+    def happened(self, when: Interval) -> Claim:
         """Events within the years, and events that do not touch them."""
         starts, ends = topic_knowledge().numbers["start"], topic_knowledge().numbers["end"]
         rows = {i: (low, ends.get(i, (low, low))[1]) for i, (low, _) in starts.items()}
@@ -81,7 +81,7 @@ class TopicColumns:
         events = topic_knowledge().known_topics("event").yes
         return found._replace(yes=found.yes & events, no=found.no & events)
 
-    def claim_begun(self, when: Interval) -> Claim:
+    def begun(self, when: Interval) -> Claim:
         """Claim that it was made, built or founded, or began, in these years; false of what nobody makes."""
         apart = self._people_mask
         exact = year_numbers("start").claim_within(when, "begun")
@@ -95,11 +95,11 @@ class TopicColumns:
 
     def was(self, when: Interval) -> Claim:
         """Claim that it was, lived or happened in these years; what began before may have gone on."""
-        return fill_unknown(fill_unknown(self.claim_lived(when), self.claim_happened(when)), self._existed_then(when))
+        return fill_unknown(fill_unknown(self.lived(when), self.happened(when)), self._existed_then(when))
 
     def _existed_then(self, when: Interval) -> Claim:
-        begun = self.claim_begun(when)
-        return begun._replace(no=begun.no & self.claim_begun(Interval(when.high + 1, math.inf)).yes)
+        begun = self.begun(when)
+        return begun._replace(no=begun.no & self.begun(Interval(when.high + 1, math.inf)).yes)
 
     def age(self, asked: Interval) -> Claim:
         """Claim the age of the living, and of what began in a known year."""
@@ -107,10 +107,8 @@ class TopicColumns:
         sure = Interval(NOW - asked.high + _SLACK * math.isfinite(asked.high), NOW - asked.low - _SLACK)
         living = topic_knowledge().known_topics("alive_now").yes & self._people_mask
         sure = sure if sure.low <= sure.high else when
-        yes = self.claim_born(sure).yes & living | self.claim_begun(sure).yes
-        return Claim(
-            f"age {asked.low:g}..{asked.high:g}", yes, self.claim_born(when).no & living | self.claim_begun(when).no
-        )
+        yes = self.born(sure).yes & living | self.begun(sure).yes
+        return Claim(f"age {asked.low:g}..{asked.high:g}", yes, self.born(when).no & living | self.begun(when).no)
 
     def age_at_death(self, asked: Interval) -> Claim:
         """Claim the age at death, within the year that is in doubt; unknown of the living."""
@@ -145,7 +143,7 @@ class TopicColumns:
         if held is None:
             return None
         before, after = Interval(-math.inf, held[0] - _SLACK), Interval(held[1] + _SLACK, math.inf)
-        told = self.claim_born if field == "born" else self.claim_begun
+        told = self.born if field == "born" else self.begun
         yes, no = (told(when).yes for when in ((before, after) if older else (after, before)))
         return Claim(f"{'older' if older else 'newer'} than {' '.join(words)}", yes, no)
 

@@ -105,14 +105,14 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
-            support="nothing is hidden from the agent; its own word is known to it alone",
+            support="nothing is hidden from the agent; only it knows its word",
             source="MTP, section 2.1 and appendix A.3",
             seats=Frozen({AGENT: None, USER: "users:trapper"}),
             reference="twenty_questions_answerer",
             departures=(
                 "the word pool and its split are ours",
                 "an answer that is neither yes nor no costs a turn, and the question is asked again",
-                "what all words of the list are is told once",
+                "kinds shared by all words of the list are stated once",
             ),
         )
 

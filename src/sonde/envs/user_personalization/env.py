@@ -89,7 +89,7 @@ class UserPersonalization(Env[State]):
             departures=(
                 "personas and requests are ours, built from stated preferences",
                 "scored by rule unless a judge is seated",
-                "questions and answer are one conversation, each phase announced",
+                "questions and answer form one conversation, with each phase announced",
             ),
         )
 

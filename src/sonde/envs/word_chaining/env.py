@@ -75,7 +75,7 @@ class WordChaining(Env[State], AnswerTags):
             seats=Frozen({AGENT: None, OPPONENT: "users:chainer"}),
             floor="careless",
             reference="word_chaining",
-            departures=("the lexicon is shown", "an opponent's opening leaves a reply, or the agent opens"),
+            departures=("the lexicon is shown", "an opponent's opening must allow a reply; otherwise the agent opens"),
         )
 
     def split(self, split: str) -> Sequence[Task]:
