@@ -26,7 +26,7 @@ Form = tuple[str, str]
 @dataclass(frozen=True)
 class SuiteProtocol:
     """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and
-    settings of the agent, where it has such fields."""
+    settings of the agent, if it has such fields."""
 
     k: int = RunConfig.k
     agent: Mapping[str, Json] = EMPTY
@@ -53,16 +53,18 @@ PROTOCOLS: Mapping[str, SuiteProtocol] = {
 """Protocols of papers that do not evaluate as PAPRIKA does.
 
 ΔBelief-RL (by its code) also uses top-k 20, which `Sampling` does not have, and a language model at the same
-temperature as the user; here users are the environments' own rules unless there is a `--user`.
+temperature as the user; here users are the environments' own rules unless `--user` is given.
 
 LMRL-Gym: 32 rollouts from each of the 25 places of a maze, 4,096 games of Wordle (here 29 of each of 143 words), 1,000
-games of chess and 645 endgames, sampled at temperature 1, its scripts' default. For the others it gives no number."""
+games of chess and 645 endgames, sampled at temperature 1, its scripts' default. It gives no number for the others.
+"""
 
 ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
     lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po")),
     psrl=Frozen(river_swim=("length3",)),
 )
-"""Presets of a suite with other names: tasks that its paper has in two forms, and the river of its section 4.2."""
+"""Presets with other names that belong to a suite: tasks that its paper has in two forms, and the river of its section
+4.2."""
 
 
 @dataclass(frozen=True)

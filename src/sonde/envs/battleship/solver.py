@@ -1,4 +1,4 @@
-"""Battleship on the exact posterior: shoot what is certain, else where a hit and its news are worth most.
+"""Battleship on the exact posterior: shoot certain hits first, then maximise hit probability plus information.
 
 Every ship cell must be shot at anyway, so hits are free and only misses cost. A certain hit is therefore never wrong.
 Otherwise the score of a cell is P(hit) + expected gain in bits. Over all boards, each counted once, at 20 turns:
@@ -22,7 +22,7 @@ from .._shared.needs import require_filter
 
 
 class ShotFilter(Protocol):
-    """What this agent requires of a filter: two numbers for every cell that can still be shot at."""
+    """What this agent requires of a filter: two numbers for every cell that has not been shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
     @property

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import read_act
 from .._shared.english.claims import Claim
 from .._shared.english.lexicon import parse_lines
-from .._shared.english.lists import word_set
-from .._shared.english.words import base_form
+from .._shared.english.sentences import read_act
+from .._shared.english.tokens import base_form, word_set
 from .atlas import City, load_atlas
 from .facts import fact_replies
 from .guesses import Guess, read_guess, similar_cities
@@ -60,7 +59,7 @@ def read_city_message(said: str) -> ReadQuestion:
     if guess is not None:
         return ReadQuestion("guess", _replies_to_guess(guess), guess)
     claim = read_question(said)
-    if claim is not None and claim.known:
+    if claim is not None and claim.known_things:
         return ReadQuestion(claim.text.split()[0].strip("?(,"), _replies_to_claim(claim, said))
     found = read_open_question(said)
     if found is None:
