@@ -22,10 +22,15 @@ from sonde.envs._shared import sub_episodes
 from sonde.envs._shared.answer import parse_answer, read_answer, read_message
 from sonde.envs._shared.checks import CHECKS, gives_name_away
 from sonde.envs._shared.dialogue import JUDGE, USER, claims_goal, parse_verdict, spoken_line
-from sonde.envs._shared.english.acts import is_reported
-from sonde.envs._shared.english.letters import add_apostrophes, plain_words, strip_accents
 from sonde.envs._shared.english.naming import Names, judge_naming
-from sonde.envs._shared.english.numbers import drop_thousands_commas, parse_amount
+from sonde.envs._shared.english.sentences import is_reported
+from sonde.envs._shared.english.tokens import (
+    add_apostrophes,
+    drop_thousands_commas,
+    parse_amount,
+    plain_words,
+    strip_accents,
+)
 from sonde.envs._shared.frames import LONGEST, join_symbols, peel_frames, plain_message, split_cell
 from sonde.envs.circuit_decoding.circuits import Shape, read_turn
 from sonde.envs.maze.grid import read_move

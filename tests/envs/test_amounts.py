@@ -8,8 +8,8 @@ import pytest
 
 import sonde
 from sonde.core import Episode, advance_to_agent, default_policies, run_sync
-from sonde.envs._shared.english.numbers import parse_amount
-from sonde.envs._shared.english.words import tokenize as words
+from sonde.envs._shared.english.tokens import parse_amount
+from sonde.envs._shared.english.tokens import tokenize as words
 from sonde.envs.car_dealer.negotiation import read_pitch
 from sonde.envs.customer_service.reading import read_support_message as service
 

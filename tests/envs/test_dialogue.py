@@ -12,7 +12,7 @@ import pytest
 from sonde.core import AGENT, Episode, Frozen, Spec, Task, TaskList, UserError, default_policies, make
 from sonde.envs._shared.checks import CHECKS, mentions_name
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claims_goal, parse_verdict, spoken_line
-from sonde.envs._shared.english.letters import plain_words
+from sonde.envs._shared.english.tokens import plain_words
 from sonde.evaluation.audit import audit_trajectories
 
 COLOURS = ("red", "green", "blue")

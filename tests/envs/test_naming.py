@@ -11,8 +11,8 @@ import pytest
 import sonde
 from sonde.core import Episode, Outcome, Task
 from sonde.envs._shared.dialogue import USER
-from sonde.envs._shared.english.acts import is_reported
 from sonde.envs._shared.english.naming import Names, Verdict, judge_naming
+from sonde.envs._shared.english.sentences import is_reported
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.murder_mystery.cases import numbered_case
 from sonde.envs.twenty_questions.knowledge import topic_knowledge

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.acts import LONGEST
+from sonde.envs._shared.english.sentences import LONGEST
 from sonde.envs.twenty_questions.answering import answer_message, guess_question
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.envs.twenty_questions.room import is_repeated, read_topic_message, topic_room

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._shared.english.acts import read_act
-from sonde.envs._shared.english.clauses import Subject
 from sonde.envs._shared.english.grammar import Grammar
 from sonde.envs._shared.english.lexicon import Lexicon, parse_lines
+from sonde.envs._shared.english.sentences import Subject, read_act
 from sonde.envs.twenty_questions.answering import answer_message, frame_questions, name_article, question_wordings
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.knowledge import topic_knowledge

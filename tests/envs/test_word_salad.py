@@ -11,7 +11,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode
-from sonde.envs._shared.english.lists import word_list
+from sonde.envs._shared.english.tokens import word_list
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import read_support_message as read_customer
 from sonde.envs.guess_my_city.resident import read_city_message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.envs._shared.english.bags import MANY, NOTHING, Bags, Declared, Measure
+from sonde.envs._shared.english.speech import MANY, NOTHING, Bags, Declared, Measure
 
 
 def words(*texts: str) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.envs._shared.english.lexicon import parse_lines
-from sonde.envs._shared.english.words import name_key
+from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.envs.guess_my_city.facts import declared_facts
 from sonde.envs.guess_my_city.facts import fact_replies as told_of

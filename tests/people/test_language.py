@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.acts import LONGEST, read_act
-from sonde.envs._shared.english.clauses import Clause, Subject
-from sonde.envs._shared.english.lists import word_set
-from sonde.envs._shared.english.numbers import Interval, parse_interval
+from sonde.envs._shared.english.sentences import LONGEST, Clause, Subject, read_act
 from sonde.envs._shared.english.times import Times
-from sonde.envs._shared.english.words import base_form, mend_slips, name_key, phrase_key, tokenize
+from sonde.envs._shared.english.tokens import (
+    Interval,
+    base_form,
+    mend_slips,
+    name_key,
+    parse_interval,
+    phrase_key,
+    tokenize,
+    word_set,
+)
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)

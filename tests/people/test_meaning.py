@@ -18,12 +18,11 @@ from sonde.envs._shared.english.claims import (
     strengthen_claim,
     weaken_claim,
 )
-from sonde.envs._shared.english.clauses import Subject
-from sonde.envs._shared.english.grammar import Grammar
+from sonde.envs._shared.english.grammar import Grammar, Room
 from sonde.envs._shared.english.lexicon import Lexicon, Line, expand_phrase, parse_lines
-from sonde.envs._shared.english.numbers import Interval, parse_interval
-from sonde.envs._shared.english.room import Room
+from sonde.envs._shared.english.sentences import Subject
 from sonde.envs._shared.english.times import Times
+from sonde.envs._shared.english.tokens import Interval, parse_interval
 
 ALL = 0b11111111
 MASKS = st.integers(0, ALL)

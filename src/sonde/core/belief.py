@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sonde._util.argument_checks import explain_wrong_argument
 from sonde._util.frozen import Frozen
 
 from .types import AGENT, Step, Turn
@@ -76,6 +77,10 @@ class Filter(ABC):
     A filter sees the task's public part and what the agent said and was told (`turn.text`, `turn.told`,
     `turn.info`), nothing else.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explain_wrong_argument(cls, "observe", Turn)
 
     @abstractmethod
     def observe(self, turn: Turn) -> Filter:

@@ -21,9 +21,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
-from .._shared.english.letters import add_apostrophes, strip_accents
-from .._shared.english.numbers import parse_amount
-from .._shared.english.words import split_sentences, tokenize
+from .._shared.english.tokens import add_apostrophes, parse_amount, split_sentences, strip_accents, tokenize
 
 Character = Literal["bargain", "features", "impatient"]
 
