@@ -1,16 +1,16 @@
-"""The three sellers of LMRL-Gym's car dealer, each with one way to sell, whoever the buyer is.
+"""The three sellers of LMRL-Gym's car dealer, each with a fixed sales style.
 
-Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
+Source: arXiv 2311.18232, D.8: one gives discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
-The paper's are prompts to a language model. These are programs of ours:
+The paper's sellers are prompts to a language model. These are our programs:
 
-    discounts   three messages about what can be saved, then offers: 3 % off the list price, and 3 % more every time
+    discounts   three messages about savings, then offers: 3 % off the list price, and 3 % more every time
     features    asks for wishes, praises all features, two in a message, and then stays with the list price
-    concise     says the list price, and nothing else, ever
+    concise     says only the list price
 
-`style="drawn"` draws one of them for every episode, each as often. Of the 105 buyers of a character, these buy from
-discounts, features and concise: bargain 90, 0, 0; features 60, 60, 0, at lower prices from the first; impatient 30, 15,
-45.
+`style="drawn"` draws a style for every episode, with equal probability. Of the 105 buyers of each character, these buy
+from discounts, features and concise: bargain 90, 0, 0; features 60, 60, 0, at lower prices from the first; impatient
+30, 15, 45.
 """
 
 from __future__ import annotations

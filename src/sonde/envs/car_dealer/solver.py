@@ -1,8 +1,8 @@
-"""The reference seller: ask what the buyer wants and would pay, confirm its wishes, make the offer that is worth most.
+"""The reference seller: ask about wishes and price range, confirm the wishes, and make the offer worth most.
 
-Exact expected revenue on the posterior over buyers (`View.filter`), one offer ahead: of all prices that may be offered,
-the one whose price times the probability that it is accepted at once is highest. Wishes are confirmed first where some
-buyer left would pay more for it. The question at the start costs a message, but tells the characters apart.
+It maximises the exact expected revenue on the posterior over buyers (`View.filter`), looking one offer ahead: of all
+possible prices, the one whose price times the probability of immediate acceptance is highest. It confirms wishes first
+if some remaining buyer would pay more for it. The opening question costs a message, but distinguishes the characters.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The reference of murder mysteries: do what tells most about the culprit, in everyday words, and accuse when sure.
+"""The reference of murder mysteries: take the most informative action, in everyday words, and accuse when sure.
 
-Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own tell nothing by
-themselves, so the first of the two is worth a share of what both together tell. An accusation comes when one person is
-at least as probable as `sure`, when nothing more can be found out, or in the last turn.
+Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own mark are informative
+only together, so the first of the two is credited with a share of what both tell. It accuses when one person is at
+least as probable as `sure`, when nothing more can be found out, or in the last turn.
 
-It knows which record tells of whom and who saw whom, as the prior does; whoever reads only the briefing has to find
-that out first. On the 50 test tasks:
+It knows which record is about whom and who saw whom, as the prior does; an agent that reads only the briefing has to
+find that out first. On the 50 test tasks:
 
 | `sure` | solved | turns |
 |---|---|---|
