@@ -1,6 +1,6 @@
 """The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
-Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
+Source: arXiv 2311.18232, D.8: one gives discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
 The paper's sellers are prompts to a language model. These are our own programs:
 
