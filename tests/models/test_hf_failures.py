@@ -113,22 +113,22 @@ def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Pat
     run(hf.close())
 
 
-class Narrow(transformers.LlamaForCausalLM):
-    """Has memory for so many rows at once."""
-
-    widest = 3
-    failed: ClassVar[list[int]] = []
-
-    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
-        if len(input_ids) > self.widest:
-            self.failed.append(len(input_ids))
-            raise torch.OutOfMemoryError("no memory left")
-        return super().forward(input_ids, **kwargs)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
+
+    class Narrow(transformers.LlamaForCausalLM):
+        """Has memory for so many rows at once."""
+
+        widest = 3
+        failed: ClassVar[list[int]] = []
+
+        def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+            if len(input_ids) > self.widest:
+                self.failed.append(len(input_ids))
+                raise torch.OutOfMemoryError("no memory left")
+            return super().forward(input_ids, **kwargs)
+
     plain = model()
     narrow = Narrow(plain.config).eval()
     narrow.load_state_dict(plain.state_dict())

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,10 +21,6 @@ from sonde.core import AGENT, Halted, Rng
 from sonde.runs.run import config_from, play_run, prepare_run
 from sonde.runs.store import Run
 
-pytest.importorskip("ray")
-
-from sonde.runs import on_ray
-
 FAKE = {"name": "models:fake", "pattern": ["<Answer>{0|1|2|3|4}{0|1|2|3|4}{0|1|2|3|4}</Answer>"], "latency": 0.1}
 CONFIG: dict[str, Any] = {
     "env": {"name": "mastermind", "length": 3, "digits": 5, "max_turns": 8},
@@ -31,6 +28,8 @@ CONFIG: dict[str, Any] = {
     "split": "train", "n_tasks": 20, "k": 4, "gains": False, "concurrency": 6,
 }  # fmt: skip
 MARK = "SONDE_TEST_MARK"
+
+pytestmark = pytest.mark.skipif(not find_spec("ray"), reason="needs the extra: pip install 'sonde-rl[ray]'")
 
 
 def sonde(mark: str, *args: str | Path) -> subprocess.Popen[str]:
@@ -77,6 +76,8 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
 
 def test_a_cluster_without_a_processor_ends_the_wait_and_a_busy_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked at while nobody says anything: a node that comes back in time, or other nodes, are waited for."""
+    from sonde.runs import on_ray
+
     waits, cpus = list[float](), iter([4.0, 0.0, 0.0, 4.0, *[0.0] * 100])
 
     def wait(who: list[str], *, num_returns: int, timeout: float) -> tuple[list[str], list[str]]:

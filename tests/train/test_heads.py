@@ -13,7 +13,6 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-pytest.importorskip("peft")
 import torch
 from hypothesis import given
 from hypothesis import strategies as st

@@ -32,7 +32,6 @@ from sonde.train.objectives.sft import SFT
 from sonde.train.provenance import hash_items, hash_model
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import SondeTrainer
 from sonde.train.training import Learning, Training
 from sonde.train.training_folder import lock_folder
 
@@ -224,6 +223,8 @@ def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: P
 
 
 def test_another_reference_is_computed_once_where_training_is_and_kept(tmp_path: Path) -> None:
+    from sonde.train.trainer import SondeTrainer
+
     loaded: list[str] = []
 
     def load() -> Any:
