@@ -32,9 +32,8 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.training import Learning
 
 from ..asking import WORDS
-from ..test_heads_trainer import StopAt
 from ..test_learn import Knower
-from ..tiny import tiny_model, tiny_tokenizer
+from ..tiny import stop_at, tiny_model, tiny_tokenizer
 from .test_trainer import ENV, HURRY, trainer, without_clocks
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
         how = {"objective": SFT(), "online": OnlineSettings(k=4, keep=0.4, rewards=HURRY, lock_step=True)}
     whole = trainer(tmp_path / "a", max_steps=4, save_steps=2, **how).train().history
     first = trainer(tmp_path / "b", max_steps=4, save_steps=2, **how)
-    first.add_callback(StopAt(2))
+    first.add_callback(stop_at(2))
     first.train()
     saved = json.loads((tmp_path / "b" / "checkpoint-2" / "online.json").read_text())
     assert (saved["kl"] != 0.0) == (objective == "ppo")
