@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError
 from sonde.models.fake import END, LOGPROBS, ROLES, SAYABLE, Fake, render_prompt
+from tests.cases import each
 
 HELLO = (Message("user", "Hello?"),)
 
@@ -197,8 +198,8 @@ def test_registry_and_config() -> None:
         model.require_capabilities("steer")
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({}, "script, pattern: allowed: exactly one"),
         ({"script": ("a",), "pattern": ("b",)}, "script, pattern: allowed: exactly one"),

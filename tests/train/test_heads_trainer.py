@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 import torch
@@ -185,8 +187,7 @@ def test_bad_heads_of_a_checkpoint_are_named(tmp_path: Path) -> None:
         train_offline(tiny_model(), FAST, items(), changed, resume=True)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
+@each("make, message",
     [
         (lambda: ILQL(tau=1.0), "ilql: tau"), (lambda: ILQL(discount=1.1), "ilql: discount"),
         (lambda: MC(cql=-1.0), "mc: cql"), (lambda: MC(trunk="detached"), "mc: trunk: got 'detached'"),

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from sonde._util.folders import data_file
+from tests.cases import each
 
 Product = dict[str, Any]
 Cause = dict[str, Any]
@@ -299,7 +300,7 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_every_product(rule: Callable[[Product], None]) -> None:
     for entry in PRODUCTS:
         rule(entry)

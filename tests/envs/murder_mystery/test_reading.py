@@ -17,6 +17,7 @@ from sonde.envs.murder_mystery.names import mark_sentences
 from sonde.envs.murder_mystery.reading import ReadAct, is_accusation, read_case_message
 from sonde.envs.murder_mystery.replies import act_message
 from sonde.envs.murder_mystery.solver import act_wordings
+from tests.cases import each
 
 SHIP = numbered_case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda
@@ -31,8 +32,8 @@ def ask(person: int, topic: str) -> CaseAct:
     return CaseAct("ask", f"p{person}", topic)
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Where were you last night, Sven?", ask(0, "alibi")),
         ("I'd like to interview Wanda Achterberg, the marine biologist, and ask her where she was.", ask(3, "alibi")),
@@ -69,8 +70,8 @@ def test_acts_by_hand(said: str, act: CaseAct) -> None:
     assert read_case_message(SHIP, said) == ReadAct("act", act)
 
 
-@pytest.mark.parametrize(
-    ("said", "person"),
+@each(
+    "said, person",
     [
         ("I accuse Nikhil Nguyen.", 2),
         ("Based on all the evidence I have gathered, I conclude that Nikhil Nguyen killed Farah Andersson.", 2),
@@ -88,7 +89,7 @@ def test_accusations_by_hand(said: str, person: int) -> None:
     assert read_case_message(SHIP, said) == ReadAct("accuse", person=person)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is Nikhil the murderer?",
@@ -121,7 +122,7 @@ def test_nothing_is_accused_or_done(said: str) -> None:
     assert read_case_message(SHIP, said).act is None
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Ask Sven and Zofia where they were.",
@@ -142,8 +143,8 @@ def test_several_things_at_once(said: str) -> None:
     assert read_case_message(SHIP, said).kind == "several"
 
 
-@pytest.mark.parametrize(
-    ("said", "person"),
+@each(
+    "said, person",
     [("Sven?", 0), ("Talk to the cook.", 0), ("Nikhil, did you kill her?", 2)],
 )
 def test_talk_about_nothing_in_particular(said: str, person: int) -> None:
@@ -154,8 +155,8 @@ def test_the_dead_are_seen_to() -> None:
     assert read_case_message(SHIP, "Examine the body of Farah for wounds.").kind == "body"
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Doctor Rasmussen, do you know how the hidden panel opens?", ask(0, "access")),
         ("Does the doctor smoke?", CaseAct("examine", "p0")),
@@ -238,9 +239,7 @@ def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
     assert found.kind != "accuse" or 0 <= found.person < 4
 
 
-@pytest.mark.parametrize(
-    "unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "]
-)
+@each("unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "])
 def test_long_messages_cost_little(unit: str) -> None:
     best = float("inf")
     for _ in range(3):
