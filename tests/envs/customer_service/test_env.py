@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Any
 
 import pytest
 
 import sonde
-from sonde.core import AGENT, Episode, ProgramPolicy, SeatedPolicies, Task, UserError
+from sonde.core import AGENT, Episode, ProgramPolicy, SeatedPolicies, UserError
 from sonde.envs._shared.checks import mentions_name
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER
 from sonde.envs.customer_service.answering import answer_message, deny_cause
@@ -17,7 +16,6 @@ from sonde.envs.customer_service.env import CustomerService
 from sonde.envs.customer_service.filter import CaseFilter, finding_gain, observe_value, prior_weights
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import Query, read_support_message
-from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 ENV = CustomerService()
@@ -346,15 +344,3 @@ def test_a_judge_decides_about_foreign_scenarios() -> None:
     env = CustomerService(judge="seat")
     ep = Episode.begin(env, env.task(FOREIGN)).step("Tie a tail to it.").step("Goal reached").step("<NOTVALID>")
     assert ep.outcome and (ep.outcome.kind, ep.outcome.judged) == ("loss", False)
-
-
-# --- speed -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_turn_is_quick() -> None:
-    tasks: list[Task] = list(ENV.tasks("train")[:100])
-    agent = sonde.make("agents:random")
-    collect_trajectories(ENV, {"agent": agent}, tasks)
-    start = time.process_time()
-    played = collect_trajectories(ENV, {"agent": agent}, tasks)
-    assert (time.process_time() - start) / sum(len(t.turns) for t in played) < 2e-3

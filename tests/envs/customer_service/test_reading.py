@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 
 from hypothesis import given, settings
@@ -207,11 +206,3 @@ def test_a_general_question_may_be_for_a_finding() -> None:
     assert read_support_message("blender_stops", "Do you hear anything unusual?") == Query(
         "finding", product.finding_index("sound")
     )
-
-
-def test_reading_is_fast() -> None:
-    read_support_message(VACUUM, "Please wash the hose.")
-    start = time.process_time()
-    for i in range(200):
-        read_support_message(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
-    assert (time.process_time() - start) / 200 < 2e-3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import time
 from pathlib import Path
 from typing import Any
 
@@ -240,13 +239,9 @@ def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
 
 
 @each("unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "])
-def test_long_messages_cost_little(unit: str) -> None:
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        read_case_message.__wrapped__(SHIP, unit * (100_000 // len(unit)))
-        best = min(best, time.process_time() - start)
-    assert best < 0.25, "no more is read than the beginning"
+def test_of_long_messages_only_the_beginning_is_read(unit: str) -> None:
+    once, twice = (unit * (n // len(unit)) for n in (50_000, 100_000))
+    assert read_case_message(SHIP, once) == read_case_message(SHIP, twice)
 
 
 def test_accusations_in_unknown_cases() -> None:
@@ -255,18 +250,6 @@ def test_accusations_in_unknown_cases() -> None:
     assert is_accusation("I believe Akiko is the culprit.")
     assert not is_accusation("I suspect that Akiko is the murderer.")
     assert not is_accusation("Who is the murderer?")
-
-
-def test_reading_is_fast() -> None:
-    said = [act_message(SHIP, act) for act in SHIP.acts]
-    read_case_message(SHIP, "Sven?")
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        for text in said:
-            read_case_message.__wrapped__(SHIP, text)
-        best = min(best, (time.process_time() - start) / len(said))
-    assert best < 0.002
 
 
 def test_messages_in_answer_tags_are_read() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,17 +59,3 @@ def test_what_comes_before_changes_nothing(lead: str, said: str, mode: str, word
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
     assert read_speech(text) == read_speech(text)
-
-
-@each("unit", ["a", "is the ", "please ", "it is not ", "? ", ", and is ", "if a, ", "- ", "thanks for "])
-def test_reading_is_linear(unit: str) -> None:
-    def seconds(n: int) -> float:
-        text = (unit * n)[:n]
-        read_speech.cache_clear()
-        start = time.process_time()
-        for i in range(5):
-            read_speech(f"{i} {text}")
-        return time.process_time() - start
-
-    seconds(200)
-    assert seconds(2000) < 60 * max(seconds(200), 5e-4)
