@@ -223,7 +223,7 @@ def test_a_record_is_made_of_what_is_over() -> None:
 def test_errors_of_a_session() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"env": "agents:random"}, "env: got 'agents:random', allowed: an environment"),
-        ({"env": ENV, "preset": "lmrl"}, r"config: got .*, allowed: nothing where the environment is made already"),
+        ({"env": ENV, "preset": "lmrl"}, r"config: got .*, allowed: nothing, since the environment is already built"),
         ({"env": "wordle", "split": "dev"}, "split: unknown name 'dev'"),
         ({"env": "wordle", "policies": {"agent": sonde.make("agents:random")}}, "'agent' is the seat that the host"),
         ({"env": "wordle", "policies": {"judge": sonde.make("agents:random")}}, "wordle has no seat 'judge'"),

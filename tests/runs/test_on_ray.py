@@ -96,7 +96,7 @@ def test_a_cluster_without_a_processor_ends_the_wait_and_a_busy_one_does_not(mon
     assert workers._first_ready() == "a"
     ready.clear()
     with pytest.raises(
-        Halted, match=r"on: Ray has had no CPU for 10 seconds, its nodes are gone; what was finished is"
+        Halted, match=r"on: Ray has had no CPU for 10 seconds, its nodes are gone; finished episodes are"
     ):
         workers._first_ready()
     assert sum(waits) < 60 and {*waits} == {on_ray.LOOK}
@@ -114,7 +114,7 @@ def test_a_node_that_is_lost_ends_the_run_with_its_reason_and_the_same_command_g
     (raylet,) = (int(p.name) for p in find_children(process.pid) if b"raylet/raylet" in (p / "cmdline").read_bytes())
     os.kill(raylet, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
-    assert process.returncode == 1 and "its nodes are gone; what was finished is kept" in err, err
+    assert process.returncode == 1 and "its nodes are gone; finished episodes are kept" in err, err
     assert "Traceback" not in err
     again = sonde(mark, *command)
     out, err = again.communicate(timeout=300)

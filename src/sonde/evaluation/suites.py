@@ -26,7 +26,7 @@ Form = tuple[str, str]
 @dataclass(frozen=True)
 class SuiteProtocol:
     """Defaults of a suite's evaluation: `k` samples per task (`each`: other numbers for some environments), and
-    settings of the agent, where it has such fields."""
+    settings of the agent, if it has such fields."""
 
     k: int = RunConfig.k
     agent: Mapping[str, Json] = EMPTY
@@ -53,16 +53,18 @@ PROTOCOLS: Mapping[str, SuiteProtocol] = {
 """Protocols of papers that do not evaluate as PAPRIKA does.
 
 ΔBelief-RL (by its code) also uses top-k 20, which `Sampling` does not have, and a language model at the same
-temperature as the user; here users are the environments' own rules unless there is a `--user`.
+temperature as the user; here users are the environments' own rules unless `--user` is given.
 
 LMRL-Gym: 32 rollouts from each of the 25 places of a maze, 4,096 games of Wordle (here 29 of each of 143 words), 1,000
-games of chess and 645 endgames, sampled at temperature 1, its scripts' default. For the others it gives no number."""
+games of chess and 645 endgames, sampled at temperature 1, its scripts' default. It gives no number for the others.
+"""
 
 ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
     lmrl=Frozen(chess=("full", "endgames"), maze=("lmrl_partial",), text_nav=("fo", "po")),
     psrl=Frozen(river_swim=("length3",)),
 )
-"""Presets of a suite with other names: tasks that its paper has in two forms, and the river of its section 4.2."""
+"""Presets with other names that belong to a suite: tasks that its paper has in two forms, and the river of its section
+4.2."""
 
 ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
     "lmrl": {
@@ -77,8 +79,8 @@ ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
         ("guess_my_city", "lmrl"): (-20.0, -18.8, -8.56),
     }
 }
-"""Returns that score 0, 50 and 100: the lowest, the mean of the paper's dataset, the highest. The paper does not print
-those of the car dealer."""
+"""Returns that score 0, 50 and 100: the lowest, the mean of the paper's dataset, the highest. The paper does not report
+them for the car dealer."""
 
 
 def suite_environments(name: str) -> tuple[Form, ...]:
@@ -98,7 +100,7 @@ def suite_environments(name: str) -> tuple[Form, ...]:
 
 
 def paper_score(name: str, e: Evaluation) -> float | None:
-    """The mean return of an evaluation on the suite's own scale, not clipped; None where its paper has none."""
+    """The mean return of an evaluation on the suite's own scale, not clipped; None if its paper has none."""
     anchors, returns = ANCHORS.get(name, {}).get((e.env_name, e.preset)), e.metrics["score"]
     if anchors is None or returns is None:
         return None

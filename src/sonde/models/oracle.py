@@ -1,9 +1,9 @@
 """A scripted model that answers sub-calls of exploration agents exactly: posterior, sample, plan, regret, information.
 
 It reads the fenced JSON blocks in the prompts of `agents:llm_psrl` and `agents:llm_ids` (`situation`, `belief`,
-`experience`, `hypothesis`) and answers in the requested form. So it stands for a language model that makes no mistakes:
-with it, an agent made of calls must behave like the classic algorithm, which tests and recipes check, and whatever a
-real model loses against it is that model's own fault. It cannot invent a prior, and does not read prose.
+`experience`, `hypothesis`) and answers in the requested form. It represents a language model that makes no mistakes:
+with it, an agent made of calls must behave like the classic algorithm, which tests and recipes check, and any loss of a
+real model relative to it is that model's own fault. It cannot invent a prior, and does not read prose.
 
 Beliefs, by their `kind`:
 
@@ -15,9 +15,9 @@ Beliefs, by their `kind`:
     code       `symbols`, `length`, `marks`: [[symbol, place, "g" right place, "y" other place or "b" absent]], and
                `candidates` if not all sequences of different symbols are possible
 
-Samples depend on the seed of the call, at any temperature. `malformed` is the share of replies that are noise, to try
-out retries and fallbacks; a policy that gets beliefs because no hypothesis was readable acts on a world sampled from
-them.
+Samples depend on the seed of the call, at any temperature. `malformed` is the share of replies that are noise, for
+testing retries and fallbacks; if a policy gets beliefs because no hypothesis could be parsed, it acts on a world
+sampled from them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def answer_call(messages: Sequence[Message], rng: Rng) -> str:
 
 
 def read_blocks(messages: Sequence[Message]) -> Blocks:
-    """The JSON objects in all prompts, by name; of several with one name the last counts."""
+    """The JSON objects in all prompts, by name; the last one of each name counts."""
     blocks: dict[str, Any] = {}
     for message in messages:
         if message.role != "assistant":
@@ -92,7 +92,7 @@ def read_blocks(messages: Sequence[Message]) -> Blocks:
 
 
 def _json_object(text: str) -> Blocks:
-    """The JSON object in a text; empty if it is none."""
+    """The JSON object in a text; empty if there is none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .trainer import SondeTrainer, TrainResult
 
 POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
-"""What objectives learn from that change the model's own play; `values` are for decoding (`models.heads`)."""
+"""What objectives learn from that change the model's own play; `values` are for decoding (`models.local.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 

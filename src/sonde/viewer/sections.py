@@ -1,4 +1,4 @@
-"""The runs of one environment as a part of a page: figures, bits lost, beliefs and the numbers beside them.
+"""The runs of one environment as a part of a page: figures, bits lost, beliefs and the corresponding numbers.
 
 A run page has a section of its one run, a report a section for each environment.
 """
@@ -72,7 +72,7 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
 
 
 def describe_summary(section: Section) -> SectionPage:
-    """Draw only the figures that need no row of a single episode, for runs that are too large for the others."""
+    """Draw only the figures that need no individual episodes, for runs that are too large for the others."""
     return SectionPage(section=section, runs=(), figures=defaultdict(lambda: None, _draw_summary(section)))
 
 
@@ -131,7 +131,7 @@ def _describe_run(run: EvaluatedRun) -> RunNumbers:
 
 
 def _explain_no_bits(run: EvaluatedRun) -> str:
-    """Why a run has no information per turn; empty if it has."""
+    """Why a run has no information per turn; empty if it has some."""
     if any(row.gains is not None for row in run.rows):
         return ""
     if not run.rows:

@@ -259,5 +259,5 @@ def test_helpers() -> None:
 def test_audit_refuses_environments_without_users() -> None:
     env = make("wordle")
     ep = Episode.begin(env, env.task("toast")).step("<Answer>toast</Answer>")
-    with pytest.raises(UserError, match="audit: wordle has no user"):
+    with pytest.raises(UserError, match="audit: got wordle, which has no user"):
         audit_trajectories([ep.to_trajectory(policies=default_policies(env))])

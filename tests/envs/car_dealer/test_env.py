@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.car_dealer.negotiation import (
+    CHARACTERS,
     FEATURES,
     BuyerProfile,
     Pitch,
@@ -20,6 +21,7 @@ from sonde.envs.car_dealer.negotiation import (
     price_limit,
     react_to_pitch,
     read_pitch,
+    summarise_talk,
 )
 from sonde.testing import check_env
 from tests.cases import each
@@ -66,34 +68,105 @@ def test_features_are_confirmed(message: str, confirmed: Sequence[str]) -> None:
     assert read_pitch(message).confirmed == tuple(confirmed)
 
 
-def test_the_bargain_hunter_wants_a_discount_whatever_its_budget() -> None:
+BRIEF = "It has navigation and a sunroof."
+EXPLAINED = "This car has navigation and a sunroof, and both are of the newest kind there is."
+
+
+def limit(buyer: BuyerProfile, *messages: str) -> int:
+    return price_limit(buyer, summarise_talk(tuple(said(*messages)), LISTED), LISTED)
+
+
+def test_the_bargain_hunter_pays_more_for_every_concession_up_to_the_fourth() -> None:
     rich = BuyerProfile("bargain", 110, ("navigation", "sunroof"))
-    assert price_limit(rich, said("Hello"), LISTED) == 28_500
-    assert react_to_pitch(rich, said("It costs $30,000."), LISTED).text == "And where is my discount?"
-    assert react_to_pitch(rich, said("$28,500"), LISTED).deal == 28_500
-    assert price_limit(rich._replace(share=80), said("Hello"), LISTED) == 24_000
+    offers = ["$30,000", "$29,800", "$29,600", "$29,400", "$29,200", "$29,000"]
+    assert [limit(rich, *offers[:n]) for n in range(1, 7)] == [25_500, 26_250, 27_000, 27_750, 28_500, 28_500]
+    assert limit(rich, "$30,000", "$29,900") == 25_500  # less than half a percent is none
+    assert limit(rich._replace(share=80), *offers) == 24_000
+    assert react_to_pitch(rich, said(BRIEF, "It costs $30,000."), LISTED).text == "And where is my discount?"
+    asked = said(BRIEF, "$27,000")
+    assert react_to_pitch(rich, asked, LISTED).text == "That is a little more than I will pay."
+    assert react_to_pitch(rich, said(BRIEF, "$25,000"), LISTED).text == "You can do better than that."
+    assert react_to_pitch(rich, said(BRIEF, "$25,000", "$24,800"), LISTED).deal == 0
+    assert react_to_pitch(rich, said(BRIEF, "$25,000", "$24,800", "$24,600"), LISTED).deal == 24_600
+    assert react_to_pitch(rich, said(BRIEF, *offers[:4], "$28,500"), LISTED).deal == 28_500
 
 
-def test_features_raise_what_their_lover_pays() -> None:
+def test_features_have_to_be_explained_to_their_lover_a_few_at_a_time() -> None:
     buyer = BuyerProfile("features", 100, ("navigation", "sunroof"))
-    assert price_limit(buyer, said("It has a sunroof."), LISTED) == 27_000
-    assert price_limit(buyer, said("It has a sunroof.", "And navigation."), LISTED) == 32_400
-    assert react_to_pitch(buyer, said("$29,000"), LISTED).text == "Before we talk about money: does it have navigation?"
+    both, rest = "It has {} and {} and {}, and you will love all three of them, believe me.", "heated seats"
+    assert limit(buyer, BRIEF) == limit(buyer, both.format("navigation", "a sunroof", rest)) == 29_400
+    assert limit(buyer, f"{BRIEF} It has everything that anybody could ever want to have.") == 29_400
+    assert limit(buyer, "There is a sunroof, and it opens as far back as you could wish for.") == 31_500
+    assert limit(buyer, EXPLAINED) == 33_600
+    assert react_to_pitch(buyer, said("Hello", "$29,000"), LISTED).text == (
+        "Before we talk about money: does it have navigation?"
+    )
+    assert react_to_pitch(buyer, said(BRIEF), LISTED).text == "And what is so good about the navigation?"
+    assert react_to_pitch(buyer, said(EXPLAINED), LISTED).text == "Good, that is what I am after. Go on."
+    assert react_to_pitch(buyer, said(EXPLAINED, "$33,600"), LISTED).deal == 33_600
+    falling = said(EXPLAINED, "$35,000", "$34,800", "$34,600", "$34,400", "$32,800")
+    assert react_to_pitch(buyer, falling, LISTED).text.startswith("Why does it get cheaper")
 
 
-def test_the_impatient_pay_less_for_every_message_too_many() -> None:
+def test_the_impatient_pay_less_for_every_message_too_many_and_too_long() -> None:
     buyer, wordy = BuyerProfile("impatient", 100, ("navigation", "sunroof")), "word " * 41
-    assert price_limit(buyer, said("a", "b"), LISTED) == 31_500
-    assert price_limit(buyer, said("a", "b", "c"), LISTED) == 30_900
-    assert price_limit(buyer, said(wordy, "b", "c"), LISTED) == 30_300
-    assert react_to_pitch(buyer, said("a", "b", "c", "d", "e"), LISTED).leaves
-    assert not react_to_pitch(buyer, said("a", "b", "c", "d"), LISTED).leaves
+    assert [limit(buyer, *"abcde"[:n]) for n in range(1, 6)] == [33_600, 33_600, 33_600, 32_700, 31_800]
+    assert limit(buyer, wordy, "b", "c") == 32_400
+    assert react_to_pitch(buyer, said(*"abcdefghi"), LISTED).leaves
+    assert not react_to_pitch(buyer, said(*"abcdefgh"), LISTED).leaves
+    assert react_to_pitch(buyer, said("a", "$33,000"), LISTED).text == "Does it have navigation?"
+    assert react_to_pitch(buyer, said(BRIEF, "$33,600"), LISTED).deal == 33_600
 
 
-def test_outrageous_offers_cost_patience() -> None:
+def test_nobody_buys_on_the_first_message() -> None:
+    key = f"{EXPLAINED} I can offer it to you for $24,000."
+    assert not any(react_to_pitch(b, said(key), LISTED).deal for b in all_buyers())
+
+
+def test_outrageous_offers_and_raises_cost_patience() -> None:
     buyer = BuyerProfile("bargain", 100, ("navigation", "sunroof"))
-    assert not react_to_pitch(buyer, said(*["Hello"] * 6, "$29,000"), LISTED).leaves
-    assert react_to_pitch(buyer, said(*["Hello"] * 6, "$35,000"), LISTED).leaves
+    assert not react_to_pitch(buyer, said(*["Hello"] * 16, "$29,000"), LISTED).leaves
+    assert react_to_pitch(buyer, said(*["Hello"] * 16, "$35,000"), LISTED).leaves
+    assert react_to_pitch(buyer, said("$28,000", "$28,500"), LISTED).text == "A moment ago it was $28,000."
+    assert react_to_pitch(buyer, said(*["Hello"] * 13, "$28,000", "$28,500"), LISTED).leaves
+
+
+CONSTANT = (
+    "I can offer it to you for ${}.",
+    "This one has everything you want. I can offer it to you for ${}.",
+    "It has a sunroof and navigation, both of the newest kind, and you will love both. I can offer it to you for ${}.",
+    "What do you want? It has navigation, heated seats, a backup camera, a sunroof, a third row and remote start. ${}.",
+)
+
+
+def test_no_sentence_sells_to_everybody() -> None:
+    """The same message, whatever the buyer says: nobody buys at once, and few ever do."""
+    for share in (75, 80, 90, 100):
+        for text in CONSTANT:
+            pitch = read_pitch(text.format(f"{share * LISTED // 100:,}"))
+            sold = sum(any(react_to_pitch(b, [pitch] * n, LISTED).deal for n in range(1, 19)) for b in all_buyers())
+            assert sold <= 0.25 * len(all_buyers()), (text, share)
+
+
+def test_each_of_the_papers_sellers_is_best_with_one_buyer() -> None:
+    """Sold of the 105 buyers of a character, by style: the pattern of LMRL-Gym, D.8."""
+    env = sonde.make("car_dealer")
+    sold: dict[str, dict[str, int]] = {}
+    for style in ("discounts", "features", "concise"):
+        seller = sonde.make("agents:car_dealer_sellers", style=style)
+        sold[style] = dict.fromkeys(CHARACTERS, 0)
+        for b in all_buyers():
+            task = env.task({"character": b.character, "share": b.share, "wants": list(b.wants), "listed": LISTED})
+            seated = SeatedPolicies(env)
+            view = seated.reset(task)
+            while not seated.episode.outcome:
+                view, *_ = seated.step(seller.act_now(view))
+            sold[style][b.character] += seated.episode.outcome.success
+    assert sold == {
+        "discounts": {"bargain": 105, "features": 0, "impatient": 45},
+        "features": {"bargain": 0, "features": 75, "impatient": 15},
+        "concise": {"bargain": 0, "features": 0, "impatient": 75},
+    }
 
 
 def test_a_sale_pays_and_the_tag_is_not_seen() -> None:
@@ -102,6 +175,9 @@ def test_a_sale_pays_and_the_tag_is_not_seen() -> None:
         env = sonde.make("car_dealer", reward=reward)
         seated = SeatedPolicies(env)
         seated.reset(env.task(setup))
+        seated.step("It has a sunroof.")
+        for price in ("$28,000", "$27,000", "$26,500"):
+            seated.step(f"I can offer it to you for {price}.")
         view, earned, done, info = seated.step("I can offer it to you for $26,000.")
         assert (earned, done, dict(info)) == (
             pytest.approx(paid),

@@ -6,7 +6,7 @@ import pytest
 
 import sonde
 from sonde.core import Episode, UserError
-from sonde.envs.car_dealer.negotiation import price_limit, read_pitch
+from sonde.envs.car_dealer.negotiation import Talk, price_limit
 from sonde.runs.rollout import collect_trajectories
 
 
@@ -18,8 +18,8 @@ def test_sells_close_to_the_limit() -> None:
     best = 0.0
     for task in tasks:
         buyer, listed = env.reset(task, None).buyer, task.public["listed"]
-        pitches = [read_pitch(f"It has {' and '.join(buyer.wants)}.")]
-        best += price_limit(buyer, pitches, listed) / 1000
+        treated = Talk(explained=frozenset(buyer.wants), concessions=4 if buyer.character == "bargain" else 0)
+        best += price_limit(buyer, treated, listed) / 1000
     assert 0.95 * best < paid <= best
 
 

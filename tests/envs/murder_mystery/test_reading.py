@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonde.core import AGENT, Episode, make
+from sonde.envs.murder_mystery.accusing import is_accusation
 from sonde.envs.murder_mystery.cases import TASKS, CaseAct, numbered_case
 from sonde.envs.murder_mystery.names import mark_sentences
-from sonde.envs.murder_mystery.reading import ReadAct, is_accusation, read_case_message
+from sonde.envs.murder_mystery.reading import ReadAct, read_case_message
 from sonde.envs.murder_mystery.replies import act_message
 from sonde.envs.murder_mystery.solver import act_wordings
 from tests.cases import each

@@ -123,7 +123,7 @@ def test_refuses(kind: Any, options: dict[str, Any], field: str) -> None:
 def test_needs_pairs_and_a_reference() -> None:
     with pytest.raises(UserError, match="reference_RT is missing"):
         DPO()(LOGPROB, batch(AGENT, OWNER))
-    with pytest.raises(UserError, match="1 samples are no pairs"):
+    with pytest.raises(UserError, match="1 samples are not pairs"):
         SimPO()(LOGPROB[:1], batch(AGENT[:1], OWNER[:1]))
     with pytest.raises(UserError, match="reference_RT holds 1 values that are not finite"):
         nan = float("nan")  # off the agent's tokens it does no harm

@@ -66,8 +66,8 @@ def ppo_loss(
     value_clip: float,
     value_weight: float,
 ) -> PPOTerms:
-    """The loss of each agent token. No gradient flows through what was recorded: log-probabilities, values, advantages
-    and returns."""
+    """The loss of each agent token. No gradient flows through recorded quantities: log-probabilities, values,
+    advantages and returns."""
     check_shapes(
         agent_RT, logprob_RT=logprob_RT, sampled_RT=sampled_RT, value_RT=value_RT, old_value_RT=old_value_RT,
         advantage_RT=advantage_RT, return_RT=return_RT,
@@ -93,7 +93,7 @@ class PPO(Objective):
 
     `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which the trainer
     then needs (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from the model;
-    see `models.heads`.
+    see `models.local.heads`.
     """
 
     learns = "play"

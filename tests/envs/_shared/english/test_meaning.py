@@ -103,7 +103,7 @@ def test_three_valued_logic(a: Claim, b: Claim) -> None:
 def test_a_fact_adds_and_never_shadows(a: Claim, b: Claim) -> None:
     more = fill_unknown(a, b)
     assert more.yes & a.yes == a.yes and more.no & a.no == a.no
-    assert more.known == a.known | b.known
+    assert more.known_things == a.known_things | b.known_things
     two = merge_readings(a, b)
     assert two is not None and not two.yes & two.no
 
@@ -119,14 +119,14 @@ def test_numbers_are_inside_or_outside_or_unknown(rows: dict[int, int], n: int) 
     column = Numbers({i: (v, v) for i, v in rows.items()})
     found = column.claim_within(Interval(n, 100), "n")
     assert found.yes == sum(1 << i for i, v in rows.items() if v >= n)
-    assert found.no == column.known & ~found.yes
+    assert found.no == column.known_things & ~found.yes
 
 
 def test_declarations() -> None:
     assert parse_lines("# x\na | b: is c; does d")[0] == Line("a | b", "", ["is c", "does d"])
     assert list(expand_phrase("is (a|b) [c] d")) == ["is a c d", "is a d", "is b c d", "is b d"]
     assert LEXICON.evaluate_expression("alive & !big").yes == 0b00001010
-    assert LEXICON.evaluate_expression("glorp").known == 0
+    assert LEXICON.evaluate_expression("glorp").known_things == 0
 
 
 @each(
