@@ -17,6 +17,7 @@ from sonde.core import Message, Rng, Sampling, UserError
 from sonde.envs._shared.finite import World
 from sonde.models.oracle import Oracle, codes_of, json_block, optimal_values, read_blocks, sample_world, update_belief
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 CODE = {"kind": "code", "symbols": "01234", "length": 2, "marks": []}
 WORLDS = {
@@ -175,8 +176,8 @@ def test_noise_is_drawn_by_seed() -> None:
     assert asked("posterior_sample", seed=3, belief=CODE) == asked("posterior_sample", seed=3, belief=CODE)
 
 
-@pytest.mark.parametrize(
-    ("call", "blocks", "message"),
+@each(
+    "call, blocks, message",
     [
         ("prior", {}, "call: got 'prior'"),
         ("policy", {}, "the prompt has no JSON block 'hypothesis'"),
