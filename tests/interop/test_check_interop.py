@@ -225,7 +225,7 @@ def test_errors_of_a_session() -> None:
         ({"env": "agents:random"}, "env: got 'agents:random', allowed: an environment"),
         ({"env": ENV, "preset": "lmrl"}, r"config: got .*, allowed: nothing, since the environment is already built"),
         ({"env": "wordle", "split": "dev"}, "split: unknown name 'dev'"),
-        ({"env": "wordle", "policies": {"agent": sonde.make("agents:random")}}, "got one for 'agent', which the host plays"),
+        ({"env": "wordle", "policies": {"agent": sonde.make("agents:random")}}, "'agent', which the host plays"),
         ({"env": "wordle", "policies": {"judge": sonde.make("agents:random")}}, "wordle has no seat 'judge'"),
     ]
     for arguments, message in cases:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._shared.english.acts import skip_preamble
-from .._shared.english.lists import word_set
+from .._shared.english.sentences import skip_preamble
+from .._shared.english.tokens import word_set
 from .names import Sentence, declared_words, find_spots, has_meaning, mentioned_ids, split_message
 
 

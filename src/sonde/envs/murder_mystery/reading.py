@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from .._shared.english.lists import word_set
+from .._shared.english.tokens import word_set
 from .accusing import find_accused
 from .cases import CaseAct, Frame
 from .names import (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from .._shared.english.lists import word_set
+from .._shared.english.tokens import word_set
 from .cases import Frame
 from .names import declared_words, find_spots, has_meaning, mentioned_ids
 
