@@ -474,7 +474,7 @@ class ReadClaim(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words to which typing errors are corrected; `common` tells whether a word is
+    """See the module. `vocabulary` gives the words for correcting typing errors; `common` tells whether a word is
     known."""
 
     def __init__(
