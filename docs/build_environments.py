@@ -128,8 +128,8 @@ def _rules(name: str, env: Env[Any]) -> str:
     low, high = spec.reward_range
     first, last = (_example(turn.text) for turn in (_golden(name, env).turns[0], _golden(name, env).turns[-1]))
     numbers = (
-        f"Preset `{spec.preset}` has at most {spec.max_turns:,} turns, rewards from {low:g} to {high:g} per turn, and by "
-        f"default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, the agent begins with "
+        f"Preset `{spec.preset}` has at most {spec.max_turns:,} turns, rewards from {low:g} to {high:g} per turn, and "
+        f"by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, the agent begins with "
         f"{first} and ends with {last}."
     )
     unread = EnvProbe(env=env, episodes=1).play_episode(0, lambda view, _: "hello", "catalogue")
@@ -188,10 +188,10 @@ def _turn(turn: Turn, gains: Sequence[Gain] | None) -> str:
 
 
 def _bits(gain: Gain) -> str:
-    more = (
-        "" if gain.best is None or gain.expected is None else f" (expected {gain.expected:.2f}, best question {gain.best:.2f})"
-    )
-    return f" gained {gain.realised + 0.0:.2f} bits{more}"
+    gained = f" gained {gain.realised + 0.0:.2f} bits"
+    if gain.best is None or gain.expected is None:
+        return gained
+    return f"{gained} (expected {gain.expected:.2f}, best question {gain.best:.2f})"
 
 
 def _cut(text: str, most: int = SAID) -> str:
