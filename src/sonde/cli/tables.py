@@ -19,7 +19,7 @@ from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
 from sonde.evaluation.results import PROFILE, agent_profile
-from sonde.evaluation.suites import ANCHORS, paper_score
+from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
@@ -64,16 +64,19 @@ def audit_table(found: Audit) -> Group:
 
 def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:
     """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
-    own = _OWN if name in ANCHORS else ()
+    own = _OWN if name in PAPER_SCALES else ()
     names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
     table = _evaluation_columns(names, rows, agent=False)
     table.add_section()
     mean = macro_averages(rows)
     cells = {
         "success %": format_interval(mean["success"], percent=True),
-        "return": format_interval(mean["score"], 2),
+        "return": "" if own else format_interval(mean["score"], 2),
         "score": format_interval(mean["reference_score"]),
     }
+    if own:
+        paper, n = mean_paper_score(name, rows)
+        cells["0-100"] = NOT_AVAILABLE if paper is None else f"{paper:.0f} ({n})"
     table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
     notes = _table_notes(
         rows,
@@ -267,7 +270,11 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
 _OWN = ("0-100", "invalid %")
-_OWN_MEANS = ("0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",)
+_OWN_MEANS = (
+    "0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean; its mean is over the environments in "
+    "brackets. n/a where the game is not the paper's (chess without Stockfish, conversations with rules, other "
+    "settings). Returns have no mean: each environment has rewards of its own.",
+)
 """Columns of LMRL-Gym's suite, whose paper has a scale of its own."""
 
 
