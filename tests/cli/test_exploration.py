@@ -93,4 +93,6 @@ def test_a_dry_run_counts_sub_calls() -> None:
 def test_the_agent_of_a_run_is_on_record() -> None:
     found = evaluated("combination_lock", "--agent", "llm_psrl", "--model", "oracle", "-n", "1", "-k", "1")
     (trajectory,) = Run.load(Path(found["folder"]))
-    assert trajectory.policies[AGENT]["model"] == {"name": "models:oracle", "malformed": 0.0}
+    assert trajectory.policies[AGENT]["model"] == {
+        "name": "models:oracle", "malformed": 0.0, "greedy": 0.0, "forgets": 0.0, "sight": None,
+    }  # fmt: skip
