@@ -134,7 +134,7 @@ class _Grader:
         self.updates: list[UpdateGrade] = []
         self.samples: list[SampleGrade] = []
         self.policies: list[PolicyGrade] = []
-        self.calls = dict.fromkeys((UPDATER, SAMPLER, POLICY), 0)
+        self.calls: dict[str, int] = dict.fromkeys((UPDATER, SAMPLER, POLICY), 0)
         self.unread = dict(self.calls)
         self._exact: list[Belief] = [prior]
 
@@ -269,6 +269,11 @@ def score_roles(graded: Iterable[tuple[str, RoleGrades]]) -> RoleScores:
         ),
         sampler_ranks=tuple(sorted(_pool_ranks([g for _, g in rows], "ranks"))),
     )
+
+
+def grade_run(env: Env[Any], trajectories: Iterable[Trajectory]) -> list[tuple[str, RoleGrades]]:
+    """(Task, grades) of every episode that was played to its end."""
+    return [(t.task.id, grade_roles(env, t)) for t in trajectories if not t.error and t.turns]
 
 
 Rows = Sequence[tuple[str, RoleGrades]]

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sonde.core import Env, Episode, Rng, Trajectory, UserError, View, invalid
 from sonde.models._shared.json_beliefs import optimal_values, sample_world
 
+from . import metrics
+from .metrics import Estimate
 from .posteriors import World
 from .roles import SAMPLER, list_candidates
 from .written_posteriors import read_belief, read_prior, read_world
@@ -62,6 +65,33 @@ def score_draws(env: Env[Any], trajectory: Trajectory, draw: Draw, n: int) -> Dr
     chance = math.fsum(decision_gap(again, exact) for again in repeats) / REPEATS if found else math.nan
     gap = decision_gap(found, exact) if found else math.nan
     return DrawScore(view.turn, n, n - len(found), gap, chance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawScores:
+    """Repeated draws of a run: their number, the share that was unreadable, the mean `gap` and `chance` by task."""
+
+    draws: int
+    unreadable: float
+    gap: Estimate | None
+    chance: Estimate | None
+
+
+def summarise_draws(rows: Sequence[tuple[str, DrawScore]]) -> DrawScores:
+    """The numbers of a run from (task, score) pairs."""
+    read = [(task, score) for task, score in rows if not math.isnan(score.gap)]
+    draws = sum(score.draws for _, score in rows)
+
+    def mean_of(values: Iterable[tuple[str, float]]) -> Estimate | None:
+        table = metrics.group_by_task(values)
+        return metrics.mean(table, bounds=(0.0, 1.0)) if table else None
+
+    return DrawScores(
+        draws=draws,
+        unreadable=sum(score.unreadable for _, score in rows) / draws,
+        gap=mean_of((task, score.gap) for task, score in read),
+        chance=mean_of((task, score.chance) for task, score in read),
+    )
 
 
 def _sampling_acts(env: Env[Any], trajectory: Trajectory) -> Iterator[tuple[View, Mapping[str, Any]]]:

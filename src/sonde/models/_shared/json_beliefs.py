@@ -116,7 +116,7 @@ def sample_world(belief: Mapping[str, Any], rng: Rng, temperature: float = 1.0) 
     """
     match belief["kind"]:
         case "beta":
-            return {"means": {arm: _sample_mean(*row, rng, temperature) for arm, row in belief["arms"].items()}}
+            return {"means": {arm: _sample_mean(a, b, rng, temperature) for arm, (a, b) in belief["arms"].items()}}
         case "worlds":
             weights = _temper_weights([w["weight"] for w in belief["worlds"]], temperature)
             (world,) = rng.choices(belief["worlds"], weights)
