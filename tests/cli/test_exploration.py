@@ -118,5 +118,5 @@ def refused(*args: str) -> str:
 
 def test_roles_of_other_agents_are_refused() -> None:
     folder = evaluated("combination_lock", "--agent", "psrl", "-n", "1", "-k", "1", "--no-gains")["folder"]
-    assert "got another agent's, allowed: one of agents:llm_psrl" in refused("roles", folder)
+    assert "got another agent's, allowed: agents:llm_psrl" in refused("roles", folder)
     assert "--draws: got 1, allowed: 2 or more" in refused("roles", folder, "--draws", "1")

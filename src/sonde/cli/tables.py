@@ -72,10 +72,10 @@ def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) 
         table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
         for name, value in role.measures.items():
             table.add_row("", name, *_format_measure(value))
-    if draws is not None:
-        table.add_row("", f"{draws.draws} repeated draws, {100 * draws.unreadable:.1f} % unreadable", "", "")
-        table.add_row("", "gap to the exact decisions", *_format_measure(draws.gap))
-        table.add_row("", "gap of as many exact draws", *_format_measure(draws.chance))
+        if role.role == "sampler" and draws is not None:
+            table.add_row("", f"{draws.draws} repeated draws, {100 * draws.unreadable:.1f} % unreadable", "", "")
+            table.add_row("", "gap to the exact decisions", *_format_measure(draws.gap))
+            table.add_row("", "gap of as many exact draws", *_format_measure(draws.chance))
     notes = (
         "distance, own: from the exact posterior, from the exact update of what the call was handed; 0 to 1.",
         "forgotten, invented: evidence as a share of the steps so far. excess: bits too vague (+) or too sure (-).",

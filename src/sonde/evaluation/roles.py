@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sonde.core import Completion, Env, Episode, Rng, Trajectory, Turn, UserError, View
 from sonde.core.types import Json
@@ -102,15 +102,25 @@ class RoleGrades(NamedTuple):
 def grade_roles(env: Env[Any], trajectory: Trajectory) -> RoleGrades:
     """Grade every call of an episode that `agents:llm_psrl` played. Raises `UserError` for one of another agent, and
     where the prior is prose."""
+    if not has_roles(trajectory):
+        first = _first_memory(trajectory)
+        got = "a prior in prose" if "beliefs" in first and "hypothesis" in first else "another agent's"
+        raise UserError(
+            f"roles: trajectory {trajectory.id}: got {got}, allowed: agents:llm_psrl and a prior with a JSON block"
+        )
     view = Episode.replay(env, trajectory).view()
-    first = _memory_of(trajectory.turns[0]) if trajectory.turns else {}
-    if "beliefs" not in first or "hypothesis" not in first:
-        raise UserError(f"roles: trajectory {trajectory.id}: got another agent's, allowed: one of agents:llm_psrl")
-    prior = read_prior(first["beliefs"])
-    if prior is None or view.problem is None:
-        raise UserError(f"roles: trajectory {trajectory.id}: prior: got prose, allowed: one with a JSON block")
-    prior = list_candidates(prior, view)
+    prior = list_candidates(cast("Belief", read_prior(_first_memory(trajectory)["beliefs"])), view)
     return _Grader(trajectory, list_experiences(view), prior, view.problem.horizon).grade_episode()
+
+
+def has_roles(trajectory: Trajectory) -> bool:
+    """Whether `grade_roles` can grade an episode."""
+    first = _first_memory(trajectory)
+    return "hypothesis" in first and read_prior(first.get("beliefs", "")) is not None
+
+
+def _first_memory(trajectory: Trajectory) -> Mapping[str, Any]:
+    return _memory_of(trajectory.turns[0]) if trajectory.turns else {}
 
 
 def _memory_of(turn: Turn) -> Mapping[str, Any]:

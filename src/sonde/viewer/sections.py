@@ -20,6 +20,7 @@ from .figures import runs as figures
 from .figures.axes import AgentStyle
 from .figures.beliefs import RunBeliefs, TableRow, distinguish_settings, draw_beliefs, read_beliefs, tabulate_beliefs
 from .figures.regret import compute_regret_curves, draw_regret
+from .figures.roles import draw_roles, grade_episodes
 from .information_losses import Losses, compute_losses
 from .templating import render_template
 from .training_history import TrainingHistory, model_path
@@ -90,6 +91,7 @@ def _draw_figures(
     name, title = section.anchor, section.title
     won = [(run.style, e) for run in stages if (e := run.evaluation.metrics["success"]) is not None]
     curves = [(r.style, found) for r in section.runs if (found := compute_regret_curves(r.env, r.episodes)) is not None]
+    graded = [(r.style, found) for r in section.runs if (found := grade_episodes(r.env, r.episodes)) is not None]
     return {
         "stages": figures.draw_stages(won, f"{name}-st", title) if won else None,
         **_draw_summary(section),
@@ -99,6 +101,7 @@ def _draw_figures(
         "key": figures.draw_loss_key(f"{name}-k") if losses else None,
         **draw_beliefs(beliefs, name, title),
         **draw_regret(curves, name, title),
+        **draw_roles(graded, name, title),
     }
 
 
