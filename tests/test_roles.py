@@ -132,7 +132,7 @@ def test_replies_that_were_given_up_are_counted() -> None:
 def test_other_agents_are_refused() -> None:
     env = sonde.make("bernoulli_bandit", **SHORT)
     (t,) = collect_trajectories(env, {"agent": sonde.make("agents:thompson")}, env.tasks("train")[:1])
-    with pytest.raises(UserError, match="got another agent.s, allowed: agents:llm_psrl"):
+    with pytest.raises(UserError, match=r"got another agent.s, allowed: agents:llm_psrl"):
         grade_roles(env, t)
     (t,) = play("bernoulli_bandit", 1, preset=SHORT, prior="Nothing is known.", flaws={"malformed": 1.0})
     with pytest.raises(UserError, match="got a prior in prose"):
