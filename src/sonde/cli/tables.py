@@ -19,6 +19,8 @@ from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
 from sonde.evaluation.results import PROFILE, agent_profile
+from sonde.evaluation.roles import RoleScores
+from sonde.evaluation.sampler_draws import DrawScores
 from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
@@ -60,6 +62,33 @@ def audit_table(found: Audit) -> Group:
         table.add_row(name.replace("_", " "), share, low_high)
     counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found.counts.items())
     return Group(table, Text(counts, style="dim"))
+
+
+def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) -> Group:
+    """A row per measure of each role, and what they mean."""
+    table = _plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
+    for role in found.roles:
+        unreadable = "" if role.unreadable is None else f", {100 * role.unreadable:.1f} % unreadable"
+        table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
+        for name, value in role.measures.items():
+            table.add_row("", name, *_format_measure(value))
+        if role.role == "sampler" and draws is not None:
+            table.add_row("", f"{draws.draws} repeated draws, {100 * draws.unreadable:.1f} % unreadable", "", "")
+            table.add_row("", "gap to the exact decisions", *_format_measure(draws.gap))
+            table.add_row("", "gap of as many exact draws", *_format_measure(draws.chance))
+    notes = (
+        "distance, own: from the exact posterior, from the exact update of what the call was handed; 0 to 1.",
+        "forgotten, invented: evidence as a share of the steps so far. excess: bits too vague (+) or too sure (-).",
+        "error: 0 where samples are drawn as believed, true error: as is exactly right. spread: 1 right, 0 greedy.",
+        "optimal, regret: in the world that the policy was given.",
+    )
+    return Group(table, *(Text(note, style="dim") for note in notes))
+
+
+def _format_measure(value: Estimate | None) -> tuple[str, str]:
+    if value is None:
+        return NOT_AVAILABLE, ""
+    return f"{value.mean:.3f}", f"{value.low:.3f} to {value.high:.3f}"
 
 
 def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:

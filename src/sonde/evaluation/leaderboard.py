@@ -61,6 +61,7 @@ def _summarise_result(result: SuiteResult) -> dict[str, Json]:
         "whole": headline.whole,
         **{name: _estimate_to_json(*result.mean_metric(name)) for name in means},
         "tokens": result.tokens,
+        "tokens_per_episode": result.tokens_per_episode,
         "seconds": result.seconds,
         "command": result.command,
         "training": result.training,

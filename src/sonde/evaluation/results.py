@@ -155,6 +155,11 @@ class SuiteResult(Checked):
         return sum(played.tokens for played in self.environments)
 
     @property
+    def tokens_per_episode(self) -> float:
+        """Mean over environments, each with the same weight, as in the headline score; 0 for programs."""
+        return sum(played.tokens / played.n for played in self.environments) / len(self.environments)
+
+    @property
     def seconds(self) -> float | None:
         found = [played.seconds for played in self.environments if played.seconds is not None]
         return sum(found) if len(found) == len(self.environments) else None
