@@ -103,7 +103,7 @@ def map_seeds(job: Callable[..., Any], n: int, workers: int, *args: Any) -> list
 def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika:
     """SFT, then RPO from there, on the model's own episodes; everything is played at temperature 1, untruncated."""
     given = {
-        "model": subject.model, "envs": (subject.env,), "presets": TINY, "reference": "stage", "n_tasks": b.tasks,
+        "model": subject.model, "envs": (subject.env,), "presets": TINY, "n_tasks": b.tasks,
         "k": b.k, "temperature": 1.0, "min_p": 0.0, "tests": b.tests, "test_k": b.test_k, "test_temperature": 1.0,
         "test_min_p": 0.0, "agent": {"context": subject.context, "max_new_tokens": 8}, "hf": {"max_batch": 256},
         "seed": seed,

@@ -8,8 +8,7 @@ and RPO, starting from the model of the round before, and is tested on held-out 
 0. *Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing
 known at the start of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
 
-Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round. The
-reference of RPO is the model that the round's SFT left; the paper names the checkpoint that the round began with.
+Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round.
 """
 
 from __future__ import annotations

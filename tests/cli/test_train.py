@@ -371,7 +371,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
-        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --player"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --server or --player"),
+        (
+            [*PAPRIKA, "--server", "http:m", "--base-url", "http://localhost:1/v1"],
+            "--server: got 'http:m', allowed: vllm:NAME",
+        ),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
         ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),
