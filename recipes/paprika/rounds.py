@@ -100,7 +100,10 @@ def main() -> None:
     tables.append(Table("tasks picked of each map, mean over seeds", ["", "round", *maps], rows))
     won = {picker: [r[picker].won for r in results] for picker in PICKERS}
     success = {table.title: table.rows for table in tables[:2]}
-    publish(args, "rounds", tables, {"success": success, "picked": picks, "won_in_play": won, "seeds": b.seeds})
+    numbers = {"success": success, "picked": picks, "won_in_play": won, "seeds": b.seeds}
+    shown = [[f"{picker}, round {n}", *cells] for picker, n, *cells in rows]
+    picked = Table("picked", ["", *maps], shown)
+    publish(args, "rounds", tables, numbers, {"rounds": tables[0], "rounds_greedy": tables[1], "rounds_picks": picked})
 
 
 if __name__ == "__main__":
