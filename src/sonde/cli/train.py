@@ -38,11 +38,12 @@ from . import options as opt
 from . import tables
 from .commands import command_line
 from .estimate import describe_speakers
+from .estimate_pipeline import print_pipeline_estimate
 from .evaluate import with_seats
 from .overrides import Part, apply_overrides, parse_assignment
 from .players import model_config, model_seats, model_to_train
 from .progress import episode_progress, training_progress
-from .terminal import print_result, stderr
+from .terminal import out, print_result, stderr
 
 Seats = Mapping[str, Mapping[str, Json]]
 PARTS = ("settings", "objective", "online", "rule", "seats")
@@ -335,6 +336,7 @@ class PaprikaCommand(_TrainingOptions):
     ] = None
     base_url: Annotated[str | None, Option(help="Address of --server or --player.")] = None
     config: Annotated[Path | None, Option(help="Configuration file: YAML, TOML or JSON. Options override it.")] = None
+    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of games, calls and tokens.")] = False
     overrides: opt.OverrideOpt = None
 
     def run(self) -> None:
@@ -342,6 +344,9 @@ class PaprikaCommand(_TrainingOptions):
         asked = paprika.Paprika.from_json(values)
         for stage in asked.stages:
             stderr.print(f"{stage}: {describe_preset(asked.stage_training(stage))}", highlight=False)
+        if self.dry_run:
+            print_pipeline_estimate(paprika.plan_pipeline(asked), out, self.as_json)
+            return
         outcome = paprika.run_pipeline(asked, self.folder, watch=_stage_progress)
         self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
         self._print(outcome.to_json(), tables.stage_table(outcome), self.folder)

@@ -19,11 +19,12 @@ episodes are not played again, training resumes at its last checkpoint, and a fi
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sonde._util.argument_checks import Checked
 from sonde._util.folders import write_atomically
@@ -52,7 +53,7 @@ from sonde.models.files.hub import load_tokenizer, locate_model
 from sonde.models.files.weights import model_fingerprint
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.rollout import OnDone, Plan
-from sonde.runs.run import RunConfig, count_missing, prepare_run
+from sonde.runs.run import PreparedRun, RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
 
 from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories
@@ -271,6 +272,20 @@ def run_pipeline(
     return _Pipeline(config, folder, watch or _watch_nothing, callbacks).run()
 
 
+class PlannedRun(NamedTuple):
+    """A run of a pipeline that is played `times` over, each time with another model."""
+
+    title: str
+    run: PreparedRun
+    times: int
+
+
+def plan_pipeline(config: Paprika) -> list[PlannedRun]:
+    """What a pipeline plays, without playing it: training games by environment, and evaluations. Of a curriculum, whose
+    picks nobody knows yet, the environment is shown that takes the most turns."""
+    return _Pipeline(config, Path(), _watch_nothing, ()).plan()
+
+
 def _watch_nothing(title: str, total: int, before: int) -> AbstractContextManager[OnDone | None]:
     return nullcontext()
 
@@ -283,7 +298,6 @@ class _Pipeline:
         self.envs, self.names = everyone[: len(config.envs)], _name_folders(everyone)
         self.server = StageServer(config.server, config.model, config.hf, folder) if config.server else None
         self._check_configs(everyone)
-        _claim_folder(config, folder)
 
     def _check_configs(self, envs: Sequence[Env[Any]]) -> None:
         """Build everything that will play before anything is played, so that no wrong option is found late."""
@@ -302,6 +316,7 @@ class _Pipeline:
 
     def run(self) -> PipelineResult:
         c, model = self.config, self.config.model
+        _claim_folder(c, self.folder)
         stages = [self._evaluate_stage("base", model)]
         for n in range(1, c.rounds + 1):
             here, begun = self.folder / f"round-{n}", model
@@ -313,6 +328,32 @@ class _Pipeline:
         outcome = PipelineResult(folder=self.folder, stages=tuple(stages), gains=gains)
         write_atomically(self.folder / SUMMARY, json.dumps(outcome.to_json(), indent=2))
         return outcome
+
+    def plan(self) -> list[PlannedRun]:
+        c, games = self.config, self._build_games()
+        if c.curriculum and c.n_tasks is not None:
+            games = [max(games, key=lambda game: game.env.spec.max_turns * (game.samples or 1))]
+        play = [self._plan_play(game) for game in games]
+        evaluations = [
+            PlannedRun("evaluate", prepare_run(self._evaluation_config(env, _build_env(env), "base", c.model)), n)
+            for env in self.configs
+            for n in (1 + c.rounds * len(c.stages),)
+        ]
+        return [*play, *evaluations]
+
+    def _plan_play(self, game: Game) -> PlannedRun:
+        """The training games of this environment, over all rounds."""
+        c = self.config
+        n = min(c.n_tasks or len(game.tasks), len(game.tasks))
+        policy = self._policy_config(c.model, c.temperature, c.min_p, playing=True)
+        others = {seat: other for seat, other in c.seats.items() if seat in game.env.spec.seats}
+        config = RunConfig(
+            env=game.env.config, seats={**others, AGENT: policy}, split="train", n_tasks=n, k=game.samples or 1,
+            seed=c.seed,
+        )  # fmt: skip
+        return PlannedRun(
+            "play", prepare_run(config), c.rounds * math.ceil((c.n_tasks or n) / n if c.curriculum else 1)
+        )
 
     # --- stages ------------------------------------------------------------------------------------------------------
 
