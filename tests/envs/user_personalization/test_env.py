@@ -14,8 +14,8 @@ import sonde
 from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.user_personalization.personas import LOST, NOTHING, load_dimensions, load_requests
 from sonde.runs.rollout import collect_trajectories
-from tests.cases import each
 from sonde.runs.task_files import read_tasks
+from tests.cases import each
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}
