@@ -30,7 +30,7 @@ from sonde.runs.store import Run
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import print_estimate
+from .estimate import PlannedPlay, print_estimate
 from .overrides import apply_overrides
 from .players import ROLES, agent_config, agent_in_role, model_seats
 from .progress import episode_progress, rescore_with_progress
@@ -188,7 +188,7 @@ class EvalCommand(PlayOptions):
     submit: Annotated[
         Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
     ] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")] = False
+    dry_run: opt.DryRunOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
@@ -196,7 +196,7 @@ class EvalCommand(PlayOptions):
             self._check_submission(self.submit)
         prepared = self._prepare_all()
         if self.dry_run:
-            print_estimate(prepared, out, self.as_json)
+            print_estimate([PlannedPlay.of_run(run) for run in prepared], out, self.as_json)
             return
         folders = [self.runs / run.folder_name for run in prepared]
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
@@ -290,9 +290,13 @@ class RolloutCommand(PlayOptions):
     folder: Annotated[Path, Argument(help="The run folder to write or continue.")]
     split: Annotated[str | None, opt.tasks_option(help="train or test.", show_default="train")] = None
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="1")] = None
+    dry_run: opt.DryRunOpt = False
 
     def run(self) -> None:
         run = self.prepare_run(self.env, self.preset, defaults={"split": "train", "k": 1})
+        if self.dry_run:
+            print_estimate([PlannedPlay.of_run(run)], out, False)
+            return
         self.clear_if_fresh(self.folder)
         with _episode_progress(run, self.folder) as on_done:
             stored = play_run(run, self.folder, on_done=on_done)

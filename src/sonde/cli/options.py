@@ -185,6 +185,7 @@ OverrideOpt = Annotated[
 # --- what is read and written ------------------------------------------------------------------------------------
 
 RunArg = Annotated[Path, Argument(help="A run folder.")]
+DryRunOpt = Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")]
 JsonOpt = Annotated[bool, Option("--json", help="Print JSON.")]
 ReportOpt = Annotated[Path | None, Option(help="Also write an HTML report to this file.", callback=_check_report)]
 TrustOpt = Annotated[

@@ -47,6 +47,8 @@ from .terminal import print_result, stderr
 Seats = Mapping[str, Mapping[str, Json]]
 PARTS = ("settings", "objective", "online", "rule", "seats")
 """Where the paths of `sonde train -o PATH=VALUE` begin."""
+SELECTION = {"pairs": "pairs", "share": "share", "successes": "sft"}
+"""The rule in `Learning` that `-o rule` changes, by what an objective learns from."""
 MODEL = "The model to train: a name of `sonde models list`, hf:NAME, or a folder."
 
 
@@ -193,6 +195,8 @@ class TrainCommand(_TrainingOptions):
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
     """The objective and the settings that were asked for; the name of settings includes an objective."""
     if name in PRESETS:
+        if settings is not None and name in names("objectives"):  # as `bc` is
+            return name, settings
         if settings is not None:
             raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
         return PRESETS[name].objective, name
@@ -245,15 +249,15 @@ def override_training(known: Training, seats: Seats, assignments: Sequence[str] 
     """The training and the configurations of its seats, with `-o PATH=VALUE` applied. PATH begins with one of `PARTS`:
     its settings, the objective's options, its play, its selection rule, its other seats."""
     changed = {parse_assignment(assignment).path[0] for assignment in assignments or ()}
-    learns, shares = find_objective(known.objective).learns, known.learning.share is not None
-    if "rule" in changed and learns not in ("pairs", "successes"):
+    rule = SELECTION.get(find_objective(known.objective).learns)
+    if "rule" in changed and rule is None:
         raise UserError(
-            f"-o rule: {known.objective} selects no episodes; allowed: objectives that learn from pairs or wins"
+            f"-o rule: {known.objective} selects no episodes; allowed: objectives that learn from pairs, wins "
+            "or a share"
         )
-    rule = "pairs" if learns == "pairs" else "share" if shares else "sft"
     parts = {
         "settings": known.settings, "objective": known.options, "online": known.online,
-        "rule": getattr(known.learning, rule), "seats": seats,
+        "rule": getattr(known.learning, rule) if rule else None, "seats": seats,
     }  # fmt: skip
     parts = apply_overrides(parts, assignments, names=PARTS, parts=SPECIAL)
     asked = replace(
@@ -261,7 +265,7 @@ def override_training(known: Training, seats: Seats, assignments: Sequence[str] 
         settings=parts["settings"],
         options=parts["objective"],
         online=parts["online"],
-        learning=replace(known.learning, **{rule: parts["rule"]}),
+        learning=replace(known.learning, **{rule: parts["rule"]} if rule else {}),
     )
     if asked.settings.folder != known.settings.folder:
         raise UserError(f"-o settings.folder: got {asked.settings.folder!r}, allowed: --out, which sets it")

@@ -3,8 +3,8 @@
     learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
-Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
-objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
+`sft` learns from PAPRIKA's successes, `bc` from a share of all episodes (`Learning.share`), preference objectives from
+PAPRIKA's pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
 rules of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections
 3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
 """
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from .collect import Game
     from .trainer import SondeTrainer, TrainResult
 
-POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
+POLICIES: tuple[Learns, ...] = ("successes", "share", "pairs", "samples")
 """What objectives learn from that change the model's own play; `values` are for decoding (`models.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
@@ -105,7 +105,7 @@ def _select_items(
         items, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_count_selection(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return TrainingData(items=tuple(items), counts=counts, rows=report)
-    if learns == "successes" and learning.share is not None:
+    if learns == "share":
         picked = select_share(_ensure_ids(played, chat, learning), _limit_rule(learning.share, max_tokens))
         trajectories, counts = picked.trajectories, picked.counts.to_json()
     elif learns == "successes":
@@ -266,6 +266,5 @@ def _prepare_demonstrations(shown: Sequence[Trajectory], chat: Chat, training: T
     if not shown:
         return []
     looks = {name: getattr(training.online, name) for name in SHOWN}
-    learning = replace(training.learning, **looks, share=training.learning.share or ShareRule())
-    data = prepare_data("sft", shown, chat, learning, training.online.max_tokens)
+    data = prepare_data("bc", shown, chat, replace(training.learning, **looks), training.online.max_tokens)
     return cast("list[Sample]", list(data.items))
