@@ -321,3 +321,16 @@ class Boastful(Filtered):
 @dataclass(frozen=True, kw_only=True)
 class Deaf(Filtered):
     wrap: ClassVar[type[_Wrapped]] = _Deaf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiring(Hunt):
+    """Says that it is memoryless, and tells nothing from the third turn on."""
+
+    memoryless: ClassVar[bool] = True
+
+    def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
+        rows = super().outcomes(state, text)
+        if state.turn < 2 or len(rows) == 1:
+            return rows
+        return [(1.0, rows[-1][1])]

@@ -41,6 +41,7 @@ from ..broken import (
     Stubborn,
     Templating,
     Thawed,
+    Tiring,
     Unhashable,
     Unseeded,
     Vain,
@@ -74,6 +75,7 @@ BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Doubting, "posteriors_are_consistent", "rules out the truth"),
     (Vain, "posteriors_are_consistent", "filter.entropy is"), (Boastful, "best_question_is_best", "best_question says"),
     (Hasty, "best_question_is_best", "only"), (Deaf, "gains_add_up", "gains sum to"),
+    (Tiring, "memoryless_gains_ignore_history", "bits from the first states"),
 ]  # fmt: skip
 
 
