@@ -77,8 +77,9 @@ class _Seat(NamedTuple):
     """Other seats in which models speak."""
 
 
-def estimate_costs(play: PlannedPlay) -> dict[str, Json]:
-    """The cost of planned play, in all and by seat."""
+def estimate_costs(play: PlannedPlay | PreparedRun) -> dict[str, Json]:
+    """The cost of planned play, or of a prepared run, in all and by seat."""
+    play = PlannedPlay.of_run(play) if isinstance(play, PreparedRun) else play
     seated = sorted(play.policies.items(), key=lambda row: row[0] != AGENT)
     speaking = [seat for seat, policy in seated if uses_model(policy)]
     seats = {seat: _estimate_seat(play, seat, len(speaking) - 1).times(play.episodes) for seat in speaking}
@@ -163,7 +164,7 @@ def _reply_limit(policy: AnyPolicy, at: _Seat) -> int:
     return policy.config.get("max_new_tokens") or at.env.spec.max_new_tokens
 
 
-def print_estimate(plays: Sequence[PlannedPlay], out: Console, as_json: bool) -> None:
+def print_estimate(plays: Sequence[PlannedPlay | PreparedRun], out: Console, as_json: bool) -> None:
     """Print the costs of planned play, one line each, and by seat where several seats have models."""
     found = [estimate_costs(play) for play in plays]
     if as_json:

@@ -31,7 +31,7 @@ from sonde.runs.store import Run
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import PlannedPlay, print_estimate
+from .estimate import print_estimate
 from .games import (
     Fit,
     GameOptions,
@@ -218,7 +218,7 @@ class EvalCommand(PlayOptions):
             self._check_submission(self.submit)
         prepared = self._prepare_all()
         if self.dry_run:
-            print_estimate([PlannedPlay.of_run(run) for run in prepared], out, self.as_json)
+            print_estimate(prepared, out, self.as_json)
             return
         folders = [self.runs / run.folder_name for run in prepared]
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
@@ -316,7 +316,7 @@ class RolloutCommand(PlayOptions):
     def run(self) -> None:
         (run,) = self.prepare_runs([(self.env, self.preset)], defaults=lambda env: {"split": "train", "k": 1})
         if self.dry_run:
-            print_estimate([PlannedPlay.of_run(run)], out, False)
+            print_estimate([run], out, False)
             return
         self.clear_if_fresh(self.folder)
         with _episode_progress(run, self.folder) as on_done:
