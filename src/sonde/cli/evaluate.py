@@ -73,6 +73,7 @@ class PlayOptions(GameOptions):
     budget: opt.BudgetOpt = None
     config: opt.ConfigOpt = None
     fresh: opt.FreshOpt = False
+    dry_run: opt.DryRunOpt = False
 
     def prepare_runs(self, chosen: Sequence[tuple[str | None, str | None]], **settings: Any) -> list[PreparedRun]:
         """One run per environment, each given with its preset; None leaves it to the configuration file. Of several
@@ -210,7 +211,6 @@ class EvalCommand(PlayOptions):
     submit: Annotated[
         Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
     ] = None
-    dry_run: opt.DryRunOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
@@ -311,7 +311,6 @@ class RolloutCommand(PlayOptions):
     folder: Annotated[Path, Argument(help="The run folder to write or continue.")]
     split: opt.TrainSplitOpt = None
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="1")] = None
-    dry_run: opt.DryRunOpt = False
 
     def run(self) -> None:
         (run,) = self.prepare_runs([(self.env, self.preset)], defaults=lambda env: {"split": "train", "k": 1})

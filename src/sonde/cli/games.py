@@ -37,8 +37,8 @@ class Fit(NamedTuple):
     """The assignments that an environment has a place for, and its seats."""
 
     overrides: list[str]
-    seats: frozenset[str]
-    arguments: frozenset[str]
+    seats: frozenset[str] = frozenset()
+    arguments: frozenset[str] = frozenset()
 
 
 def env_and_preset(spec: str, preset: str | None) -> tuple[str, str | None]:
@@ -122,7 +122,7 @@ def _name_below(part: str, assignment: str) -> str | None:
 def override_env(config: Mapping[str, Json], overrides: Sequence[str]) -> dict[str, Any]:
     """The environment's configuration with the assignments that are about it."""
     about = [given for given in overrides if is_about_env(given)]
-    return apply_overrides({"env": config}, about, names=("env",))["env"]
+    return dict(apply_overrides({"env": config}, about, names=("env",))["env"])
 
 
 def partners_of(seats: Mapping[str, Any], fit: Fit) -> dict[str, Any]:

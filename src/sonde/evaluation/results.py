@@ -102,7 +102,7 @@ class PlayedEnvironment(Checked):
 
 class Headline(NamedTuple):
     """The mean reference score over `scored` environments: those of the suite that were played with their own partners
-    and have a scale. Of the `of` that have one, `played` were played with anybody; `whole` if all of them were."""
+    and have a scale. Of the `of` that have one, `played` were played, with any partners; `whole` if all of them were."""
 
     score: Estimate | None
     scored: int
@@ -146,7 +146,8 @@ class SuiteResult(Checked):
         with_scale = environments_with_scale(self.suite)
         played = [p for p in self.environments if p.env_and_preset in with_scale]
         found = [score for p in played if (score := p.metrics["reference_score"]) is not None]
-        return Headline(mean_of_estimates(found) if found else None, len(found), len(played), len(with_scale))
+        others = sum(p.metrics["reference_score"] is None and bool(p.others) for p in played)
+        return Headline(mean_of_estimates(found) if found else None, len(found), len(found) + others, len(with_scale))
 
     @property
     def partners(self) -> str:

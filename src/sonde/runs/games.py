@@ -23,6 +23,8 @@ from sonde.core.types import Json
 from .task_files import read_tasks
 
 JUDGE = "judge"
+BESIDE = ("split", "tasks_file", "n_tasks")
+"""Fields of a `GameConfig` that may stand beside an environment's own arguments, in a list of environments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,15 @@ class GameConfig(Checked):
             raise invalid("n_tasks", self.n_tasks, "1 or more")
 
     @classmethod
-    def from_env(cls, config: Mapping[str, Json], **defaults: Any) -> GameConfig:
-        """From an entry of a list of environments: the configuration of one (with a `name`), or a mapping with `env`
-        and further fields of this class, which win over the `defaults`."""
-        whole = "env" in config and "name" not in config
-        return cls(**{**defaults, **config}) if whole else cls(**defaults, env=config)
+    def from_entry(cls, entry: Mapping[str, Json], **defaults: Any) -> GameConfig:
+        """From an entry of a list of environments: the environment's configuration, in which `split`, `tasks_file` and
+        `n_tasks` may stand too; they win over the `defaults`.
+
+        >>> GameConfig.from_entry({"name": "wordle", "preset": "lmrl", "n_tasks": 5}, split="train").n_tasks
+        5
+        """
+        env, own = split_entry(entry)
+        return cls(env=env, **{**defaults, **own})
 
     def make_env(self, make_from: Callable[[Mapping[str, Json]], Any] = build) -> Env[Any]:
         env = make_from(self.env)
@@ -74,6 +80,12 @@ class GameConfig(Checked):
     def title(self) -> str:
         """The name of the tasks: a split of the environment, or a part of a file."""
         return f"{self.split} of {Path(self.tasks_file).name}" if self.tasks_file else self.split
+
+
+def split_entry(entry: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The environment's configuration in an entry of a list of environments, and what stands beside it."""
+    own = {name: entry[name] for name in BESIDE if name in entry}
+    return {name: value for name, value in entry.items() if name not in BESIDE}, own
 
 
 def env_fields(config: Mapping[str, Json]) -> frozenset[str]:

@@ -55,6 +55,7 @@ class RunConfig(GameConfig):
     not fill, and how often. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or
     `ray:ADDRESS`, by default with one process per CPU."""
 
+    seats: Mapping[str, Mapping[str, Json]] = field()
     k: int = 4
     seed: int = 0
     concurrency: int = 256
@@ -76,13 +77,13 @@ class RunConfig(GameConfig):
     def make_plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
-    def split_over(self, n: int) -> list[RunConfig]:
+    def split_over(self, n: int) -> Sequence[RunConfig]:
         """Split the configuration over n processes, dividing its share, concurrency and budget."""
         mine, of = self.share
         at_once = -(-self.concurrency // n)
         budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
-        one = replace(self, processes=None, on="", concurrency=at_once)
-        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
+        shared: dict[str, Any] = {"processes": None, "on": "", "concurrency": at_once}
+        return [replace(self, share=(mine + of * i, of * n), budget=b, **shared) for i, b in enumerate(budgets)]
 
 
 @dataclass(frozen=True)

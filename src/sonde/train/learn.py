@@ -28,6 +28,7 @@ from sonde.models.chat.chat import Chat
 from sonde.models.files.weights import model_fingerprint
 from sonde.models.hf import HF
 
+from .conversations import ReadItems, Records, read_items
 from .data import RowReport, as_sampled, has_ids, make_samples, pair_samples
 from .objectives import find_objective, objectives_learning_from
 from .objectives import make_objective as objective_of
@@ -77,9 +78,10 @@ class TrainingData:
 
 def prepare_data(
     objective: str, played: Iterable[Trajectory], chat: Chat, learning: Learning | None = None,
-    max_tokens: int | None = None,
+    max_tokens: int | None = None, records: Sequence[Records] = (),
 ) -> TrainingData:  # fmt: skip
-    """The items that `objective` learns from. Raises `UserError` where nothing is left to learn from."""
+    """The items that `objective` learns from, those of recorded episodes before those of `records` (all of which are
+    learned from: rules of selection are about episodes). Raises `UserError` where nothing is left to learn from."""
     learns = find_objective(objective).learns
     if learns == "play":
         raise unknown("objective", objective, objectives_learning_from(*POLICIES, "values"))
@@ -87,11 +89,18 @@ def prepare_data(
     if learns == "values" and learning.by_turn:
         raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
     data = _select_items(learns, list(played), chat, learning, max_tokens)
+    if records:
+        data = _add_records(data, read_items(learns, records, chat, max_tokens=max_tokens, by_turn=learning.by_turn))
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: no training items in the episodes: {counted}")
+        raise UserError(f"train {objective}: no training items in the data: {counted}")
     return data
+
+
+def _add_records(data: TrainingData, read: ReadItems) -> TrainingData:
+    counts = {**data.counts, "records": len(read.items)}
+    return TrainingData(items=(*data.items, *read.items), counts=counts, rows=data.rows + read.report)
 
 
 def _select_items(
@@ -181,12 +190,14 @@ def learn(
     training: Training,
     played: Iterable[Trajectory],
     *,
+    records: Sequence[Records] = (),
     reference: str | None = None,
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` on recorded episodes and save it in `training.settings.folder`.
+    """Train `model` on recorded episodes and on `records` of others (`train.data_files`), and save it in
+    `training.settings.folder`.
 
     `reference` names the model that preference objectives compare with; None is `model` itself in its initial state.
     With `resume` an interrupted run, which must have the same model, data and settings, continues from its last
@@ -203,7 +214,7 @@ def learn(
     with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
         chat = Chat(tokenizer, label=model, template=learning.template)
-        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens)
+        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens, records)
         compared = None
         if reference is not None and "reference" in made.needs:
             compared = ReferenceModel(
