@@ -323,7 +323,7 @@ def test_the_pipeline_and_its_report() -> None:
     assert "<html" in Path("page.html").read_text()[:400].lower()
     found = json.loads(run(*args, "--json"))
     assert [stage["name"] for stage in found["stages"]] == ["base", "round-1-sft", "round-1-rpo"]
-    assert "begun with another configuration" in mistake(*args, "-o", "rounds=2")
+    assert "started with another configuration" in mistake(*args, "-o", "rounds=2")
 
 
 @pytest.mark.thorough
