@@ -36,7 +36,7 @@ from sonde.train.presets import describe_preset, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.training import Training
 
-ENV = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
+ENV = {"name": "twenty_questions", "preset": "delta_belief", "rules": "code"}
 USER = {
     "name": "users:llm",
     "model": {"name": "models:http", "model": "Qwen/Qwen3-14B", "base_url": "http://localhost:8000/v1"},

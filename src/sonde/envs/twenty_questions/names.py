@@ -86,6 +86,12 @@ def topics_named(name: str) -> int:
     return topic_knowledge().topics_by_name.get(name_key(name, common=True), 0)
 
 
+def topics_called(key: str) -> int:
+    """The topics that a name in the form of `name_key` stands for, with those whose name it is without what stands in
+    brackets behind it ("Mercury (planet)")."""
+    return topic_knowledge().topics_by_name.get(key, 0) | _namesake_topics().get(key, 0)
+
+
 @cache
 def _first_words() -> frozenset[str]:
     return frozenset(name.split()[0] for name in topic_knowledge().topics_by_name if name) | {"a", "an", "the"}
