@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from .claims import Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
+from .claims import EVERYTHING, Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
 from .clauses import Clause, Subject
 from .joins import is_joined, read_joined
 from .lexicon import PREPOSITIONS, Lexicon, be_key, place_key
@@ -29,6 +29,7 @@ class Forms:
     be: Parse
     do: Parse
     done: Parse
+    nouns: Nouns
     on_map: Parse
     """What words with a preposition of place ask, beyond the lexicon."""
 
@@ -104,7 +105,12 @@ class Forms:
         found = self.lookup_phrase("rel", rest) or self.lookup_phrase("rel", words)
         if found is None and rest[-1] in ("industry", "field", "activities", "purposes", "in", "work"):
             found = self.lookup_phrase("rel", rest[:-1])
-        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related)
+        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related) or self._read_kin(rest)
+
+    def _read_kin(self, words: Words) -> Claim | None:
+        """Read a kind of thing: what is of that kind has to do with it; other things may, too."""
+        kind = self.nouns.read_kind(words)
+        return None if kind is None or kind is EVERYTHING else weaken_claim(kind, "related")
 
     def read_material(self, words: Words) -> Claim | None:
         rest = [w for w in words if w not in ("material", "materials", "either", "both")] or words
