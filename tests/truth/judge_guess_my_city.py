@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.envs._shared.english.words import name_key
+from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.envs.guess_my_city.guesses import cities_named
 from sonde.envs.guess_my_city.resident import (

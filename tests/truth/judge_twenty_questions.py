@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.envs._shared.english.words import name_key
+from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.twenty_questions.answering import answer_message
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 

@@ -157,6 +157,25 @@ def check_call(function: Callable[P, T]) -> Callable[P, T]:
     return call_checked
 
 
+def explain_wrong_argument(cls: type, name: str, kind: type) -> None:
+    """Let the class's own method `name`, which takes one argument, name what it takes when it fails on something that
+    is not a `kind`. Whatever has the attributes that the method needs is still accepted."""
+    method = vars(cls).get(name)
+    if method is None or hasattr(method, "__wrapped__"):  # a dataclass with slots is created twice
+        return
+
+    @wraps(method)
+    def call_explained(self: Any, value: Any) -> Any:
+        try:
+            return method(self, value)
+        except (AttributeError, TypeError) as e:
+            if isinstance(value, kind):
+                raise
+            raise invalid(f"{cls.__name__}.{name}", value, f"a {kind.__name__}") from e
+
+    setattr(cls, name, call_explained)
+
+
 class _Signature(NamedTuple):
     """A dataclass's arguments, each with its alternatives and the types that always pass (one lookup for most values);
     the positional names in order; the required names."""

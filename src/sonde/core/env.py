@@ -177,8 +177,12 @@ class Env(Configured, ABC, Generic[S]):
 class TabularEnv(Env[S]):
     """An environment that lists its outcomes: one outcome model gives simulation, likelihood and solution.
 
-    A leaf brings `outcomes` and either a finite `prior` or its own `draw` and `filter`.
+    A leaf brings `outcomes` and either a finite `prior` or its own `draw` and `filter`. `memoryless` says that what may
+    be told, up to words about the progress of the episode ("3 guesses left"), depends on the hidden setup and the text
+    alone, not on the history: the exact filter then computes expected gains from the first states, once.
     """
+
+    memoryless: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, public: Mapping[str, Json], hidden: Json) -> S:
@@ -226,7 +230,7 @@ class CertainEnv(TabularEnv[S]):
 def _tabular_prior(env: TabularEnv[Any], public: Mapping[str, Json]) -> TabularFilter:
     """The prior, listed once per environment and public part."""
     rows = [(p, env.start(public, hidden)) for p, hidden in env.prior(public)]
-    return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say)
+    return TabularFilter(rows, env.outcomes, env.hypothesis, env.actions, env.say, env.memoryless)
 
 
 T = TypeVar("T")

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sonde._util.argument_checks import explain_wrong_argument
+
 from .config import Configured
 from .types import Action
 from .view import View
@@ -43,6 +45,10 @@ class Policy(Configured, ABC):
 
 class ProgramPolicy(Policy):
     """A policy that answers without waiting: a rule, a solver, a random player."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explain_wrong_argument(cls, "act_now", View)
 
     @abstractmethod
     def act_now(self, view: View) -> Action:

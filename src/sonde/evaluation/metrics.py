@@ -63,7 +63,7 @@ def rate(table: Table) -> Estimate:
     the task means, and lies between the number of tasks and the number of samples. Where all values agree the number
     of tasks is taken, so an interval never collapses to a point. In simulations with k = 4, success rates of 0.05 to
     0.9 and correlations of 0 to 0.9 the interval held the truth in 95 % of runs on average, in the worst case 91.5 %
-    with 8 tasks and 94 % with 200 (`tests/test_metrics.py`).
+    with 8 tasks and 94 % with 200 (`tests/evaluation/test_metrics.py`).
     """
     means, total = _task_means(table), sum(map(len, table))
     if beyond := [value for row in table for value in row if not 0 <= value <= 1]:
@@ -81,9 +81,9 @@ def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimat
     """Mean of any values with a bootstrap interval that resamples whole tasks, widened for few of them.
 
     In simulations it held the truth of normal values in 93 to 96 % of runs with 2 to 50 tasks, that of skewed
-    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the lowest and the highest possible value;
-    the interval stays within them. Where all task means are equal, as with one task, resampling sees no spread; the
-    limits then are those of `max_unseen_share`, or the mean itself towards an infinite bound.
+    (exponential) ones in 89 to 93 % (`tests/evaluation/test_metrics.py`). `bounds` are the lowest and the highest
+    possible value; the interval stays within them. Where all task means are equal, as with one task, resampling sees no
+    spread; the limits then are those of `max_unseen_share`, or the mean itself towards an infinite bound.
     """
     means = _task_means(table)
     low, high = _mean_limits(means, bounds, seed)

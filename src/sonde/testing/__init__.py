@@ -27,15 +27,23 @@ RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in (*setup.RULES, *pla
 
 
 def check_env(
-    env: Env[Any], *, episodes: int = 100, seed: int = 0, policies: Mapping[str, ProgramPolicy] = EMPTY
+    env: Env[Any],
+    *,
+    episodes: int = 100,
+    seed: int = 0,
+    policies: Mapping[str, ProgramPolicy] = EMPTY,
+    on_rule: Callable[[str], object] | None = None,
 ) -> None:
     """Raise `ContractError` naming every rule that `env` violates, and how.
 
     `episodes` is how many each rule plays at most; `policies` play the seats for which `env.spec` names no program.
+    `on_rule` is called with the name of each rule before it is checked, such as `print` for a long check.
     """
     probe = EnvProbe(env=env, episodes=episodes, seed=seed, policies=policies)
     broken: dict[str, Exception] = {}
     for name, rule in RULES.items():
+        if on_rule is not None:
+            on_rule(name)
         try:
             rule(probe)
         except Exception as e:

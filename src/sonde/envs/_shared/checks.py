@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from .english.letters import plain_words, visible_readings
+from .english.tokens import plain_words, visible_readings
 
 Candidates = Callable[[str], int]
 Check = Callable[[str, int, Candidates], bool]

@@ -38,7 +38,7 @@ from sonde.core.types import Json
 from .answer import read_message
 from .checks import CHECKS, Candidates, gives_name_away, mentions_name
 from .english.naming import Names, Verdict, judge_naming, name_lookup, only_names
-from .english.words import name_key
+from .english.tokens import name_key
 from .prompts import load_pieces
 from .quoting import quote_message
 

@@ -89,7 +89,7 @@ class CarDealer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="4",
+            version="5",
             summary="sell a car to a buyer whose character, budget and wishes have to be found out",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -258,7 +258,9 @@ def _confirmation_message(answer: str) -> str:
     """A legal answer as a sentence; other texts as they are."""
     if _PRICE.fullmatch(answer):
         return f"I can offer it to you for {answer}."
-    return f"This one has {answer}." if answer in _PAIRS else answer
+    return (
+        f"This one has {answer}. Let me show you both, so that you see how they work." if answer in _PAIRS else answer
+    )
 
 
 @lru_cache(maxsize=256)

@@ -18,10 +18,18 @@ from typing import Any, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.bags import MANY, NOTHING, Bags, Declared, Measure, Pick
-from .._shared.english.lists import word_set
-from .._shared.english.speech import SaidSentence, join_prefixes, read_speech
-from .._shared.english.words import ascii_lower, base_form, phrase_key, tokenize, word_stem
+from .._shared.english.speech import (
+    MANY,
+    NOTHING,
+    Bags,
+    Declared,
+    Measure,
+    Pick,
+    SaidSentence,
+    join_prefixes,
+    read_speech,
+)
+from .._shared.english.tokens import ascii_lower, base_form, phrase_key, tokenize, word_set, word_stem
 from .products import Finding, load_products
 
 Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]

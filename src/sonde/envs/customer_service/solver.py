@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, Rng, View
 
-from .._shared.english.lists import read_rows
+from .._shared.english.tokens import read_rows
 from .._shared.needs import require_filter
 from .filter import CaseFilter, cause_gain, finding_gain, rank_moves
 from .products import load_products

@@ -20,7 +20,7 @@ from sonde.core.types import Json
 from .._shared.checks import Candidates, mentions_name
 from .._shared.dialogue import USER, Dialogue, Talk, spoken_line
 from .._shared.english.naming import Names, Verdict, name_lookup
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key
 from .._shared.quoting import quote_message
 from .filter import CaseFilter
 from .products import Cause, Product, load_products

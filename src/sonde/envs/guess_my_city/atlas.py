@@ -16,8 +16,7 @@ from typing import Any
 from sonde._util.folders import data_file
 
 from .._shared.english.claims import union_masks
-from .._shared.english.letters import plain_words
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key, plain_words
 
 Truth = bool | None
 """Yes, no, or not known."""

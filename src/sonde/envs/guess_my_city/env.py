@@ -37,7 +37,7 @@ from sonde.core.types import Json
 
 from .._shared.dialogue import USER, Dialogue, Talk
 from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
-from .._shared.english.words import name_key, split_sentences
+from .._shared.english.tokens import name_key, split_sentences
 from .._shared.partition import PartitionFilter
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, cast
 
-from .._shared.english.letters import plain_words
+from .._shared.english.tokens import plain_words
 from .atlas import City, group_masks, load_atlas, split_list
 from .hearing import city_grammar
 from .known import (

@@ -13,12 +13,10 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import is_reported, read_act
 from .._shared.english.claims import union_masks
-from .._shared.english.letters import plain_words
-from .._shared.english.lists import word_set
 from .._shared.english.naming import Names, find_proposals
-from .._shared.english.words import base_form, is_verb
+from .._shared.english.sentences import is_reported, read_act
+from .._shared.english.tokens import base_form, is_verb, plain_words, word_set
 from .atlas import group_masks, load_atlas
 from .hearing import normalise_question, read_question
 from .readers import area_names, read_area

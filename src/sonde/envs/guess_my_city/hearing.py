@@ -14,13 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal
 
-from .._shared.english.acts import read_act
 from .._shared.english.claims import Claim, join_all, negate_claim, unread_claim, weaken_claim
-from .._shared.english.clauses import Subject
 from .._shared.english.grammar import Grammar
 from .._shared.english.lexicon import Lexicon, Line, parse_lines
-from .._shared.english.lists import word_set
-from .._shared.english.words import Words, base_form, is_verb, phrase_key
+from .._shared.english.sentences import Subject, read_act
+from .._shared.english.tokens import Words, base_form, is_verb, phrase_key, word_set
 from .atlas import load_atlas
 from .known import declared_sections, fame_phrases, known_mask, lookup_attribute, section_words
 from .readers import COLUMNS, SLOTS

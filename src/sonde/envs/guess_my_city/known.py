@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.letters import plain_words
-from .._shared.english.lists import parse_sections
-from .._shared.english.numbers import Interval
+from .._shared.english.tokens import Interval, parse_sections, plain_words
 from .atlas import City, Truth, load_atlas, split_list
 
 NOW = 2026

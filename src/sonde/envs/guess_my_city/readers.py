@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from .._shared.english.letters import plain_words
 from .._shared.english.lexicon import PREPOSITIONS
-from .._shared.english.numbers import Interval, parse_interval, parse_measure
 from .._shared.english.times import Times
-from .._shared.english.words import singular_form
+from .._shared.english.tokens import Interval, parse_interval, parse_measure, plain_words, singular_form
 from .atlas import City, Truth, distance_km, load_atlas
 from .known import (
     NOW,

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .._shared.english.acts import read_act
 from .._shared.english.claims import Claim
 from .._shared.english.lexicon import parse_lines
-from .._shared.english.lists import word_set
-from .._shared.english.words import base_form
+from .._shared.english.sentences import read_act
+from .._shared.english.tokens import base_form, word_set
 from .atlas import City, load_atlas
 from .facts import fact_replies
 from .guesses import Guess, read_guess, similar_cities

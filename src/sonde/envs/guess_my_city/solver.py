@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 
-from .._shared.english.lists import read_rows
+from .._shared.english.tokens import read_rows
 from .._shared.partition import PartitionFilter
 
 

@@ -36,7 +36,7 @@ from sonde.core.types import Json
 from .._shared.checks import Candidates
 from .._shared.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
 from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key
 from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
 from .belief import MysteryFilter

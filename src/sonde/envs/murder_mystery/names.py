@@ -21,11 +21,8 @@ from typing import NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.lexicon import Line, expand_phrase, parse_lines
-from .._shared.english.lists import word_list, word_set
-from .._shared.english.numbers import UNITS
-from .._shared.english.spotting import Spot, Spotter, search_forms
-from .._shared.english.words import base_form, is_verb, split_sentences, tokenize
+from .._shared.english.lexicon import Line, Spot, Spotter, expand_phrase, parse_lines, search_forms
+from .._shared.english.tokens import UNITS, base_form, is_verb, split_sentences, tokenize, word_list, word_set
 from .cases import Frame, case_data
 
 OWNER = "s"

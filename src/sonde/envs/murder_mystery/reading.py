@@ -23,8 +23,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from .._shared.english.acts import skip_preamble
-from .._shared.english.lists import word_set
+from .._shared.english.sentences import skip_preamble
+from .._shared.english.tokens import word_set
 from .cases import CaseAct, Frame
 from .names import (
     Sentence,

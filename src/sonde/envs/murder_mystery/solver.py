@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 
-from .._shared.english.lists import read_rows
+from .._shared.english.tokens import read_rows
 from .belief import MysteryFilter
 from .cases import TOPICS, CaseAct, Frame
 from .filter import MARK, Slot

@@ -12,8 +12,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Literal
 
 from .._shared.dialogue import GOAL
-from .._shared.english.letters import plain_words
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key, plain_words
 from .knowledge import data_blocks, topic_knowledge
 from .room import ReadClaim, declared_lines, message_sense, read_topic_message
 

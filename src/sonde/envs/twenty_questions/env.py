@@ -359,7 +359,7 @@ _LISTING = re.compile(r"\bor\b(?! not\b)|\b(?:such as|including|for example|for 
 
 def _same_name(said: str, topic: str) -> bool:
     """Whether a message names a topic that the knowledge base lacks, as a guess."""
-    from .._shared.english.words import name_key
+    from .._shared.english.tokens import name_key
 
     words = re.sub(
         r"^(is|was|are) (it|this|that|the \w+|your \w+)( called)? |^i think it is |[?.!]+$", "", said.strip().lower()

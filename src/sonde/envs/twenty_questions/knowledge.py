@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from sonde._util.folders import data_file
 
 from .._shared.english.claims import Lists, Numbers, Range
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key
 from .._shared.partition import mask_bits
 
 

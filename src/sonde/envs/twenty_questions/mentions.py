@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from .._shared.english.letters import plain_words
 from .._shared.english.naming import BREAKS, message_words
-from .._shared.english.words import name_key
+from .._shared.english.tokens import name_key, plain_words
 from .knowledge import topic_knowledge
 from .names import topics_called
 from .room import topic_grammar

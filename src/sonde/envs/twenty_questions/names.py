@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .._shared.english.claims import Claim, merge_readings
-from .._shared.english.words import Words, is_participle, name_key, phrase_key
+from .._shared.english.tokens import Words, is_participle, name_key, phrase_key
 from .._shared.partition import mask_bits
 from .knowledge import data_rows, topic_knowledge
 from .regions import claim_native, find_region, load_regions

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .._shared.english.claims import Claim, strengthen_claim, union_masks
-from .._shared.english.words import Words, tokenize
+from .._shared.english.tokens import Words, tokenize
 from .knowledge import data_rows, topic_knowledge
 
 _TAIL = frozenset(["continent", "people", "person", "origin", "descent", "nationality", "citizen", "country"])

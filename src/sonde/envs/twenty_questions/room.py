@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 from .._shared.english.claims import Claim, negate_claim, strengthen_claim
-from .._shared.english.clauses import Subject
-from .._shared.english.grammar import Grammar
+from .._shared.english.grammar import Grammar, ReadClaim, Room, content_words
 from .._shared.english.lexicon import PREPOSITIONS, Lexicon, Line, parse_lines
 from .._shared.english.naming import Names, find_proposals, fold_subject, message_words
-from .._shared.english.room import ReadClaim, Room, content_words
-from .._shared.english.words import Words, phrase_key
+from .._shared.english.sentences import Subject
+from .._shared.english.tokens import Words, phrase_key
 from .._shared.words.lists import LENGTHS, allowed_words
 from .knowledge import data_blocks, data_text, topic_knowledge
 from .names import Namer, begins_name, guess_for, longest_name, topics_named

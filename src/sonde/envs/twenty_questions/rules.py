@@ -18,7 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .._shared.english.claims import Claim
-from .._shared.english.numbers import Interval
+from .._shared.english.tokens import Interval
 from .knowledge import data_rows, topic_knowledge
 from .regions import claim_within, load_regions
 

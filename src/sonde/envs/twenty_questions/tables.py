@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
 from .._shared.english.claims import Claim, Numbers, Range
-from .._shared.english.numbers import Interval
-from .._shared.english.words import name_key
+from .._shared.english.tokens import Interval, name_key
 from .knowledge import data_blocks, topic_knowledge
 
 _HEAD = 4

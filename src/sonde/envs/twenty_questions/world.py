@@ -13,10 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from .._shared.english.claims import Claim, Numbers, fill_unknown
-from .._shared.english.lists import word_set
-from .._shared.english.numbers import Interval, parse_interval, parse_measure
 from .._shared.english.times import Times
-from .._shared.english.words import Words, name_key, singular_form
+from .._shared.english.tokens import Interval, Words, name_key, parse_interval, parse_measure, singular_form, word_set
 from . import regions, tables
 from .knowledge import topic_knowledge
 from .rules import claim_by_rules, load_rules

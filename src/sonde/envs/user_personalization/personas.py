@@ -22,8 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
-from .._shared.english.letters import add_apostrophes, plain_words, strip_accents
-from .._shared.english.words import base_form, tokenize
+from .._shared.english.tokens import add_apostrophes, base_form, plain_words, strip_accents, tokenize
 
 PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from .numbers import Interval
+from .tokens import Interval
 
 
 class Claim(NamedTuple):

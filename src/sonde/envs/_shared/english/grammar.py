@@ -3,20 +3,24 @@
 Ours. Every reader takes words and returns their claim, or None where it does not understand a word that could change
 the answer: a word that no declared phrasing covers is a veto. Depth is bounded, and so is the work. `Forms` reads set
 forms ("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
+
+`Room` is the reader of one conversation: a message in, a claim out. The module of a conversation brings its knowledge
+(`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
+from typing import NamedTuple
 
 from .claims import EVERYTHING, Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
-from .clauses import Clause, Subject
-from .joins import is_joined, read_joined
 from .lexicon import PREPOSITIONS, Lexicon, be_key, place_key
-from .lists import word_set
-from .nouns import Naming, Nouns
-from .words import Words, base_form, is_participle, is_verb, phrase_key
+from .phrases import Naming, Nouns, is_joined, read_joined
+from .sentences import Clause, Kind, SpeechAct, Subject, read_act
+from .tokens import Words, base_form, is_participle, is_verb, mend_slips, phrase_key, singular_form, tokenize, word_set
+
+# --- predicates -------------------------------------------------------------------------------------------------------
 
 Parse = Callable[[Words], "Claim | None"]
 
@@ -460,3 +464,67 @@ def _cache_parse(parse: Parse) -> Parse:
         return parse(words) if 0 < len(words) <= LONGEST else None
 
     return lambda words: cached_parse(tuple(words))
+
+
+# --- a whole message --------------------------------------------------------------------------------------------------
+
+Vocabulary = Callable[[], Collection[str]]
+
+
+class ReadClaim(NamedTuple):
+    """A message as understood: `kind` is "asks" with a claim, or says why there is none."""
+
+    kind: Kind
+    claim: Claim | None = None
+
+
+class Room:
+    """See the module. `vocabulary` gives the words to correct slips to; `common` tells whether a word is known."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        vocabulary: Vocabulary = frozenset[str],
+        common: Callable[[str], bool] = lambda word: True,
+    ) -> None:
+        self.grammar = grammar
+        self._vocabulary, self._common = vocabulary, common
+        self.read = lru_cache(maxsize=1 << 14)(self._read_message)
+
+    def _read_message(self, said: str) -> ReadClaim:
+        act = read_act(said)
+        if act.kind != "asks":
+            return ReadClaim(act.kind)
+        claim = self._read_act(act)
+        if claim is None:
+            claim = self._read_mended(act)
+        return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
+
+    def _read_mended(self, act: SpeechAct) -> Claim | None:
+        """The claim of a question once its slips of the pen are mended."""
+        if all(self._is_word(word) for word in act.words):
+            return None
+        fixed = mend_slips(act.words, self._vocabulary(), self._is_word)
+        return self._read_act(act._replace(words=tuple(fixed))) if fixed is not None else None
+
+    def _read_act(self, act: SpeechAct) -> Claim | None:
+        """The claim of a question; a name that is announced as a guess is one."""
+        words = list(act.words)
+        claim = self.grammar.be(words) if act.guess else None
+        if claim is None or not claim.known:
+            claim = self.grammar.read_sentence(words) or claim
+        if claim is None or (claim.unread and not claim.known):
+            return None
+        return negate_claim(claim) if act.denied else claim
+
+    def _is_word(self, word: str) -> bool:
+        return len(word) < 4 or base_form(word) != word or self._common(word) or self._common(singular_form(word))
+
+
+def content_words(said: str) -> frozenset[str]:
+    """The words of a message in base form, without those that carry nothing; negations do carry something.
+
+    >>> sorted(content_words("Why glorp the house?"))
+    ['glorp', 'home', 'why']
+    """
+    return frozenset(base_form(w) for w in tokenize(said[:2000]) if w not in word_set("empty") and w != ",")

@@ -22,6 +22,11 @@ MEANING is an expression of attributes: `a & b`, `a | b`, `!a`; `a / b` is true 
 first is false and no other says more; `a?` is never false, and `a~`, for what is narrower than a, never true. Of
 phrases with a slot it is the name of one column, `column <slot>`. `[scope]` in front narrows a line to the things of
 which the attribute `scope` is true. Several lines with one phrase add up: a fact adds and never shadows.
+
+`Spotter` finds declared phrasings anywhere within a sentence, for messages that are orders or questions in any frame
+("I'd like you to ask the cook where she was"): their parts count, not the whole. Declarations have the same form
+(`MEANING: PHRASE; PHRASE`) without frames: words in any form, `(a|b)` alternatives, `[a]` optional, `<p>` a mark for
+something named, `quarrel*` every word with this beginning, `..` up to four words, none of them a comma.
 """
 
 from __future__ import annotations
@@ -33,8 +38,9 @@ from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from .claims import Claim, join_all, join_any, negate_claim, strengthen_claim, weaken_claim
-from .lists import word_set
-from .words import Words, base_form, is_participle, phrase_key, tokenize
+from .tokens import Words, base_form, is_participle, phrase_key, tokenize, word_set
+
+# --- whole phrases ----------------------------------------------------------------------------------------------------
 
 Reader = Callable[[Words], Any]
 """Words -> the value that they stand for, or None."""
@@ -289,3 +295,124 @@ def _back_reference(words: Words, n: int) -> int:
         i -= 1
         n -= words[i] not in dropped
     return i
+
+
+# --- phrasings within a sentence --------------------------------------------------------------------------------------
+
+_GAP, _WIDEST = "..", 4
+_PART = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\S+")
+
+
+class Spot(NamedTuple):
+    """A meaning and the position of its phrase."""
+
+    meaning: str
+    start: int
+    end: int
+
+
+class _Node(NamedTuple):
+    """A node in the tree of phrases: the next words, beginnings of words (by three letters), or gaps, and the meanings
+    of the phrases that end here."""
+
+    words: dict[str, list[_Node]]
+    stems: dict[str, list[tuple[str, _Node]]]
+    gaps: list[_Node]
+    ends: list[str]
+
+    def add_word(self, part: str, node: _Node) -> None:
+        """Makes a word lead to a node."""
+        if part[-1] == "*":
+            self.stems.setdefault(part[:3], []).append((part[:-1], node))
+        else:
+            self.words.setdefault(part if part[0] == "<" else base_form(part), []).append(node)
+
+    def walk_phrase(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+        """Notes where phrases end that go on from here with the word at `at`."""
+        for meaning in self.ends:
+            ends[meaning] = max(at, ends.get(meaning, 0))
+        if at == len(words):
+            return
+        self._step_word(words, at, ends)
+        for gap in self.gaps:
+            for skipped in range(at, min(at + _WIDEST + 1, len(words))):
+                gap._step_word(words, skipped, ends)
+                if words[skipped] == ",":
+                    break
+
+    def _step_word(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
+        word = words[at]
+        for node in self.words.get(word, ()):
+            node.walk_phrase(words, at + 1, ends)
+        for stem, node in self.stems.get(word[:3], ()):
+            if word.startswith(stem):
+                node.walk_phrase(words, at + 1, ends)
+
+
+def _new_node() -> _Node:
+    return _Node({}, {}, [], [])
+
+
+def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
+    """Return the node behind some words."""
+    for word in words:
+        step = _new_node()
+        node.add_word(word, step)
+        node = step
+    return node
+
+
+def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
+    """Leads a phrase from a node on; alternatives meet behind them."""
+    heads = [root]
+    for part in _PART.findall(phrase):
+        node = _new_node()
+        if part == _GAP:
+            for head in heads:
+                head.gaps.append(node)
+            heads = [node]
+            continue
+        for option in part.strip("()[]").split("|"):
+            *before, last = option.split()
+            for head in heads:
+                _lead_node(head, before).add_word(last, node)
+        heads = [*heads, node] if part[0] == "[" else [node]
+    for head in heads:
+        head.ends.append(meaning)
+
+
+class Spotter:
+    """The phrasings of some declared lines; sentences come as the base forms of their words (`search_forms`).
+
+    >>> from .lexicon import parse_lines
+    >>> spotter = Spotter(parse_lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
+    >>> spotter.find_spots(search_forms("so where exactly were you , and did you quarrel badly with @v".split()))
+    [Spot(meaning='alibi', start=1, end=5), Spot(meaning='strife', start=9, end=13)]
+    """
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._root = _new_node()
+        for line in lines:
+            for phrase in line.phrases:
+                _add_phrase(self._root, phrase, line.meaning)
+
+    def find_spots(self, words: Sequence[str]) -> list[Spot]:
+        """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
+        found: dict[tuple[str, int], int] = {}
+        root = self._root
+        for at, word in enumerate(words):
+            if word not in root.words and word[:3] not in root.stems:
+                continue
+            ends: dict[str, int] = {}
+            root.walk_phrase(words, at, ends)
+            found.update({(meaning, at): end for meaning, end in ends.items()})
+        return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
+
+    def find_meanings(self, words: Sequence[str]) -> frozenset[str]:
+        """The meanings that a sentence has."""
+        return frozenset(spot.meaning for spot in self.find_spots(words))
+
+
+def search_forms(words: Iterable[str]) -> list[str]:
+    """The forms in which a sentence is searched: base forms, and marks such as `@v` and `@p3` by their kind."""
+    return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base_form(word) for word in words]

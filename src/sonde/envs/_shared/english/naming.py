@@ -27,10 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from .acts import is_reported, opens_preamble
-from .clauses import BE
-from .lists import index_phrases, match_length, word_list, word_set
-from .words import ascii_lower, base_form, tokenize
+from .sentences import BE, is_reported, opens_preamble
+from .tokens import ascii_lower, base_form, index_phrases, match_length, tokenize, word_list, word_set
 
 Verdict = Literal["right", "wrong", "nothing", "unclear"]
 _DOES = word_set("name_does")

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from .lists import word_list, word_set
-from .numbers import Interval, parse_amount, parse_interval
+from .tokens import Interval, parse_amount, parse_interval, word_list, word_set
 
 Words = Sequence[str]
 

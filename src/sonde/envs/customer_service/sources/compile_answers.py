@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonde.envs._shared.english.lists import word_set
 from sonde.envs._shared.english.speech import read_speech
-from sonde.envs._shared.english.words import tokenize
+from sonde.envs._shared.english.tokens import tokenize, word_set
 from sonde.envs.customer_service.products import Cause, load_products
 from sonde.envs.customer_service.reading import content_stem, content_stems, read_sentences
 
