@@ -162,7 +162,7 @@ def test_a_server_plays_with_the_weights_of_every_step(model_folder: Path) -> No
 
 
 def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
-    """What a game earns is what the rewarder measures with the same weights; `of` another time is refused."""
+    """What a game earns is what the rewarder measures with the same weights; a lagged model is refused."""
     rewarder, game = BeliefGain(among="all", shaping=()), Game(ENV, ENV.tasks("train"), "asking")
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=RewardMix({"belief": 1.0}), rewarders=(rewarder,))
     play = RolloutFunc([game], settings)
@@ -174,8 +174,8 @@ def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
     brought = rewarder.compute_rewards({str(i): group for i, group in enumerate(play.played)}, found)
     by_hand = [float(brought[t.id]["belief"].sum()) for group in play.played for t in group]
     assert earned == pytest.approx(by_hand, abs=1e-5) and max(map(abs, by_hand)) > 1e-4
-    with pytest.raises(UserError, match="play: belief: of: got 'start', allowed: current"):
-        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, of="start"),)))
+    with pytest.raises(UserError, match="play: belief: baseline: got 'start', allowed: current"):
+        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, baseline="start"),)))
 
 
 @pytest.mark.parametrize(("name", "value"), [("keep", 0.5), ("overlap", True), ("on", "reward"), ("credit", GAE())])

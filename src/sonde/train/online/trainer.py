@@ -194,7 +194,7 @@ class OnlineTrainer(SondeTrainer):
         """Snapshots of the weights that the reference and rewarders need, taken before anything is learned."""
         asked: list[Weights | None] = [
             self._reference_weights,
-            *(rewarder.asked_weights for rewarder in self.online.rewarders),
+            *(weights for rewarder in self.online.rewarders for weights in rewarder.asked_weights),
         ]
         return WeightSnapshots(self._bare_model, [weights for weights in asked if weights is not None])
 
