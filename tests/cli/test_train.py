@@ -225,12 +225,12 @@ def test_training_by_belief_is_one_command() -> None:
     run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
         "-o", "online.rewarders.belief.baseline=start", "-o", "online.rewarders.belief.shaping=tanh",
         "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
-        "-o", "online.credit.as_published=true", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
+        "-o", "online.credit.rules=code", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
     online = json.loads(Path("t/data.json").read_text())["online"]
     assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
     belief = online["rewarders"]["belief"]
     assert (belief["baseline"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
-    assert online["credit"] == {"is": "TurnWise", "scale": "std", "as_published": True, "eps": 1e-6}
+    assert online["credit"] == {"is": "TurnWise", "scale": "std", "rules": "code", "eps": 1e-6}
 
 
 def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     for t in run:
         assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
-    with pytest.raises(UserError, match="asking has no beliefs for 1 of 1 episodes"):
+    with pytest.raises(UserError, match=r"asking has no beliefs \(elicited\) for 1 of 1 episodes"):
         BeliefGain().load_measurements(folder, ENV, [played("ask")])
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from sonde.core import Episode, Task
+from sonde.core.types import Rules
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, free_cells, goal_distances, move_cell, open_directions
 from sonde.envs.maze.solver import MazeSolver, Places, best_move, initial_sets, total_moves
@@ -27,9 +28,9 @@ def sum_rewards(env: Maze) -> float:
     return sum(turn.rewards["agent"] for task in env.tasks("test") for turn in walk_maze(env, task).turns)
 
 
-@each("as_published", [False, True])
-def test_fully_observed_it_returns_the_papers_maximum(as_published: bool) -> None:
-    assert sum_rewards(Maze(as_published=as_published)) == -6.84 * 25
+@each("rules", ["paper", "code"])
+def test_fully_observed_it_returns_the_papers_maximum(rules: Rules) -> None:
+    assert sum_rewards(Maze(rules=rules)) == -6.84 * 25
 
 
 def test_partially_observed_it_loses_ten_moves_in_all_to_not_knowing_its_place() -> None:

@@ -22,7 +22,7 @@ ways open at the start are told first and hence public, and the prior is uniform
 
 Departures: a text that is no move costs a move at -1 and is answered with the moves there are; the paper tells nothing
 of goal or map when partially observed; it trains on the starts it tests; coordinates are plain numbers; open ways are
-told instead of walls. `as_published=True` brings back what the paper's code does with replies: a move is one of four
+told instead of walls. `rules="code"` does with replies what the paper's code does: a move is one of four
 exact texts, small letters with one blank and a line end (`"move up\n"`); any other text costs -4 and is answered with
 the observation alone; and there is one call more than there are moves, which costs -1 whatever it says. The rules then
 tell the line end, which the paper leaves to its training data.
@@ -37,7 +37,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
-from sonde.core.types import Json, content_hash
+from sonde.core.types import Json, Rules, content_hash
 
 from .._shared.prompts import load_pieces
 from .grid import (
@@ -109,7 +109,7 @@ class State(NamedTuple):
 class Maze(CertainEnv[State]):
     """See the module docstring. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its
     pairs; not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of
-    generated mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
+    generated mazes; `max_turns` is the number of moves, with `rules="code"` the number of calls."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -117,7 +117,7 @@ class Maze(CertainEnv[State]):
     grid: str | None = None
     observed: str | None = None
     size: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -128,8 +128,8 @@ class Maze(CertainEnv[State]):
             raise unknown("maze: grid", self.grid, MAPS)
         if self.observed is not None and self.observed not in _OBSERVED:
             raise unknown("maze: observed", self.observed, _OBSERVED)
-        if self.as_published and self.preset not in _PUBLISHED:
-            raise invalid("maze: as_published", True, f"False, save under {', '.join(_PUBLISHED)}")
+        if self._is_code and self.preset not in _PUBLISHED:
+            raise invalid("maze: rules", self.rules, f"paper, save under {', '.join(_PUBLISHED)}")
         self._check_size()
 
     def _check_size(self) -> None:
@@ -140,10 +140,14 @@ class Maze(CertainEnv[State]):
         if self.size not in range(_SIDES[0], _LARGEST + 1, 2):
             raise invalid("maze: size", self.size, f"an odd number from {_SIDES[0]} to {_LARGEST}")
 
+    @property
+    def _is_code(self) -> bool:
+        return self.rules == "code"
+
     @cached_property
     def turns(self) -> int:
-        """The number of moves; as published, of calls, the last of which moves nothing."""
-        return self.max_turns or _PRESETS[self.preset].moves + self.as_published
+        """The number of moves; by the rules of the code, of calls, the last of which moves nothing."""
+        return self.max_turns or _PRESETS[self.preset].moves + self._is_code
 
     @cached_property
     def _is_full(self) -> bool:
@@ -161,7 +165,7 @@ class Maze(CertainEnv[State]):
             summary="walk to the goal of a maze, a move at a time",
             preset=self.preset,
             max_turns=self.turns,
-            reward_range=(-4.0 if self.as_published else -1.0, 0.0),
+            reward_range=(-4.0 if self._is_code else -1.0, 0.0),
             support="the setup itself: nothing is hidden"
             if self._is_full
             else "starts with the ways open that are told",
@@ -172,7 +176,7 @@ class Maze(CertainEnv[State]):
                 "training tasks have other goals, mazes or pairs than test tasks",
                 "open ways are told, not walls; coordinates are plain numbers",
                 "partially observed, the goal is told and the map drawn",
-                "a text that is no move costs -4" if self.as_published else "a text that is no move costs -1",
+                "a text that is no move costs -4" if self._is_code else "a text that is no move costs -1",
             ),
         )
 
@@ -249,8 +253,8 @@ class Maze(CertainEnv[State]):
 
     def intro(self, state: State, seat: str) -> str:
         say = load_pieces("maze")
-        parts = [say["intro" if self._is_full else "partial_intro"].format(turns=self.turns - self.as_published)]
-        if self.as_published:
+        parts = [say["intro" if self._is_full else "partial_intro"].format(turns=self.turns - self._is_code)]
+        if self._is_code:
             parts[0] = f"{parts[0]} {say['exact']}"
         if not (state.name and self._is_full):
             parts.append(say["picture"].format(rows="\n".join(state.layout)))
@@ -265,11 +269,11 @@ class Maze(CertainEnv[State]):
         return _format_observation(state.name, state.layout, state.goal, state.place, self._is_full)
 
     def next_step(self, state: State, text: str) -> Step:
-        if self.as_published and state.turn == self.turns - 1:
+        if self._is_code and state.turn == self.turns - 1:
             return self._end_turn(state, "over", None, _MOVED)
-        direction = _EXACT.get(text) if self.as_published else read_move(text)
+        direction = _EXACT.get(text) if self._is_code else read_move(text)
         if direction is None:
-            return self._end_turn(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
+            return self._end_turn(state, "invalid", None, _NO_MOVE if self._is_code else _MOVED)
         place = move_cell(state.layout, state.place, direction)
         if place == state.goal:
             return self._win_step(state, direction)
@@ -291,7 +295,7 @@ class Maze(CertainEnv[State]):
 
     def _answer_reply(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
         name, layout, goal, _, place, _ = state
-        blame = result == "invalid" and not self.as_published
+        blame = result == "invalid" and not self._is_code
         return _reply_text(name, layout, goal, place, self._is_full, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -299,7 +303,7 @@ class Maze(CertainEnv[State]):
         return MOVES
 
     def say(self, answer: str) -> str:
-        return f"{answer}\n" if self.as_published else answer
+        return f"{answer}\n" if self._is_code else answer
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ paper, and `small`.
             guess or not (`mentions.py`); elsewhere a guess is strict, as PAPRIKA asks: it names the topic, or a common
             other name, as the thing itself, and a list of things never wins
     code    in `delta_belief`: only the very name counts as a mention, and a reply has 50 tokens (128 as in PAPRIKA
-            otherwise; the paper prints no number)
-    strict  in `delta_belief`: a strict guess, as elsewhere
+            otherwise; the paper prints no number); elsewhere as `paper`
+    strict  a strict guess in `delta_belief` too
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
 (what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
@@ -106,8 +106,6 @@ class TwentyQuestions(Dialogue):
         super().__post_init__()
         if self.rules not in RULES:
             raise unknown(f"{_NAME}: rules", self.rules, RULES)
-        if self.rules == "code" and self.preset != "delta_belief":
-            raise invalid(f"{_NAME}: rules", self.rules, f"paper or strict, under {self.preset}")
 
     @cached_property
     def _preset_rules(self) -> _Preset:
@@ -138,7 +136,7 @@ class TwentyQuestions(Dialogue):
             seats=self.seats("users:answerer"),
             assumes=self.assumed_users("users:answerer"),
             reference="twenty_questions",
-            max_new_tokens=50 if self.rules == "code" else 128,
+            max_new_tokens=50 if self.rules == "code" and self.wins_by_mention else 128,
             departures=(
                 "topics and what is known of them are ours",
                 "the rule user may not know",
