@@ -82,8 +82,8 @@ class _TrainingOptions:
 class TrainCommand(_TrainingOptions):
     """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
 
-    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper. To play with the
-    values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
+    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper, the preset of
+    twenty questions included. To play with the values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
     """
 
     objective: Annotated[
@@ -173,9 +173,8 @@ class TrainCommand(_TrainingOptions):
             return learn(model, chosen, played, resume=self.resume, fresh=self.fresh, callbacks=callbacks)
 
     def _learn_online(self, model: str, chosen: Training, seats: Seats, objective: str) -> Any:
-        games = [
-            _make_game(add_judge_seat(_env_config(name, self.preset), seats), self.n_tasks) for name in self.sources
-        ]
+        configs = [chosen.fill_env(_env_config(name, self.preset)) for name in self.sources]
+        games = [_make_game(add_judge_seat(config, seats), self.n_tasks) for config in configs]
         envs = [game.env for game in games]
         policies = _build_seats(seats, envs)
         for line in describe_speakers(envs, policies, chosen.n_episodes):

@@ -59,7 +59,9 @@ class Learning(Checked):
 @dataclass(frozen=True, kw_only=True)
 class Training(Checked):
     """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
-    recorded episodes, `online` for those that learn while the model plays. `preset` names the preset it began as.
+    recorded episodes, `online` for those that learn while the model plays. `plays`: arguments of the environments that
+    are played, by their name, such as the rule under which a paper trains; what is given for an environment wins
+    (`fill_env`). `preset` names the preset it began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
@@ -72,11 +74,22 @@ class Training(Checked):
     options: Mapping[str, Json] = EMPTY
     learning: Learning = field(default_factory=Learning)
     online: OnlineSettings = field(default_factory=OnlineSettings)
+    plays: Mapping[str, Mapping[str, Json]] = EMPTY
     preset: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", freeze(self.options))
+        object.__setattr__(self, "plays", freeze(self.plays))
+
+    def fill_env(self, config: Mapping[str, Json]) -> dict[str, Json]:
+        """The configuration of an environment, with the arguments that this training plays it with where it has none.
+
+        >>> known = Training(objective="grpo", settings=TrainSettings(), plays={"maze": {"preset": "pairs"}})
+        >>> known.fill_env({"name": "maze"}), known.fill_env({"name": "maze", "preset": "umaze"})
+        ({'preset': 'pairs', 'name': 'maze'}, {'preset': 'umaze', 'name': 'maze'})
+        """
+        return {**self.plays.get(str(config["name"]), EMPTY), **config}
 
     def for_objective(self, objective: str) -> Training:
         """The same for another objective, without the options of this one."""
@@ -95,6 +108,7 @@ class Training(Checked):
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
         how = {"online": self.online.to_json()} if self.is_online else {"learning": self.learning.to_json()}
+        how |= {"plays": {name: dict(known) for name, known in self.plays.items()}} if self.plays else {}
         return {
             "preset": self.preset,
             "objective": self.objective,
