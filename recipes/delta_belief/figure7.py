@@ -49,10 +49,12 @@ def show_shapings(lab: Lab, arms: Arms, json: bool) -> None:
 def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--only", choices=PARTS, help="this part")
+    parser.add_argument("--arms", nargs="+", choices={name for arms in PARTS.values() for name in arms})
     args = parser.parse_args()
     for name, arms in PARTS.items():
         if args.only in (None, name):
-            show_shapings(common.lab_of(args), arms, args.json)
+            chosen = {arm: made for arm, made in arms.items() if arm in (BEST, *(args.arms or arms))}
+            show_shapings(common.lab_of(args), chosen, args.json)
 
 
 if __name__ == "__main__":

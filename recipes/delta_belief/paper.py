@@ -6,7 +6,8 @@
 Two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. Everything else is in the presets
 `starpo_code` and `delta_belief_code`, with what the paper's code does otherwise than the paper. The paper begins with
 weights that were fine-tuned (`delta_belief_sft`) on games of a stronger model; `--model` takes such a folder, and the
-names here are the models they were made from. It has not been run: no GPU was at hand.
+names here are the models they were made from. The checkpoint to test is the one that wins most games of the 198 words
+of `val`, in the folder `best`. It has not been run: no GPU was at hand.
 
 What a training costs is estimated from games of 20 turns (the most there may be) with the questions of the reference
 solver: tokens that the model says, that it is trained on, and that its beliefs add, and operations for them, 2 per
@@ -60,8 +61,10 @@ class Config:
 
     @property
     def training(self) -> Training:
-        """The preset of this size, as the paper's code has it."""
-        return preset(f"{self.method}_code" + ("_4b" if self.size == "4B" else ""))
+        """The preset of this size, as the paper's code has it, with the words of `val` played every four rollouts."""
+        found = preset(f"{self.method}_code" + ("_4b" if self.size == "4B" else ""))
+        every = 4 * found.online.updates_per_rollout
+        return replace(found, online=replace(found.online, eval_every=every, eval_split="val", eval_k=4))
 
 
 CONFIGS: Mapping[str, Config] = {

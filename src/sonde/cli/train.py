@@ -137,8 +137,10 @@ class TrainCommand(_TrainingOptions):
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
         self._write_report([], [self.folder])
+        best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
-        self._print(data, tables.training_table(done.history), done.model, self.folder / HISTORY)
+        data |= {"best": str(done.best)} if best else {}
+        self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
 
     def _check_used(self, objective: str, online: bool) -> None:
         """Refuse options that this objective does not use."""

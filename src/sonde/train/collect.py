@@ -27,13 +27,15 @@ Seats = Mapping[str, AnyPolicy]
 
 @dataclass(frozen=True)
 class Game(Checked):
-    """An environment, the tasks that may be played in it, and the name of its run folder."""
+    """An environment, the tasks that may be played in it, and the name of its run folder. `held_out`: tasks to choose
+    weights by, in place of those of a split (`train.online.held_out`)."""
 
     called = "game"
 
     env: Env[Any]
     tasks: Sequence[Task]
     name: str
+    held_out: Sequence[Task] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
