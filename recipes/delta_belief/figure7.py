@@ -10,6 +10,7 @@ Weights 0, .05, .1 and .5, shaped by `relu`; and at .1 the paper's five: `relu` 
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -41,9 +42,9 @@ PARTS: Mapping[str, Arms] = {
 }
 
 
-def show_shapings(lab: Lab, arms: Arms, json: bool) -> None:
+def show_shapings(lab: Lab, arms: Arms, args: argparse.Namespace, name: str) -> None:
     found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}
-    common.show_table(common.compare_models(found, BEST), BEST, json)
+    common.show_table(common.compare_models(found, BEST), BEST, args, name)
 
 
 def main() -> None:
@@ -54,7 +55,7 @@ def main() -> None:
     for name, arms in PARTS.items():
         if args.only in (None, name):
             chosen = {arm: made for arm, made in arms.items() if arm in (BEST, *(args.arms or arms))}
-            show_shapings(common.lab_of(args), chosen, args.json)
+            show_shapings(common.lab_of(args), chosen, args, f"figure7_{name}")
 
 
 if __name__ == "__main__":
