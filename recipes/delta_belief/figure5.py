@@ -76,7 +76,7 @@ def main() -> None:
             what: [sum(column) / len(column) for column in zip(*(row[what] for row in rows), strict=False)]
             for what in ("believed", "exact")
         }
-    columns = ["ln b after turns", *(str(t) for t in range(len(table["base"]["believed"])))]
+    columns = ["ln b", *(f"turn {t}" for t in range(len(table["base"]["believed"])))]
     curves = [(f"{arm}, {what}", curve) for arm, row in table.items() for what, curve in row.items()]
     rows = [[name, *(round(x, 2) for x in curve)] for name, curve in curves]
     common.print_rows(args, "figure5", columns, rows, table)
