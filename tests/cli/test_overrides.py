@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.cli.overrides import apply_overrides
-from sonde.cli.train import override_training
+from sonde.cli.training_overrides import override_training
 from sonde.core import AGENT, UserError
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB

@@ -22,7 +22,7 @@ FUZZED, LONG_FUZZED = 300, 10_000
 
 
 def list_presets(name: str) -> list[Env[Any]]:
-    """Every preset of an environment, the default one as published where that differs, and other rules."""
+    """Every preset of an environment, and the default one by the rules of its paper's code where they differ."""
     cls: Any = sonde.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
     envs = [sonde.make(name, preset=preset) for preset in cls.presets]

@@ -5,8 +5,9 @@
     RUN/evaluation.json       the numbers, written when the run is complete (`evaluation.run_evaluation`)
 
 The same configuration continues the same folder; finished episodes are never played again. The weights of a local model
-are part of the configuration, so a model that was trained in between makes another run, even at the same path. The run
-also stores an imprint of a server's weights, and a server with other weights cannot continue it (`models.imprint`).
+are part of the configuration, so training a model in between gives a new run, even at the same path. The run also
+stores an imprint of a server's weights, and a server with other weights cannot continue it
+(`models.remote.served_weights`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from sonde._util.argument_checks import Checked, check_call
+from sonde._util.argument_checks import check_call
 from sonde._util.workers import LocalWorkers, Workers, run_parts
 from sonde.core import (
     AGENT,
@@ -43,25 +44,19 @@ from sonde.core.types import Json
 from sonde.models.remote.served_weights import saved_imprint, served_models, tie_weights
 
 from .display_names import policy_label
+from .games import GameConfig
 from .rollout import Key, OnDone, Plan, fill_seats, record_plan
 from .store import Run, discard_unplayed
 from .store.index import WRITERS
-from .task_files import read_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig(Checked):
-    """The configuration of a run. `seats` maps seats to policy configurations; `tasks_file` replaces the environment's
-    own tasks. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or `ray:ADDRESS`, by
-    default with one process per CPU."""
+class RunConfig(GameConfig):
+    """The configuration of a run: what is played (`GameConfig`), with a policy in every seat that the environment does
+    not fill, and how often. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or
+    `ray:ADDRESS`, by default with one process per CPU."""
 
-    called = "config"
-
-    env: Mapping[str, Json]
-    seats: Mapping[str, Mapping[str, Json]]
-    split: str = "test"
-    tasks_file: str = ""
-    n_tasks: int | None = None
+    seats: Mapping[str, Mapping[str, Json]] = field()
     k: int = 4
     seed: int = 0
     concurrency: int = 256
@@ -73,11 +68,7 @@ class RunConfig(Checked):
     label: str = ""
 
     def __post_init__(self) -> None:
-        for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
-            if not isinstance(config.get("name"), str):
-                raise invalid(f"{field_}.name", config.get("name"), "text")
-        if self.n_tasks is not None and self.n_tasks < 1:
-            raise invalid("n_tasks", self.n_tasks, "1 or more")
+        super().__post_init__()
         if self.processes is not None and not 1 <= self.processes <= WRITERS:
             raise invalid("processes", self.processes, f"1 to {WRITERS}")
         if self.on and self.on.partition(":")[0] != "ray":
@@ -87,13 +78,13 @@ class RunConfig(Checked):
     def make_plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
-    def split_over(self, n: int) -> list[RunConfig]:
+    def split_over(self, n: int) -> Sequence[RunConfig]:
         """Split the configuration over n processes, dividing its share, concurrency and budget."""
         mine, of = self.share
         at_once = -(-self.concurrency // n)
         budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
-        one = replace(self, processes=None, on="", concurrency=at_once)
-        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
+        shared: dict[str, Any] = {"processes": None, "on": "", "concurrency": at_once}
+        return [replace(self, share=(mine + of * i, of * n), budget=b, **shared) for i, b in enumerate(budgets)]
 
 
 @dataclass(frozen=True)
@@ -109,24 +100,17 @@ class PreparedRun:
 
     @property
     def resolved_config(self) -> dict[str, Json]:
-        """The saved configuration: everything that determines the episodes, with all defaults. Their number,
-        concurrency and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is
-        saved, and may differ where a run is continued.
-        """
+        """The saved configuration: everything that determines the episodes, with all defaults. It omits their number,
+        concurrency and budget, so a run can be extended. How models are accessed (`core.config.HOW`) is saved, but may
+        differ when a run is resumed."""
         return {
             "env": self.env.config,
             "seats": {seat: policy.config for seat, policy in self.policies.items()},
             "split": self.config.split,
             "seed": self.config.seed,
             "version": self.env.spec.version,
-            **self._tasks_file_config,
+            **self.config.tasks_config(self.tasks),
         }
-
-    @property
-    def _tasks_file_config(self) -> dict[str, Json]:
-        """The file of tasks, and a hash of the tasks in it."""
-        name = self.config.tasks_file
-        return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -136,12 +120,11 @@ class PreparedRun:
     @property
     def split(self) -> str:
         """The name of the tasks: a split of the environment, or a part of a file."""
-        file = self.config.tasks_file
-        return f"{self.config.split} of {Path(file).name}" if file else self.config.split
+        return self.config.title
 
     @property
     def folder_name(self) -> str:
-        """A readable name that only equal configurations share; the addresses of endpoints do not count."""
+        """A readable name shared only by equal configurations; endpoint addresses do not count."""
         return (
             f"{_make_slug(self.env.spec.name)}-{self.env.spec.preset}--{_make_slug(self.label)}--{self.fingerprint[:8]}"
         )
@@ -150,26 +133,22 @@ class PreparedRun:
 @check_call
 def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
     """Build the environment and the policies and select the tasks; every error in the configuration is raised here. For
-    a `recorded` configuration, maybe somebody else's, no code is imported and no address is called
+    a `recorded` configuration, which may come from someone else, no code is imported and no address is contacted
     (`core.registry.build_recorded`)."""
     make_from = build_recorded if recorded else build
-    env = make_from(config.env)
-    if not isinstance(env, Env):
-        raise UserError(f"env: {config.env['name']!r} is not an environment; see `sonde list envs`")
+    env = config.make_env(make_from)
     policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
-    tasks = read_tasks(config.tasks_file, env, config.split) if config.tasks_file else env.tasks(config.split)
-    if config.n_tasks is not None and config.n_tasks > len(tasks):
-        raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
-    chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
-    run = PreparedRun(config, env, policies, chosen, config.label or policy_label(policies[AGENT].config))
+    label = config.label or policy_label(policies[AGENT].config)
+    run = PreparedRun(config, env, policies, config.select_tasks(env), label)
     return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
 
 
 def count_missing(run: PreparedRun, folder: Path) -> int:
-    """The number of episodes of the run, over all shares, that the folder lacks: not played, or failed."""
+    """The number of episodes of the run, over all shares, that the folder lacks because they failed or were never
+    played."""
     begun = (folder / "config.json").is_file()
     held = (
         {e.episode_key for e in Run.load(folder).trajectories.index_entries() if not e.is_failed}
@@ -180,9 +159,9 @@ def count_missing(run: PreparedRun, folder: Path) -> int:
 
 
 def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Run:
-    """Play the missing episodes, in the number of processes of the configuration; each writes its own share. A killed
-    process is restarted and plays what its share still lacks. From other processes `on_done` gets the records without
-    their acts."""
+    """Play the missing episodes with the configured number of processes; each writes its own share. A killed process is
+    restarted and plays what its share still lacks. `on_done` receives the records, from other processes without their
+    acts."""
     found = _choose_workers(run.config)
     if found is None:
         _tie_to_weights(run, folder)
@@ -203,7 +182,7 @@ def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -
 
 
 def _tie_to_weights(run: PreparedRun, folder: Path) -> None:
-    """Where episodes are missing, check that servers hold the weights with which the folder was started."""
+    """If episodes are missing, check that servers hold the weights with which the folder was started."""
     models = list(served_models(dict(run.policies)))
     if not models:
         return
@@ -247,7 +226,7 @@ def read_config(path: Path) -> dict[str, Json]:
         found = READERS[path.suffix](path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise UserError(f"config: no file {path}") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # bad UTF-8, TOML and JSON are ValueErrors
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")

@@ -3,20 +3,20 @@
     online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
 
 A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn,
-for the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
+for the reward mix. Measurements are stored with saved episodes, so that credit can be reassigned without a model
 (`online.episode_log`).
 
 `BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
 1). b_t, after the turn, is always that of the model that plays; b_{t-1}, before it, is its own too (`baseline=current`,
 as in the paper), or that of a lagged model: the weights at the start, or their moving average over rollouts (the *EMA*
 of its figure 7; decay .95). With a lagged one the gains of a game do not sum to the change of a belief: each also has
-how much more the player believes than the lagged model. `ExactGain`: what the same turn told in bits; ΔBelief estimates
-it where the model believes what it should. The winning turn carries no gain, as published; the outcome's reward
-accounts for it.
+how much more the player believes than the lagged model. `ExactGain`: the exact information of the same turn in
+bits; ΔBelief estimates it if the model's beliefs are correct. The winning turn has no gain, as published; the outcome's
+reward accounts for it.
 
 **Shaping** turns gains per turn into rewards:
 
-    shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
+    shape_gains({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
 
 A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping.
 Several shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies
@@ -194,7 +194,7 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def check_environment(self, env: Env[Any]) -> None:
-        """Raise `UserError` where this environment cannot be measured."""
+        """Raise `UserError` if this environment cannot be measured."""
 
     @abstractmethod
     def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
@@ -216,7 +216,7 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
-        """By name, one gain per turn; NaN where a turn has none."""
+        """One gain per turn, by name; NaN if a turn has none."""
 
     def compute_rewards(
         self, groups: Mapping[str, Sequence[Trajectory]], measured: Measurements
@@ -253,8 +253,8 @@ def _drop_winning_gain(trajectory: Trajectory, gains: Values) -> Values:
 @dataclass(frozen=True, kw_only=True)
 class ExactGain(Rewarder):
     """Information in bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn
-    less after it; `truth_gain`: log2 of the posterior of the truth after it less before, which equals ΔBelief in a
-    model that believes exactly what can be known."""
+    minus after it; `truth_gain`: log2 of the posterior of the truth after it minus before, which equals ΔBelief in a
+    model whose beliefs are exact."""
 
     called = "exact_gain"
     names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
@@ -288,8 +288,8 @@ class BeliefGain(Rewarder):
     `shaping` defaults to the paper's; none is its *naive*.
 
     `among`: `all` candidates, a number of them, or texts, as in `sonde.beliefs.elicitation`. b is then the truth's
-    share among them, b(truth) / sum b, so that nothing is paid for what makes all candidates likelier, such as having
-    seen the format of the question. None takes b as the model gives it (the paper).
+    share among them, b(truth) / sum b, so that effects on all candidates, such as having seen the format of the
+    question, earn nothing. None uses b as the model gives it (the paper).
     """
 
     called = "belief"
@@ -353,7 +353,7 @@ class BeliefGain(Rewarder):
         return own if self.baseline == "current" else own._replace(baseline=_load_named(folder, trajectories, _LAGGED))
 
     def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
-        """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
+        """If the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
         turns, lagged = len(trajectory.turns), measured.baseline or measured
         if self.baseline != "current" and measured.baseline is None:
             raise UserError(f"belief: baseline: got {self.baseline!r}, but only the player's own beliefs were measured")

@@ -270,8 +270,12 @@ def test_a_partial_view_hides_the_start_among_those_that_look_alike() -> None:
     assert task.public == {"map": "double_t", "goal": (8, 6), "open": ("up", "down")}
     ep = play_episode(PARTIAL, task, "move down", "move down", "move down")
     told = [m.content for m in ep.messages["agent"]]
-    assert "#############\n#.....#.....#\n" in told[0] and told[0].endswith("Map double_t. Goal 8 6. Open: up, down.")
-    assert [t.told for t in ep.turns][-1] == "Map double_t. Goal 8 6. Open: up, right."
+    assert "#" not in told[0] and "8 6" not in told[0] and told[0].endswith("\n\nOpen: up, down.")
+    assert [t.told for t in ep.turns] == ["Open: up, down.", "Open: up, down.", "Open: up, right."]
+    easier = Maze(preset="lmrl_partial", observed="map")
+    told_map = [m.content for m in play_episode(easier, easier.task({"start": [2, 3]}), "move down").messages["agent"]]
+    assert "#############\n#.....#.....#\n" in told_map[0] and "You are at" not in told_map[0]
+    assert told_map[-1] == "Map double_t. Goal 8 6. Open: up, down."
     assert not any("position" in t.info or "You are at" in t.told for t in ep.turns)
     assert ep.view().rendered is None
     # Vertical corridors: 3 cells left, 3 right, 2 below. Down leads nowhere new at first for 6 of them ...
@@ -347,7 +351,8 @@ def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
 @each("wrong",
     [
         {"preset": "lmlr"}, {"grid": "park"}, {"preset": "generated", "grid": "comb"}, {"observed": "half"},
-        {"size": 9}, {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},
+        {"size": 9}, {"preset": "generated", "observed": "history"}, {"rules": "published"},
+        {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},
         {"preset": "pairs", "rules": "code"}, {"max_turns": 0},
     ],
 )  # fmt: skip
@@ -359,7 +364,7 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
 def test_moves_by_preset() -> None:
     assert [Maze(preset=p).spec.max_turns for p in Maze.presets] == [100, 100, 100, 100, 20]
     assert Maze(rules="code").spec.max_turns == 101 and Maze(max_turns=7).spec.max_turns == 7
-    assert sonde.build(Maze(grid="comb", observed="partial").config) == Maze(grid="comb", observed="partial")
+    assert sonde.build(Maze(grid="comb", observed="map").config) == Maze(grid="comb", observed="map")
     assert Episode.begin(LMRL, LMRL.tasks("test")[0]).view().legal == MOVES
 
 
@@ -367,8 +372,8 @@ def test_moves_by_preset() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"grid": "comb"}, {"preset": "lmrl_partial", "rules": "code"}, {"preset": "umaze", "observed": "partial"},
-        {"preset": "generated", "observed": "partial", "size": 7}, {"preset": "pairs", "observed": "partial"},
+        {"grid": "comb"}, {"preset": "lmrl_partial", "rules": "code"}, {"preset": "umaze", "observed": "map"},
+        {"preset": "generated", "observed": "map", "size": 7}, {"preset": "pairs", "observed": "map"},
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("episodes", [4, pytest.param(40, marks=pytest.mark.slow)])

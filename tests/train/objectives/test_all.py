@@ -142,7 +142,9 @@ def test_sums() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
+    with pytest.raises(
+        UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: bc, dpo, "
+    ):
         make_objective("gpro")
     with pytest.raises(UnknownName, match=r"objectives:dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
         make_objective("dpo", betta=0.1)
