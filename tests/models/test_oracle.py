@@ -184,8 +184,8 @@ def test_noise_is_drawn_by_seed() -> None:
     assert asked("posterior_sample", seed=3, belief=CODE) == asked("posterior_sample", seed=3, belief=CODE)
 
 
-@pytest.mark.parametrize(
-    ("call", "blocks", "message"),
+@each(
+    "call, blocks, message",
     [
         ("prior", {}, "call: got 'prior'"),
         ("policy", {}, "the prompt has no JSON block 'hypothesis'"),

@@ -1,9 +1,9 @@
 """A scripted model that answers sub-calls of exploration agents exactly: posterior, sample, plan, regret, information.
 
 It reads the fenced JSON blocks in the prompts of `agents:llm_psrl` and `agents:llm_ids` (`situation`, `belief`,
-`experience`, `hypothesis`) and answers in the requested form. So it stands for a language model that makes no mistakes:
-with it, an agent made of calls must behave like the classic algorithm, which tests and recipes check, and whatever a
-real model loses against it is that model's own fault. It cannot invent a prior, and does not read prose.
+`experience`, `hypothesis`) and answers in the requested form. It represents a language model that makes no mistakes:
+with it, an agent made of calls must behave like the classic algorithm, which tests and recipes check, and any loss of a
+real model relative to it is that model's own fault. It cannot invent a prior, and does not read prose.
 
 The forms of beliefs are in `models/_shared/json_beliefs.py`. A sampler's temperature is honoured: below 1 evidence
 counts for more than it should, at 0 the sample is the mean or the likeliest world, above 1 for less. Every other call

@@ -23,6 +23,7 @@ Source: PAPRIKA (arXiv 2502.17543), section 3.2, appendix C and table 4, and the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
@@ -205,26 +206,42 @@ def _pick_successes(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Traj
 class ShareRule(Checked):
     """Which share of a set to imitate, as in LMRL-Gym (section 5, appendix E): all episodes (behavioural cloning), the
     `top` share by return, or the successes; both: the top share of the successes. Lost games and those with unreadable
-    answers count like any other. `max_tokens` as in `SFTRule`."""
+    answers count like any other. `max_tokens` as in `SFTRule`. `last_rounds`: of the episodes that an online training
+    kept (`online.save_episodes`), only those of its last rounds of play, as in LMRL-Gym's table 10."""
 
     called = "rule"
 
     top: float = 1.0
     success: bool = False
     max_tokens: int | None = None
+    last_rounds: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.top <= 1:
             raise invalid("top", self.top, "above 0, at most 1")
         _check_least("max_tokens", self.max_tokens, 1)
+        _check_least("last_rounds", self.last_rounds, 1)
 
 
 def select_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
     """The episodes that the rule admits, in their order; ties in return are spread over as many tasks as possible."""
-    groups, counts = _group_usable(trajectories, rule.max_tokens)
+    given = list(trajectories)
+    if rule.last_rounds is not None:
+        given = select_last_rounds(given, rule.last_rounds)
+    groups, counts = _group_usable(given, rule.max_tokens)
     admitted = [[t for t in group if is_success(t) or not rule.success] for group in groups]
     kept = top_share([[episode_return(t) for t in group] for group in admitted], rule.top)
     return Selection(trajectories=tuple(admitted[i][j] for i, j in kept), counts=counts)
+
+
+def select_last_rounds(trajectories: Sequence[Trajectory], n: int) -> list[Trajectory]:
+    """The episodes of the last `n` rounds of play of an online training, which tags them with their step."""
+    untold = next((t for t in trajectories if not t.tags.get("step", "").isdigit()), None)
+    if untold is not None:
+        allowed = "None, or the episodes of an online training (online.save_episodes)"
+        raise invalid("rule: last_rounds", n, f"{allowed}: trajectory {untold.id} has no step")
+    rounds = sorted({int(t.tags["step"]) for t in trajectories})[-n:]
+    return [t for t in trajectories if int(t.tags["step"]) in rounds]
 
 
 def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int, int]]:
@@ -392,9 +409,9 @@ class TableLine:
     """One line of the table.
 
     `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
-    `is_success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and
-    `select_pairs` count what the rules select. `turns` and `count_longest_row` are means per episode, the latter over
-    episodes with token ids, all rows together; None where there is nothing to average.
+    `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
+    count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
+    all rows together; None where there is nothing to average.
     """
 
     name: str
@@ -439,21 +456,35 @@ class Statistics:
 
 def compute_statistics(
     trajectories: Iterable[Trajectory],
-    sft: SFTRule | None = None,
+    sft: SFTRule | ShareRule | None = None,
     pair: PairRule | None = None,
     *,
     by: str = "env",
 ) -> Statistics:
-    """The table of trajectories under these rules, by environment or by a tag of the tasks."""
+    """The table of trajectories under these rules (PAPRIKA's own by default), by environment or by a tag of the
+    tasks."""
     given = list(trajectories)
     groups: dict[str, list[Trajectory]] = {}
     for t in given:
-        groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
-    lines = tuple(_make_line(name, group, sft, pair) for name, group in groups.items())
-    return Statistics(lines=lines, total=_make_line(TOTAL, given, sft, pair))
+        groups.setdefault(_group_name(t, by), []).append(t)
+    learned = _select_any(given, sft)
+    chosen = [pair.chosen for pair in select_pairs(given, pair).pairs]
+    n_sft, n_pairs = (Counter(_group_name(t, by) for t in found) for found in (learned, chosen))
+    lines = tuple(_make_line(name, group, n_sft[name], n_pairs[name]) for name, group in groups.items())
+    return Statistics(lines=lines, total=_make_line(TOTAL, given, len(learned), len(chosen)))
 
 
-def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> TableLine:
+def _group_name(t: Trajectory, by: str) -> str:
+    return t.task.env if by == "env" else t.task.tags.get(by, "")
+
+
+def _select_any(trajectories: list[Trajectory], rule: SFTRule | ShareRule | None) -> tuple[Trajectory, ...]:
+    """What supervised training under this rule learns from."""
+    selected = select_share(trajectories, rule) if isinstance(rule, ShareRule) else select_successes(trajectories, rule)
+    return selected.trajectories
+
+
+def _make_line(name: str, trajectories: list[Trajectory], sft: int, pairs: int) -> TableLine:
     whole = [t for t in trajectories if has_ended(t)]
     solved = [any(map(is_success, group)) for group in group_by_world(whole).values()]
     return TableLine(
@@ -463,8 +494,8 @@ def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, p
         failed=len(trajectories) - len(whole),
         success=_mean_or_none([float(is_success(t)) for t in whole]),
         best_of_k=_mean_or_none([float(s) for s in solved]),
-        sft=len(select_successes(trajectories, sft).trajectories),
-        pairs=len(select_pairs(trajectories, pair).pairs),
+        sft=sft,
+        pairs=pairs,
         turns=_mean_or_none([float(len(t.turns)) for t in whole]),
         tokens=_mean_or_none([float(sum(map(len, make_rows(t)))) for t in whole if has_ids(t)]),
     )

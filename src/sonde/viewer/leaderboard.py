@@ -35,7 +35,7 @@ class SuiteRow:
     coverage: str
     means: Mapping[str, tuple[Estimate | None, int]]
     cells: Sequence[PlayedEnvironment | None]
-    """One per environment of the suite; None where it was not played."""
+    """One per environment of the suite; None if it was not played."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Templates, assets and safe text of all pages.
 
-Templates escape all text of models, environments and configurations. What escaping leaves alone is done here: long text
-is cut, and invisible characters are shown by their code (`core.plain`).
+Templates escape all text of models, environments and configurations. The rest is done here: long text is cut, and
+invisible characters are shown by their code (`_util.escaping`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sonde.evaluation.rows import TRUNCATED
 from .information_losses import CAUSES, MEANINGS
 
 LIMIT = 2000
-"""Characters of a message that are shown; of a longer one the beginning and the end."""
+"""Maximum characters of a message that are shown; of a longer one, the beginning and the end."""
 _TAIL = 500
 STYLE = "style.css"
 OUTCOMES = {
