@@ -141,6 +141,16 @@ def test_values_are_learned_and_played_by() -> None:
     assert (config["heads"], config["beta"]) == ("q/model", 4.0) and config["heads_weights"]
 
 
+def test_cloning_is_an_objective_with_settings() -> None:
+    run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
+    own = ["train", "bc", "played", "--model", "model", "-o", "settings.epochs=1"]
+    run(*own, "--out", "o", "--settings", "tiny_bc", "-o", "rule.top=0.5")
+    told = json.loads(Path("o/data.json").read_text())
+    assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
+    assert told["items"] == 6, "the best half of all episodes, won or lost"
+    assert "names settings already" in mistake("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
+
+
 @pytest.mark.thorough
 def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     small = ["-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "settings.save_steps=2",
@@ -224,12 +234,12 @@ def test_training_by_belief_is_one_command() -> None:
     run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
         "-o", "online.rewarders.belief.of=start", "-o", "online.rewarders.belief.shaping=tanh",
         "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
-        "-o", "online.credit.as_published=true", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
+        "-o", "online.credit.rules=code", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
     online = json.loads(Path("t/data.json").read_text())["online"]
     assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
     belief = online["rewarders"]["belief"]
     assert (belief["of"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
-    assert online["credit"] == {"is": "TurnWise", "scale": "std", "as_published": True, "eps": 1e-6}
+    assert online["credit"] == {"is": "TurnWise", "scale": "std", "rules": "code", "eps": 1e-6}
 
 
 def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ NEEDED = ("torch", "transformers", "accelerate")
 class Learning(Checked):
     """How recorded episodes become items.
 
-    `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
+    `sft`, `share` (for `bc`) and `pairs` are the rules of selection. `encode`: encode the texts again
     although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
     (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that
     `agents:llm` gave the model, or would have given it, and `template`, the arguments of its chat template; used
@@ -38,7 +38,7 @@ class Learning(Checked):
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
-    share: ShareRule | None = None
+    share: ShareRule = field(default_factory=ShareRule)
     encode: bool = False
     by_turn: bool = False
     context: str = "full"
@@ -51,8 +51,7 @@ class Learning(Checked):
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        share = None if self.share is None else asdict(self.share)
-        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
+        rules = {name: asdict(getattr(self, name)) for name in ("sft", "pairs", "share")}
         return {**plain, **rules, "template": dict(self.template)}
 
 

@@ -63,15 +63,15 @@ TINY: Mapping[str, Training] = {
         credit=ReturnToGo(),
     ),
     "tiny_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule()), settings=replace(_TINY, lr=2e-3, epochs=3.0),
+        objective="bc", settings=replace(_TINY, lr=2e-3, epochs=3.0),
         source=_TINY_SOURCE,
     ),
     "tiny_filtered_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
+        objective="bc", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
         source=_TINY_SOURCE,
     ),
     "tiny_online_filtered_bc": Training(
-        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
+        objective="bc", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
         settings=replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),
