@@ -199,7 +199,7 @@ def test_all_hypotheses_have_words_of_their_own_that_can_be_answered(name: str) 
 @each("name", ["minesweeper", "movie_recommendation", "circuit_decoding", "word_chaining"])
 def test_an_environment_without_hidden_text_is_refused(name: str) -> None:
     env = sonde.make(name)
-    with pytest.raises(UserError, match=rf"elicit: env: got {name}, whose hypothesis .* is no text, allowed: an env"):
+    with pytest.raises(UserError, match=rf"elicit: env: got {name}, whose hypothesis .* has no text, allowed: an env"):
         belief_probes(env, episodes(env, 1)[0], Elicitation())
 
 
@@ -225,13 +225,13 @@ def test_settings_are_checked(values: dict[str, Any], message: str) -> None:
 
 
 def test_what_a_trajectory_cannot_be_asked_is_told() -> None:
-    with pytest.raises(UserError, match="candidates: got 41, allowed: 2 to 40, all that there are"):
+    with pytest.raises(UserError, match="candidates: got 41, allowed: 2 to 40, the size of the support"):
         belief_probes(ENV, episodes(n=1)[0], Elicitation(candidates=41))
     code = sonde.make("mastermind")
     with pytest.raises(UserError, match="candidates: got 'all', allowed: at most 1,024, mastermind has 10,000; or a"):
         belief_probes(code, episodes(code, 1)[0], Elicitation(candidates="all"))
     ships = sonde.make("battleship")
-    with pytest.raises(UserError, match=r"template: got 'answer', but 'carrier .*' is no answer that can be given in"):
+    with pytest.raises(UserError, match=r"template: got 'answer', but battleship does not accept the answer 'carrier "):
         belief_probes(ships, episodes(ships, 1)[0], Elicitation(template=ANSWER))
 
 

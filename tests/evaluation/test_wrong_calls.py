@@ -78,7 +78,9 @@ def test_runs_check_indices_and_appended_values(run: Run, tmp_path: Path) -> Non
         run["x"]  # type: ignore[index]
     assert run[np.int64(0)].id == run[0].id and [t.id for t in run.trajectories[:1]] == [run[0].id]
     with RunWriter.open(tmp_path / "w", {}) as writer:
-        with pytest.raises(UserError, match=r"append: got <Episode .*, allowed: a Trajectory, such as what Episode"):
+        with pytest.raises(
+            UserError, match=r"append: got <Episode .*, allowed: a Trajectory, such as the result of Episode"
+        ):
             writer.append_trajectory(BEGUN)  # type: ignore[arg-type]
         writer.append_trajectory(run[0])
     assert len(Run.load(tmp_path / "w")) == 1

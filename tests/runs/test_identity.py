@@ -105,7 +105,7 @@ def test_a_run_with_other_files_in_it_or_a_writer_on_it_stays() -> None:
     with RunWriter.open("run", {"a": 1}), pytest.raises(StoreError, match="another writer"):
         discard_run("run")
     Path("run/notes.md").write_text("mine")
-    with pytest.raises(UserError, match=r"run holds notes\.md, which is no part of a run"):
+    with pytest.raises(UserError, match=r"run holds notes\.md, which does not belong to a run"):
         remove_run(Path("run"))
     Path("run/notes.md").unlink()
     Path("run/evaluation.json").write_text("{}")

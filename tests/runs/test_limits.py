@@ -51,7 +51,7 @@ def record_run(server: Server, folder: Path, plan: Plan, **config: Any) -> Run:
 @pytest.mark.parametrize(("budget", "concurrency"), [(15 * CALL, 4), (205, 8), (1000, 64), (1, 8)])
 def test_a_budget_is_exceeded_by_at_most_one_round(tmp_path: Path, budget: int, concurrency: int) -> None:
     async def use(server: Server) -> tuple[int, int]:
-        with pytest.warns(BudgetWarning, match=f"of {budget:,} tokens are used; not everything was played"):
+        with pytest.warns(BudgetWarning, match=f"of {budget:,} tokens are used; not all planned episodes were played"):
             run = await asyncio.to_thread(record_run, server, tmp_path, Plan(budget=budget, concurrency=concurrency))
         assert all(not t.error and len(t.turns) == TURNS for t in run), "what was cut off is not recorded"
         return len(server.requests), len(run)

@@ -100,7 +100,7 @@ def test_a_mistake_shows_before_anything_is_played(changes: dict[str, Any], says
         prepare_small(**changes)
 
 
-@pytest.mark.parametrize("field", ["env", "seats"])
+@each("field", ["env", "seats"])
 def test_what_must_be_there_is_named(field: str) -> None:
     values: dict[str, Any] = {"env": MASTERMIND, "seats": RANDOM}
     del values[field]

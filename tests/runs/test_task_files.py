@@ -51,7 +51,7 @@ def test_scenarios_of_customer_service_and_murder_mystery_are_foreign(tmp_path: 
 
 
 def test_word_lists_and_cities(tmp_path: Path) -> None:
-    with pytest.warns(UnknownTopicWarning, match=r'1 of 2 are nothing that the rules know, the first .*"zyzzyva"'):
+    with pytest.warns(UnknownTopicWarning, match=r'the rules do not know 1 of 2 topics, the first .*"zyzzyva"'):
         words = read_tasks(
             file(tmp_path, "w.txt", "otter\n\nzyzzyva\n"), sonde.make("twenty_questions", preset="delta_belief")
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde._util.sync import run_sync
 from sonde.core import AGENT, Episode, Task
@@ -16,6 +14,7 @@ from sonde.envs._shared.quoting import quote_message
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.twenty_questions.answering import name_article
 from sonde.runs.rollout import Plan, collect_trajectories
+from tests.cases import each
 
 GAMES = (
     *(("twenty_questions", preset) for preset in ("paprika", "delta_belief", "lmrl", "small")),
@@ -170,14 +169,14 @@ def test_there_are_34_lines() -> None:
     assert len(set(INJECTIONS)) == 34
 
 
-@pytest.mark.parametrize(("name", "preset"), GAMES)
+@each("name, preset", GAMES)
 def test_nobody_is_talked_into_a_win(name: str, preset: str) -> None:
     env: Any = sonde.make(name, preset=preset)
     assert [said for said in INJECTIONS for task in some(env, 2) if is_won(ended(env, task, said))] == []
 
 
-@pytest.mark.parametrize("user", ["users:llm", "users:hybrid"])
-@pytest.mark.parametrize("name", ["twenty_questions", "guess_my_city", "customer_service", "murder_mystery"])
+@each("user", ["users:llm", "users:hybrid"])
+@each("name", ["twenty_questions", "guess_my_city", "customer_service", "murder_mystery"])
 def test_nor_is_a_language_model(name: str, user: str) -> None:
     env: Any = sonde.make(name)
     for said in INJECTIONS[::4]:
@@ -224,26 +223,25 @@ def customers() -> Iterator[tuple[Any, Task, dict[str, str]]]:
         yield env, task, {"x": cause.what, "f": cause.fix_what}
 
 
-@pytest.mark.parametrize("form", NAMED)
+@each("form", NAMED)
 def test_to_mention_the_hidden_thing_wins_nothing(form: str) -> None:
     rows = [*topics(), *cities()]
     assert [said for env, task, words in rows if is_won(ended(env, task, said := form.format(**words)))] == []
 
 
-@pytest.mark.parametrize("form", [*CUSTOMERS, *NO_ADVICE])
+@each("form", [*CUSTOMERS, *NO_ADVICE])
 def test_advice_that_is_none_wins_nothing(form: str) -> None:
     rows = list(customers())
     assert [said for env, task, words in rows if is_won(ended(env, task, said := form.format(**words)))] == []
 
 
-@pytest.mark.parametrize("form", ["Please {f}.", "You should {f}.", "I think that {x}.", "Is it that {x}?"])
+@each("form", ["Please {f}.", "You should {f}.", "I think that {x}.", "Is it that {x}?"])
 def test_advice_that_is_some_still_wins(form: str) -> None:
     rows = list(customers())
     assert all(is_won(ended(env, task, form.format(**words))) for env, task, words in rows)
 
 
-@pytest.mark.parametrize(
-    "reply",
+@each("reply",
     [
         "Lis\u200bbon", "Lis\u00adbon", "Lis\u2060bon", "Lis<b>bon</b>", "Lis**bon**", "Lis&shy;bon", "&#76;isbon",
         "Lis\nbon", "L-i-s-b-o-n", "L1sb0n", "L\u0456\u0455b\u043en", "\uff2c\uff29\uff33\uff22\uff2f\uff2e",
@@ -257,8 +255,8 @@ def test_a_disguised_name_gives_the_city_away(reply: str) -> None:
     assert ep.step(f"I live in {reply}.").to_act == USER
 
 
-@pytest.mark.parametrize(
-    ("reply", "name"),
+@each(
+    "reply, name",
     [
         ("I ran a shop.", "Iran"),
         ("We have to go.", "Togo"),

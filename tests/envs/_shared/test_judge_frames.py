@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.core import Episode, Task
 from sonde.envs._shared.dialogue import USER
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
+from tests.cases import each
 
 N = 6
 BOTH = """
@@ -137,8 +136,8 @@ def verdicts(found: list[tuple[str, Episode]]) -> list[tuple[str, Any, Any]]:
     return [(said, ep.outcome and ep.outcome.kind, ep.outcome and ep.outcome.judged) for said, ep in found]
 
 
-@pytest.mark.parametrize(
-    ("env", "form"),
+@each(
+    "env, form",
     [*(("guess_my_city", f) for f in [*BOTH, *CITIES]), *(("twenty_questions", f) for f in [*BOTH, *TOPICS])],
 )
 def test_a_right_guess_wins_and_is_judged_right(env: str, form: str) -> None:
@@ -146,8 +145,8 @@ def test_a_right_guess_wins_and_is_judged_right(env: str, form: str) -> None:
     assert verdicts(found) == [(said, "win", True) for said, _ in found]
 
 
-@pytest.mark.parametrize("env", ["guess_my_city", "twenty_questions"])
-@pytest.mark.parametrize("form", FALSE)
+@each("env", ["guess_my_city", "twenty_questions"])
+@each("form", FALSE)
 def test_what_is_no_guess_never_wins(env: str, form: str) -> None:
     assert [said for said, ep in rows(env, form) if ep.outcome and ep.outcome.success] == []
 

@@ -52,7 +52,7 @@ def test_a_style_is_drawn_for_every_episode_and_kept() -> None:
 
 
 def test_bad_settings_and_other_games_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^dealer: style: "):
+    with pytest.raises(UserError, match=r"^agents:car_dealer_sellers: style: "):
         CarDealerSellers(style="rude")
     env = sonde.make("wordle")
     with pytest.raises(UserError, match="agents:car_dealer_sellers: wordle"):

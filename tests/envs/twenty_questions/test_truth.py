@@ -114,7 +114,7 @@ def test_rules_add_and_never_shadow() -> None:
 
 def test_every_region_parts_people_whose_nation_is_known() -> None:
     """Nobody with a nation is unknown: "Is this person European?" is answered for all of them."""
-    nations = topic_knowledge().lists["nation"].known & topic_knowledge().roots["person"]
+    nations = topic_knowledge().lists["nation"].known_things & topic_knowledge().roots["person"]
     for name in (name for name, where in load_regions().items() if where.is_broad):
         there = claim_within(name)
         assert not nations & ~(there.yes | there.no), name

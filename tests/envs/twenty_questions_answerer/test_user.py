@@ -16,6 +16,7 @@ from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
 from sonde.envs.twenty_questions_answerer.solver import TwentyQuestionsAnswererSolver
 from sonde.envs.twenty_questions_answerer.user import Trapper, partition_kinds
+from tests.cases import each
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("ant", "bee", "cod", "doe")
@@ -104,9 +105,7 @@ def test_a_constant_yes_wins_about_half_of_the_games() -> None:
     assert 33 <= wins <= 64
 
 
-@pytest.mark.parametrize(
-    "config", [{"guess": 1.5}, {"excluded_word": -0.1}, {"excluded_kind": 0.6, "shared_kind": 0.5}]
-)
+@each("config", [{"guess": 1.5}, {"excluded_word": -0.1}, {"excluded_kind": 0.6, "shared_kind": 0.5}])
 def test_bad_probabilities_are_named(config: dict[str, float]) -> None:
     with pytest.raises(UserError, match="users:trapper: "):
         Trapper(**config)

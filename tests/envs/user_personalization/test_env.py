@@ -15,6 +15,7 @@ from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.user_personalization.personas import LOST, NOTHING, load_dimensions, load_requests
 from sonde.runs.rollout import collect_trajectories
 from sonde.runs.task_files import read_tasks
+from tests.cases import each
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}
@@ -33,8 +34,8 @@ def reply(question: str) -> str:
     return str(played(question).episode.turns[0].info["reply"])
 
 
-@pytest.mark.parametrize(
-    ("form", "wins"),
+@each(
+    "form, wins",
     [
         ("Do not do any of the following: {}.", False),
         ("You should not {}.", False),
@@ -54,8 +55,8 @@ def test_advice_against_something_takes_nothing_up(form: str, wins: bool) -> Non
             assert request.fit_answer(persona, form.format(advice)).score == float(wins), form.format(advice)
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
+@each(
+    "question, told",
     [
         ("What is your budget?", "Money is short this month, so it has to be cheap."),
         ("Do you have any dietary restrictions?", "I do not eat meat or fish."),
@@ -73,8 +74,8 @@ def test_a_question_reveals_what_it_is_about(question: str, told: str) -> None:
     assert reply(question) == told
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
+@each(
+    "answer, score",
     [
         ("A cheap vegetarian curry for two, and bring the dog.", 1.0),
         ("A cheap curry.", 0.25),
@@ -116,8 +117,8 @@ def test_every_canonical_question_is_understood() -> None:
         assert [request.asked_dimensions(q) for q in single] == [(i,) for i in range(8)]
 
 
-@pytest.mark.parametrize(
-    ("question", "about"),
+@each(
+    "question, about",
     [
         ("How much time do you have?", "duration"),
         ("How much time can you spend on it?", "duration"),
@@ -152,7 +153,7 @@ def test_a_question_is_about_one_thing_in_every_request(question: str, about: st
             assert request.told_values(persona, question) == said
 
 
-@pytest.mark.parametrize("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
+@each("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
 def test_what_is_not_declared_is_not_guessed(question: str) -> None:
     assert reply(question) == LOST
 
@@ -182,8 +183,8 @@ def test_splits_share_no_persona() -> None:
     assert not train & test
 
 
-@pytest.mark.parametrize(
-    ("hidden", "field"),
+@each(
+    "hidden, field",
     [
         ({"request": "lunch", "preferences": PREFERENCES}, "request"),
         ({"request": "dinner", "preferences": {"diet": "vegetarian"}}, "preferences"),
@@ -237,7 +238,7 @@ def test_the_reference_does_well_and_the_floor_does_not() -> None:
     assert means[0] > 0.6 and means[1] < 0.1
 
 
-@pytest.mark.parametrize("name", ["agents:user_personalization", "agents:user_personalization_floor", "users:persona"])
+@each("name", ["agents:user_personalization", "agents:user_personalization_floor", "users:persona"])
 def test_other_environments_are_refused(name: str) -> None:
     env = sonde.make("wordle")
     with pytest.raises(UserError, match=f"{name}: wordle"):

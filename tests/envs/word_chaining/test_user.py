@@ -9,6 +9,7 @@ import pytest
 import sonde
 from sonde.core import Episode, ProgramPolicy, UserError
 from sonde.envs.word_chaining.user import STRATEGIES
+from tests.cases import each
 
 
 def begin(words: str, first: str = "opponent", seed: int = 0) -> Episode:
@@ -56,7 +57,7 @@ def test_greedy_keeps_most_words_for_itself() -> None:
     assert set(chosen("at tx ta ac ca", "greedy", "at")) == {"ta"}
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each("strategy", STRATEGIES)
 def test_it_never_breaks_a_rule(strategy: str) -> None:
     env = sonde.make("word_chaining")
     policy, agent = sonde.make("users:chainer", strategy=strategy), sonde.make("agents:random")

@@ -125,7 +125,7 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(UserError, match="holds no trajectories yet"):
         export_parquet(write(tmp_path / "empty", []), tmp_path / "tables")
     folder = write(tmp_path / "run", [episode(0)])
-    with pytest.raises(UserError, match="is there already; allowed: a new folder"):
+    with pytest.raises(UserError, match="already exists; allowed: a new folder"):
         export_parquet(folder, tmp_path / "empty")
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
     with pytest.raises(UserError, match=r"pip install 'sonde-rl\[parquet\]'"):

@@ -142,7 +142,7 @@ def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, play, monkey
             TrajectoryDataset(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert str(told.value).startswith(f"{tmp_path}: no room for the temporary files of an index (")
+    assert str(told.value).startswith(f"{tmp_path}: no space for the temporary files of an index (")
     assert str(told.value).endswith("or name a folder with more in SQLITE_TMPDIR or TMPDIR")
     assert len(TrajectoryDataset(tmp_path)) == 400
 
@@ -219,7 +219,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(public: Path, play, monkeypa
         os.seteuid(65534)
     try:
         assert [encode_trajectory(t) for t in Run.load(folder)] == [encode_trajectory(t) for t in play(3)]
-        with pytest.raises(StoreError, match=r"run: cannot be written to \(\.lock.*Permission denied"):
+        with pytest.raises(StoreError, match=r"run: not writable \(\.lock.*Permission denied"):
             RunWriter.open(folder, {})
     finally:
         os.seteuid(before)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from sonde.envs._shared.english.lexicon import Lexicon, Line, expand_phrase, par
 from sonde.envs._shared.english.sentences import Subject
 from sonde.envs._shared.english.times import Times
 from sonde.envs._shared.english.tokens import Interval, parse_interval
+from tests.cases import each
 
 ALL = 0b11111111
 MASKS = st.integers(0, ALL)
@@ -103,7 +103,7 @@ def test_three_valued_logic(a: Claim, b: Claim) -> None:
 def test_a_fact_adds_and_never_shadows(a: Claim, b: Claim) -> None:
     more = fill_unknown(a, b)
     assert more.yes & a.yes == a.yes and more.no & a.no == a.no
-    assert more.known == a.known | b.known
+    assert more.known_things == a.known_things | b.known_things
     two = merge_readings(a, b)
     assert two is not None and not two.yes & two.no
 
@@ -119,18 +119,18 @@ def test_numbers_are_inside_or_outside_or_unknown(rows: dict[int, int], n: int) 
     column = Numbers({i: (v, v) for i, v in rows.items()})
     found = column.claim_within(Interval(n, 100), "n")
     assert found.yes == sum(1 << i for i, v in rows.items() if v >= n)
-    assert found.no == column.known & ~found.yes
+    assert found.no == column.known_things & ~found.yes
 
 
 def test_declarations() -> None:
     assert parse_lines("# x\na | b: is c; does d")[0] == Line("a | b", "", ["is c", "does d"])
     assert list(expand_phrase("is (a|b) [c] d")) == ["is a c d", "is a d", "is b c d", "is b d"]
     assert LEXICON.evaluate_expression("alive & !big").yes == 0b00001010
-    assert LEXICON.evaluate_expression("glorp").known == 0
+    assert LEXICON.evaluate_expression("glorp").known_things == 0
 
 
-@pytest.mark.parametrize(
-    ("said", "yes", "no"),
+@each(
+    "said, yes, no",
     [
         ("Is it alive?", 0b00011111, 0b11100000),
         ("Isn't it alive?", 0b00011111, 0b11100000),
@@ -176,7 +176,7 @@ def test_guesses() -> None:
         assert claim is not None and (claim.goal, claim.named) == (1 << 5, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is it glorpish?",

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.core import Episode, Outcome, Task
 from sonde.envs._shared.dialogue import USER
@@ -17,6 +15,7 @@ from sonde.envs.customer_service.products import load_products
 from sonde.envs.murder_mystery.cases import numbered_case
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.evaluation.audit import audit_trajectories
+from tests.cases import each
 
 N = 12
 Fill = Callable[[Task], Mapping[str, str]]
@@ -109,7 +108,7 @@ def ended(env: Any, task: Task, said: str) -> Episode:
     return ep
 
 
-@pytest.mark.parametrize(("name", "form"), [(name, form) for name, (_, forms) in RIGHT.items() for form in forms])
+@each("name, form", [(name, form) for name, (_, forms) in RIGHT.items() for form in forms])
 def test_right_guesses_win_in_any_frame(name: str, form: str) -> None:
     env, fill = sonde.make(name), RIGHT[name][0]
     tasks = env.tasks("test")
@@ -121,7 +120,7 @@ def test_right_guesses_win_in_any_frame(name: str, form: str) -> None:
     assert audit_trajectories([ep.to_trajectory() for ep in rows]).counts["denied_by_rules"] == 0
 
 
-@pytest.mark.parametrize(("name", "form"), [(name, form) for name, forms in NOT_RIGHT.items() for form in forms])
+@each("name, form", [(name, form) for name, forms in NOT_RIGHT.items() for form in forms])
 def test_what_is_denied_reported_or_one_of_several_does_not_win(name: str, form: str) -> None:
     env, fill = sonde.make(name), RIGHT[name][0]
     for task in (env.tasks("test")[7 * i] for i in range(7)):
@@ -159,8 +158,8 @@ def test_finished_wins_in_any_frame() -> None:
 PLACES = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4, "new oslo": 1, "norway": 8}.get(name, 0), 2, 2, 8)
 
 
-@pytest.mark.parametrize(
-    ("said", "verdict"),
+@each(
+    "said, verdict",
     [
         ("Oslo", "right"),
         ("It is not Rome, it is Oslo.", "right"),

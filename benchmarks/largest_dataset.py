@@ -1,6 +1,6 @@
 """Cost of the largest dataset: time per game on one core, bytes on disk, and how memory grows with the games.
 
-    python benchmarks/datasets.py [games]
+    python benchmarks/largest_dataset.py [games]
 
 Games of wordle as in `sonde dataset lmrl wordle`, with the peak memory after each fifth of them. At first the cache of
 posteriors grows, up to 20,000 (`sonde.envs._shared.words.guessing`), which takes some 9,000 games. After that only
