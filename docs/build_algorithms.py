@@ -154,7 +154,7 @@ def overview() -> str:
     where = {name: title for title, page in PAGES.items() for name in page.names}
     rows: list[tuple[str, str, str]] = []
     for name in names("objectives"):
-        first, _ = WRITTEN["parted"](inspect.getdoc(find_objective(name)) or "")
+        first, _ = WRITTEN["split_summary"](inspect.getdoc(find_objective(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
     parts.append(WRITTEN["table"](("name", "description", "learns from"), rows))
     parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
@@ -169,7 +169,7 @@ def _kind(name: str) -> str:
 def _page(title: str, page: Page) -> str:
     classes = {name: find_objective(name) for name in page.names}
     module = sys.modules[next(iter(classes.values())).__module__]
-    first, rest = WRITTEN["parted"](module.__doc__ or "")
+    first, rest = WRITTEN["split_summary"](module.__doc__ or "")
     parts = [
         f"# {title}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{page.when}\n" if page.when else "",

@@ -99,7 +99,7 @@ def environment(name: str) -> str:
     """The page of one environment."""
     cls: Any = sonde.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
-    title, about = WRITTEN["parted"](sys.modules[cls.__module__].__doc__ or "")
+    title, about = WRITTEN["split_summary"](sys.modules[cls.__module__].__doc__ or "")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{title}\n\n![{name}](../gallery/{name}.svg)\n",
         f"## Rules\n\n{_rules(name, made[0])}",

@@ -196,7 +196,7 @@ def _line(name: str, value: Any) -> str:
 
 def _first(doc: str) -> str:
     """Its first paragraph."""
-    return WRITTEN["escaped"](WRITTEN["parted"](doc)[0])
+    return WRITTEN["escape_tags"](WRITTEN["split_summary"](doc)[0])
 
 
 def _told(value: Any) -> str:

@@ -148,3 +148,53 @@ def test_free_text_does_not_fill_the_memory() -> None:
         known.observe(turn(f"thought {n}", ""))
     assert len(known._seen) <= KEPT  # pyright: ignore[reportPrivateUsage]
     assert known.observe(turn("ask", "yes")) is known.observe(turn("ask", "yes"))
+
+
+def number_guess(state: tuple[int, int], text: str) -> list[tuple[float, Step]]:
+    """A number and a turn; "3" is answered with whether the number is below, which is wrong one time in five."""
+    number, at = state
+    told = ("below", "above") if number < int(text) else ("above", "below")
+    return [(p, say(f"{word}, turn {at}", (number, at + 1))) for p, word in zip((0.8, 0.2), told, strict=True)]
+
+
+def numbers(memoryless: bool) -> TabularFilter:
+    rows = [(1 + n % 3, (n, 0)) for n in range(6)]
+    return TabularFilter(rows, number_guess, lambda s: s[0] // 2, lambda s: [str(n) for n in range(6)], str, memoryless)
+
+
+def gain_by_definition(known: TabularFilter, text: str) -> float:
+    """H(h) - sum over o of P(o) H(h | o), from the states one by one; a hypothesis is a number divided by two."""
+    joint: dict[str, dict[int, float]] = {}
+    for p, state in known.weighted_states:
+        for q, step in number_guess(state, text):  # type: ignore[arg-type]
+            mass = joint.setdefault(step.told["agent"], {})
+            mass[state[0] // 2] = mass.get(state[0] // 2, 0.0) + p * q  # type: ignore[index]
+    after = sum(sum(m.values()) * entropy(p / sum(m.values()) for p in m.values()) for m in joint.values())
+    return known.entropy - after
+
+
+def test_gains_of_several_setups_per_hypothesis_agree_with_the_definition() -> None:
+    for memoryless in (False, True):
+        known = numbers(memoryless)
+        for text, told in (("3", "below, turn 0"), ("1", "above, turn 1"), ("3", "above, turn 2")):
+            gains = {str(n): known.expected_gain(str(n)) for n in range(6)}
+            assert gains == pytest.approx({text: gain_by_definition(known, text) for text in gains}, abs=1e-12)
+            best, bits = known.best_question()
+            assert bits == pytest.approx(max(gains.values()))
+            assert best == next(text for text, gain in gains.items() if gain > bits - 1e-12)
+            known = known.observe(turn(text, told))
+
+
+def test_a_state_that_another_history_has_met_is_not_asked_again() -> None:
+    calls: list[str] = []
+
+    def count(state: tuple[int, int], text: str) -> list[tuple[float, Step]]:
+        calls.append(text)
+        return number_guess(state, text)
+
+    prior = TabularFilter([(1, (n, 0)) for n in range(6)], count, lambda s: s[0], lambda s: ["2", "4"], str)
+    first, other = (prior.observe(turn("3", f"{word}, turn 0")) for word in ("below", "above"))
+    first.best_question()
+    met = len(calls)
+    other.best_question()
+    assert met > 12 and len(calls) == met

@@ -11,7 +11,7 @@ from sonde.testing import RULES, EnvProbe, check_env, digest_env, hostile_reply,
 from sonde.testing.play import _in_order_but_for_a_letter
 from tests.cases import each
 
-from ..broken import (
+from .broken import (
     Ambient,
     Biased,
     Boastful,
@@ -41,11 +41,12 @@ from ..broken import (
     Stubborn,
     Templating,
     Thawed,
+    Tiring,
     Unhashable,
     Unseeded,
     Vain,
 )
-from ..hunt import Hunt
+from .hunt import Hunt
 
 BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Nameless, "spec_is_complete", "spec.name is 'hunt'"),
@@ -74,6 +75,7 @@ BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Doubting, "posteriors_are_consistent", "rules out the truth"),
     (Vain, "posteriors_are_consistent", "filter.entropy is"), (Boastful, "best_question_is_best", "best_question says"),
     (Hasty, "best_question_is_best", "only"), (Deaf, "gains_add_up", "gains sum to"),
+    (Tiring, "memoryless_gains_ignore_history", "bits from the first states"),
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from sonde.train.formats import (
     to_dataset,
 )
 from sonde.train.types import Pair, Row, Sample
+from tests.cases import each
 
 from .test_as_sampled import chat
 from .tiny import bare, pairs, sample, samples
@@ -232,7 +233,7 @@ MARKS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS)
+@each("mark", MARKS)
 def test_messages_that_are_not_to_be_trained_on_are_context(mark: dict[str, Any]) -> None:
     """In every form: the tokens of the prompt are the same, the loss counts nothing of the marked message."""
     whole_row = read_demonstrations([{"messages": said("a", "bad", "c", "good")}], chat())[0].rows[0]
@@ -274,8 +275,8 @@ def test_preferences_come_back_as_pairs() -> None:
     assert [whole(s) for s in implicit] == [whole(s) for s in found]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
+@each(
+    "row, message",
     [
         ({"text": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
         ({"messages": "hello"}, r"row 0: messages: got 'hello', allowed: a list"),

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -21,7 +21,14 @@ from sonde.evaluation.evaluate import Evaluation, macro_averages
 from sonde.evaluation.evaluate import compare as compare_evaluations
 from sonde.evaluation.results import make_result, write_result
 from sonde.evaluation.run_evaluation import load_evaluation, read_seconds_played, remove_run, reopen_run
-from sonde.evaluation.suites import ANCHORS, PROTOCOLS, SuiteProtocol, paper_score, suite_environments
+from sonde.evaluation.suites import (
+    PAPER_SCALES,
+    PROTOCOLS,
+    SuiteProtocol,
+    mean_paper_score,
+    paper_score,
+    suite_environments,
+)
 from sonde.models.files.shipped import check_plays
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
@@ -267,9 +274,12 @@ def _show_evaluations(
 
         write_report(folders, report)
     if as_json:
-        paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
+        own_scale = suite if suite in PAPER_SCALES else None
+        paper = [{"paper_score": paper_score(own_scale, e)} if own_scale else {} for e in done]
         found = [{**e.summary_json(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
-        mean = {name: value and asdict(value) for name, value in macro_averages(done).items()}
+        mean: dict[str, Any] = {name: value and asdict(value) for name, value in macro_averages(done).items()}
+        if own_scale:
+            mean["score"], mean["paper_score"] = None, mean_paper_score(own_scale, done)[0]
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
     out.print(tables.suite_table(suite, done) if suite else tables.evaluation_table(done))

@@ -19,7 +19,9 @@ from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
 from sonde.evaluation.results import PROFILE, agent_profile
-from sonde.evaluation.suites import ANCHORS, paper_score
+from sonde.evaluation.roles import RoleScores
+from sonde.evaluation.sampler_draws import DrawScores
+from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
@@ -62,18 +64,48 @@ def audit_table(found: Audit) -> Group:
     return Group(table, Text(counts, style="dim"))
 
 
+def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) -> Group:
+    """A row per measure of each role, and what they mean."""
+    table = _plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
+    for role in found.roles:
+        unreadable = "" if role.unreadable is None else f", {100 * role.unreadable:.1f} % unreadable"
+        table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
+        for name, value in role.measures.items():
+            table.add_row("", name, *_format_measure(value))
+        if role.role == "sampler" and draws is not None:
+            table.add_row("", f"{draws.draws} repeated draws, {100 * draws.unreadable:.1f} % unreadable", "", "")
+            table.add_row("", "gap to the exact decisions", *_format_measure(draws.gap))
+            table.add_row("", "gap of as many exact draws", *_format_measure(draws.chance))
+    notes = (
+        "distance, own: from the exact posterior, from the exact update of what the call was handed; 0 to 1.",
+        "forgotten, invented: evidence as a share of the steps so far. excess: bits too vague (+) or too sure (-).",
+        "error: 0 where samples are drawn as believed, true error: as is exactly right. spread: 1 right, 0 greedy.",
+        "optimal, regret: in the world that the policy was given.",
+    )
+    return Group(table, *(Text(note, style="dim") for note in notes))
+
+
+def _format_measure(value: Estimate | None) -> tuple[str, str]:
+    if value is None:
+        return NOT_AVAILABLE, ""
+    return f"{value.mean:.3f}", f"{value.low:.3f} to {value.high:.3f}"
+
+
 def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:
     """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
-    own = _OWN if name in ANCHORS else ()
+    own = _OWN if name in PAPER_SCALES else ()
     names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
     table = _evaluation_columns(names, rows, agent=False)
     table.add_section()
     mean = macro_averages(rows)
     cells = {
         "success %": format_interval(mean["success"], percent=True),
-        "return": format_interval(mean["score"], 2),
+        "return": "" if own else format_interval(mean["score"], 2),
         "score": format_interval(mean["reference_score"]),
     }
+    if own:
+        paper, n = mean_paper_score(name, rows)
+        cells["0-100"] = NOT_AVAILABLE if paper is None else f"{paper:.0f} ({n})"
     table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
     notes = _table_notes(
         rows,
@@ -267,7 +299,11 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
 _OWN = ("0-100", "invalid %")
-_OWN_MEANS = ("0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean.",)
+_OWN_MEANS = (
+    "0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean; its mean is over the environments in "
+    "brackets. n/a where the game is not the paper's (chess without Stockfish, conversations with rules, other "
+    "settings). Returns have no mean: each environment has rewards of its own.",
+)
 """Columns of LMRL-Gym's suite, whose paper has a scale of its own."""
 
 

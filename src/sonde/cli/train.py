@@ -122,7 +122,7 @@ class TrainCommand(_TrainingOptions):
         if name not in PRESETS:
             raise unknown("--settings", name, PRESETS)
         online = PRESETS[name].for_objective(objective).is_online
-        self._check_used(objective, online)
+        self._check_used(objective, online, PRESETS[name].recorded)
         chosen, seats = override_training(
             self._training_with_options(PRESETS[name].for_objective(objective)),
             model_seats(self.user, self.judge, self.user_url, None),
@@ -140,13 +140,13 @@ class TrainCommand(_TrainingOptions):
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         self._print(data, tables.training_table(done.history), done.model, self.folder / HISTORY)
 
-    def _check_used(self, objective: str, online: bool) -> None:
+    def _check_used(self, objective: str, online: bool, recorded: bool) -> None:
         """Refuse options that this objective does not use."""
         changed = {parse_assignment(assignment).path[0] for assignment in self.overrides or ()}
         only_online = {
             "--preset": self.preset, "--tasks": self.n_tasks is not None, "--shown": self.shown,
             "--server": self.server, "--user": self.user, "--judge": self.judge, "--user-url": self.user_url,
-            "-o online": "online" in changed, "-o seats": "seats" in changed,
+            "-o online": "online" in changed and not recorded, "-o seats": "seats" in changed,
         }  # fmt: skip
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
         for option, given in (only_recorded if online else only_online).items():

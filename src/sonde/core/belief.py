@@ -14,7 +14,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from sonde._util.argument_checks import explain_wrong_argument
 from sonde._util.frozen import Frozen
@@ -24,6 +25,8 @@ from .types import AGENT, Step, Turn
 Hypothesis = Hashable
 KEPT = 256
 """Maximum number of posteriors that a `TabularFilter` caches for its successors."""
+MEMOISED = 1_000_000
+"""Maximum number of states and texts whose outcomes the posteriors of one `TabularFilter` cache: about 100 MB."""
 
 
 def entropy(probs: Iterable[float]) -> float:
@@ -150,8 +153,8 @@ def information_gains(
 ) -> tuple[Gain, ...]:
     """The information of every turn, starting from the prior `filter`.
 
-    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does.
-    With `expected=True` each action is also weighed against the best question, which costs a search per turn.
+    `truth` is `-inf` when a turn rules out the truth, which an exact filter never does. `expected=True` also compares
+    each action with the best question, which costs one search per turn.
     """
     rows: list[Gain] = []
     for turn in turns:
@@ -168,9 +171,14 @@ def information_gains(
 class TabularFilter(Filter):
     """The posterior of any environment whose `outcomes` can be listed, with one state per hidden setup.
 
-    Exact and general, and as slow as the support is large: small supports use it as it is, large ones bring an array
-    filter and are tested against this one. `hypothesis` maps a state to what is to be identified. Hidden setups are
-    weighed one by one, so a hypothesis may stand for many of them.
+    Exact and general. `hypothesis` maps a state to what the agent must identify. Every hidden setup has its own weight,
+    so several setups may map to one hypothesis. All posteriors of one prior share a cache of outcomes, so a state seen
+    in another history costs one look-up (a few milliseconds for 120 setups and as many questions). Environments with a
+    large support provide an array filter instead and test it against this one.
+
+    `memoryless`: the text that the agent is told, apart from words about the progress of the episode, depends on the
+    hidden setup and the agent's text alone (`TabularEnv.memoryless`). Gains are then computed from the first states,
+    for any history.
     """
 
     def __init__(
@@ -180,60 +188,100 @@ class TabularFilter(Filter):
         hypothesis: Callable[[Any], Hypothesis],
         actions: Callable[[Any], Sequence[str] | None],
         say: Callable[[str], str],
+        memoryless: bool = False,
     ) -> None:
-        total = sum(p for p, _ in rows)
-        self._rows = tuple((p / total, s) for p, s in rows if p > 0.0)
+        self._rules = _Rules(outcomes, hypothesis, actions, say, memoryless, _Replies(outcomes))
+        self._set_rows([(p, state, state) for p, state in rows])
+
+    def _set_rows(self, rows: Sequence[tuple[float, Hashable, Hashable]]) -> None:
+        """Set the weights of states; each comes with the first state of its hidden setup."""
+        total = sum(p for p, _, _ in rows)
+        self._rows = tuple((p / total, state, first) for p, state, first in rows if p > 0.0)
         self._seen: dict[tuple[str, str], TabularFilter] = {}
         self._best: tuple[str, float] | None = None
-        self._outcomes, self._hypothesis, self._actions, self._say = outcomes, hypothesis, actions, say
 
-    def _with_rows(self, rows: Sequence[tuple[float, Hashable]]) -> TabularFilter:
-        return TabularFilter(rows, self._outcomes, self._hypothesis, self._actions, self._say)
+    def _with_rows(self, rows: Sequence[tuple[float, Hashable, Hashable]]) -> TabularFilter:
+        after = object.__new__(TabularFilter)
+        after._rules = self._rules
+        after._set_rows(rows)
+        return after
 
     def observe(self, turn: Turn) -> TabularFilter:
         fact = (turn.text, turn.told)
         if fact not in self._seen:
-            if len(self._seen) == KEPT:  # free text rarely comes twice, and this filter may live as long as the process
+            if len(self._seen) == KEPT:  # free text rarely repeats, and this filter may live as long as the process
                 self._seen.clear()
             self._seen[fact] = self._condition_on(turn)
         return self._seen[fact]
 
     def _condition_on(self, turn: Turn) -> TabularFilter:
-        rows: list[tuple[float, Hashable]] = []
-        for p, state in self._rows:
-            for q, step in self._outcomes(state, turn.text):
+        rows: list[tuple[float, Hashable, Hashable]] = []
+        for p, state, first in self._rows:
+            for q, step in self._rules.outcomes(state, turn.text):
                 if q > 0.0 and step.told.get(AGENT, "") == turn.told:
-                    rows.append((p * q, step.state))
+                    rows.append((p * q, step.state, first))
         if not rows:
             raise ValueError("the turn is impossible under every hidden setup of the prior")
         return self._with_rows(rows)
 
     def belief(self) -> Belief:
-        mass = self._sum_mass(self._rows)
+        mass: dict[Hypothesis, float] = {}
+        for (p, _, _), h in zip(self._rows, self._hypotheses, strict=True):
+            mass[h] = mass.get(h, 0.0) + p
         return Belief(tuple(mass), tuple(mass.values()))
 
-    def _sum_mass(self, rows: Iterable[tuple[float, Hashable]]) -> dict[Hypothesis, float]:
-        mass: dict[Hypothesis, float] = {}
-        for p, state in rows:
-            h = self._hypothesis(state)
-            mass[h] = mass.get(h, 0.0) + p
-        return mass
+    @property
+    def weighted_states(self) -> tuple[tuple[float, Hashable], ...]:
+        """The posterior over states; several states may belong to one hypothesis."""
+        return tuple((p, state) for p, state, _ in self._rows)
+
+    @cached_property
+    def _hypotheses(self) -> tuple[Hypothesis, ...]:
+        return tuple(self._rules.hypothesis(state) for _, state, _ in self._rows)
+
+    @cached_property
+    def _one_setup_each(self) -> bool:
+        return len(set(self._hypotheses)) == len(self._hypotheses)
+
+    @cached_property
+    def _weights(self) -> tuple[float, ...]:
+        return tuple(p for p, _, _ in self._rows)
+
+    @cached_property
+    def _asked_states(self) -> tuple[Hashable, ...]:
+        """The states that determine what the agent may be told next."""
+        return tuple(first if self._rules.memoryless else state for _, state, first in self._rows)
 
     def expected_gain(self, action: str) -> float:
-        seen: dict[str, list[tuple[float, Hashable]]] = {}
-        for p, state in self._rows:
-            for q, step in self._outcomes(state, action):
-                seen.setdefault(step.told.get(AGENT, ""), []).append((p * q, state))
-        after = 0.0
-        for rows in seen.values():
-            total = sum(p for p, _ in rows)
-            if total > 0.0:
-                after += total * entropy(p / total for p in self._sum_mass(rows).values())
-        return max(0.0, self.entropy - after)
+        """I(h; o) = H(o) - sum over h of P(h) H(o | h)."""
+        laws, table = self._rules.replies.find_laws(action, self._asked_states), self._rules.replies.laws
+        mass: dict[int, float] = {}
+        for p, law in zip(self._weights, laws, strict=True):
+            mass[law] = mass.get(law, 0.0) + p
+        told = _mix_laws(table, mass)
+        if len(told) == 1:
+            return 0.0
+        if self._one_setup_each:
+            noise = sum(p * table[law].entropy for law, p in mass.items())
+        else:
+            noise = self._mixture_noise(laws)
+        return max(0.0, entropy(told.values()) - noise)
+
+    def _mixture_noise(self, laws: Sequence[int]) -> float:
+        """Sum over h of P(h) H(o | h), if several states belong to a hypothesis."""
+        parts: dict[Hypothesis, dict[int, float]] = {}
+        for p, h, law in zip(self._weights, self._hypotheses, laws, strict=True):
+            mass = parts.setdefault(h, {})
+            mass[law] = mass.get(law, 0.0) + p
+        noise = 0.0
+        for mass in parts.values():
+            total = sum(mass.values())
+            noise += total * entropy(m / total for m in _mix_laws(self._rules.replies.laws, mass).values())
+        return noise
 
     @property
     def has_questions(self) -> bool:
-        return bool(self._actions(self._rows[0][1]))
+        return bool(self._rules.actions(self._rows[0][1]))
 
     def best_question(self) -> tuple[str, float]:
         if self._best is None:
@@ -241,9 +289,78 @@ class TabularFilter(Filter):
         return self._best
 
     def _search_best(self) -> tuple[str, float]:
-        answers = self._actions(self._rows[0][1])
+        """The first answer whose gain equals the largest up to rounding."""
+        answers = self._rules.actions(self._rows[0][1])
         if not answers:
             raise ValueError("this environment lists no legal actions, so it has no best question")
-        scored: Mapping[str, float] = {a: self.expected_gain(self._say(a)) for a in answers}
-        best = max(scored, key=lambda a: scored[a])
-        return best, scored[best]
+        best, gain = answers[0], -1.0
+        for answer in answers:
+            found = self.expected_gain(self._rules.say(answer))
+            if found > gain + 1e-12:
+                best, gain = answer, found
+        return best, gain
+
+
+class _Law(NamedTuple):
+    """A distribution over what the agent is told, and its entropy in bits."""
+
+    probs: Mapping[str, float]
+    entropy: float
+
+
+class _Replies:
+    """The possible texts told after a text in a state, cached. Equal distributions are one `_Law`, identified by its
+    index."""
+
+    def __init__(self, outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]]) -> None:
+        self._outcomes = outcomes
+        self.laws: list[_Law] = []
+        self._index: dict[Hashable, int] = {}
+        self._known: dict[str, dict[Hashable, int]] = {}
+        self._count = 0
+
+    def find_laws(self, text: str, states: Sequence[Hashable]) -> Sequence[int]:
+        """The index of the law of each state."""
+        if self._count > MEMOISED:
+            self._known, self._count = {}, 0
+        known = self._known.setdefault(text, {})
+        try:
+            return list(map(known.__getitem__, states))
+        except KeyError:
+            for state in states:
+                if state not in known:
+                    known[state] = self._make_law(state, text)
+                    self._count += 1
+            return [known[state] for state in states]
+
+    def _make_law(self, state: Hashable, text: str) -> int:
+        probs: dict[str, float] = {}
+        for q, step in self._outcomes(state, text):
+            if q > 0.0:
+                told = step.told.get(AGENT, "")
+                probs[told] = probs.get(told, 0.0) + q
+        key = tuple(probs.items())
+        if key not in self._index:
+            self._index[key] = len(self.laws)
+            self.laws.append(_Law(probs, entropy(probs.values())))
+        return self._index[key]
+
+
+class _Rules(NamedTuple):
+    """Data shared by all posteriors of a prior."""
+
+    outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]]
+    hypothesis: Callable[[Any], Hypothesis]
+    actions: Callable[[Any], Sequence[str] | None]
+    say: Callable[[str], str]
+    memoryless: bool
+    replies: _Replies
+
+
+def _mix_laws(laws: Sequence[_Law], mass: Mapping[int, float]) -> dict[str, float]:
+    """The mixture of laws with these masses."""
+    told: dict[str, float] = {}
+    for law, p in mass.items():
+        for text, q in laws[law].probs.items():
+            told[text] = told.get(text, 0.0) + p * q
+    return told

@@ -1,9 +1,9 @@
 """Evaluate an agent in an environment, following PAPRIKA, with intervals, exact information gain and a scale.
 
 Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
-average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as
-failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
-efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
+average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as failures.
+Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits, efficiency,
+and `reference_score` (0 = random play, 100 = the reference solver).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
     "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens",
 )  # fmt: skip
-"""The metrics of every evaluation, beside pass@1 to pass@k."""
+"""The metrics of every evaluation, besides pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro_averages` averages over environments."""
 
@@ -72,7 +72,8 @@ class Evaluation:
     turns_played: Mapping[str, float] = field(default_factory=dict)
     """Mean, median and 90th percentile of the turns of all episodes, won or not."""
     wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
-    """`invalid`, `repeated`: the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
+    """`invalid`, `repeated`: of the episodes that reached turn 1, 2, ..., the share in which that turn had this mark.
+    """
     mean_at: MeanAt | None = None
     """mean@k with two deviations; None for one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Evaluation:
     def players(self) -> str:
         """The agent, and the policies that replace the environment's own in other seats.
 
-        It names the rows of a table of one agent against several users (ΔBelief-RL, table 2).
+        It names the rows of a table that compares several users for one agent (ΔBelief-RL, table 2).
         """
         return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
 
@@ -120,8 +121,8 @@ def summarise_trajectories(
     folder: Path | None = None,
     on_done: OnDone | None = None,
 ) -> list[Row]:
-    """Summarise finished trajectories. With `gains` the exact information gain of every question is computed, on all
-    cores; values stored in the run `folder` are not computed again."""
+    """Summarise finished trajectories. With `gains`, the exact information gain of every question is computed on all
+    cores; values stored in the run `folder` are reused."""
     pairs = score_trajectories(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
     found: list[Row] = []
     for trajectory, known in pairs:
@@ -169,10 +170,11 @@ def make_evaluation(
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
-    """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones failed.
+    """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones count as
+    failures.
 
-    `others` holds the configurations of the policies in the other seats, each with its fingerprint; by default they are
-    the environment's.
+    `others` holds the configurations of the policies in the other seats, each with its fingerprint; the default is the
+    environment's own.
     """
     spec = env.spec
     rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
@@ -268,7 +270,7 @@ def _score_table(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list
 
 
 def _turn_table(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
-    """Turns to the win; episodes that were not won count as the limit."""
+    """Turns until the win; episodes that were not won count as the limit."""
     return _make_table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
@@ -278,7 +280,7 @@ def _make_table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: f
 
 
 def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
-    """The mean over the episodes that have the value; None where there are none."""
+    """The mean over the episodes that have the value; None if there are none."""
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
     return metrics.mean(table, bounds=bounds) if table else None
@@ -332,8 +334,8 @@ def evaluate(
 
 
 def macro_averages(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
-    """Macro averages over environments of success, score and reference_score; None where an environment lacks the
-    metric. The average of scores is meaningful only where all environments have the same range of returns."""
+    """Macro averages over environments of success, score and reference_score; None if an environment lacks the metric.
+    An average of scores is meaningful only if all environments have the same range of returns."""
     found: dict[str, Estimate | None] = {}
     for name in MACRO:
         values = [value for e in evaluations if (value := e.metrics[name]) is not None]

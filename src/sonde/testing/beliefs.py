@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from itertools import islice
 
-from sonde.core import Belief, Episode, Filter, Rng, Step, TabularEnv, build, entropy
+from sonde.core import Belief, Episode, Filter, Rng, Step, TabularEnv, TabularFilter, build, entropy
 
 from .hostile import hostile_reply
 from .probe import EnvProbe, mixed_reply, require, sensible_reply
@@ -62,7 +62,7 @@ def equal_public_parts_have_equal_priors(p: EnvProbe) -> None:
         ep = p.begin_episode(i)
         prior, other = p.env.filter(ep.task.public), again.filter(ep.task.public)
         if prior is None:
-            require(other is None, "one environment has a filter, its copy has none")
+            require(other is None, "the environment has no filter, but its copy has one")
             continue
         _check_belief(p, ep, prior)
         if i < 5:
@@ -88,7 +88,7 @@ def posteriors_are_consistent(p: EnvProbe) -> None:
 def _check_belief(p: EnvProbe, ep: Episode, known: Filter) -> None:
     belief, truth = known.belief(), p.env.hypothesis(ep.state)
     total = math.fsum(belief.probs)
-    require(len(belief.probs) == len(belief.hypotheses), "a belief has more probabilities than hypotheses, or fewer")
+    require(len(belief.probs) == len(belief.hypotheses), "a belief has not one probability for each hypothesis")
     require(abs(total - 1.0) < _CLOSE, f"the posterior sums to {total} after {len(ep.turns)} turns")
     require(min(belief.probs) > 0.0, "a belief lists hypotheses of probability 0")
     text = p.env.in_words(truth)
@@ -129,6 +129,24 @@ def _check_question(p: EnvProbe, ep: Episode, known: Filter) -> None:
     require(known.expected_gain("") >= 0.0, "an unreadable text has a negative expected gain")
 
 
+def memoryless_gains_ignore_history(p: EnvProbe) -> None:
+    """In an environment that declares `memoryless`, expected gains from the first states equal those from the states
+    reached by the history."""
+    env = p.env
+    if not (isinstance(env, TabularEnv) and env.memoryless):
+        return
+    for i in range(min(p.episodes, 3)):
+        for ep in islice(p.walk_episode(i, sensible_reply, "memoryless"), 6):
+            known = ep.filter()
+            if ep.to_act is None or not isinstance(known, TabularFilter):
+                break
+            general = TabularFilter(known.weighted_states, env.outcomes, env.hypothesis, env.actions, env.say)
+            for text in (env.say(known.best_question()[0]), sensible_reply(ep.view(), p.rng("memoryless", i)), ""):
+                fast, exact = known.expected_gain(text), general.expected_gain(text)
+                what = f"{text!r} gains {fast} bits from the first states, {exact} after {len(ep.turns)} turns"
+                require(abs(fast - exact) < _CLOSE, f"memoryless: {what}")
+
+
 def gains_add_up(p: EnvProbe) -> None:
     """Realised gains sum to the decrease of entropy, truth gains to the increase of the truth's log-probability, in
     bits."""
@@ -154,5 +172,6 @@ RULES = (
     equal_public_parts_have_equal_priors,
     posteriors_are_consistent,
     best_question_is_best,
+    memoryless_gains_ignore_history,
     gains_add_up,
 )

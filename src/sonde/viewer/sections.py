@@ -1,4 +1,4 @@
-"""The runs of one environment as a part of a page: figures, bits lost, beliefs and the numbers beside them.
+"""The runs of one environment as a part of a page: figures, bits lost, beliefs and the corresponding numbers.
 
 A run page has a section of its one run, a report a section for each environment.
 """
@@ -9,10 +9,12 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from sonde.evaluation import scale as reference
 from sonde.evaluation.evaluate import compare
+from sonde.evaluation.failure_kinds import LABELLED, PickFilter, label_run, summarise_failures
 from sonde.evaluation.metrics import Estimate
 
 from .evaluated_runs import EvaluatedRun, Section
@@ -20,6 +22,7 @@ from .figures import runs as figures
 from .figures.axes import AgentStyle
 from .figures.beliefs import RunBeliefs, TableRow, distinguish_settings, draw_beliefs, read_beliefs, tabulate_beliefs
 from .figures.regret import compute_regret_curves, draw_regret
+from .figures.roles import draw_roles, grade_episodes
 from .information_losses import Losses, compute_losses
 from .templating import render_template
 from .training_history import TrainingHistory, model_path
@@ -40,7 +43,8 @@ class RunNumbers:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionPage:
-    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table."""
+    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table, `failures`
+    its kinds of failure (`evaluation/failure_kinds.py`), of its first `LABELLED` episodes."""
 
     section: Section
     runs: Sequence[RunNumbers]
@@ -49,6 +53,7 @@ class SectionPage:
     stage_gains: Sequence[str] = ()
     nothing_to_learn: bool = False
     beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
+    failures: Sequence[tuple[AgentStyle, Mapping[str, Estimate | None]]] = ()
     bounds: tuple[Estimate, Estimate] | None = None
 
 
@@ -67,12 +72,30 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
         stage_gains=describe_gains(stages) if stages else (),
         nothing_to_learn=bool(known) and not drawn,
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
+        failures=_count_failures(section),
         bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
     )
 
 
+def _count_failures(section: Section) -> list[tuple[AgentStyle, Mapping[str, Estimate | None]]]:
+    """The kinds of failure of each run, in environments of questions and a pick."""
+    shown = [run for run in section.runs if can_replay(run) and run.has_filter and run.rows]
+    labelled = ((run.style, label_run(run.env, islice(run.episodes, LABELLED))) for run in shown if _picks(run))
+    return [(style, summarise_failures(rows)) for style, rows in labelled if rows]
+
+
+def _picks(run: EvaluatedRun) -> bool:
+    first = next(iter(run.episodes), None)
+    return first is not None and isinstance(run.env.filter(first.task.public), PickFilter)
+
+
+def can_replay(run: EvaluatedRun) -> bool:
+    """Whether the environment is the version that was played."""
+    return run.version == run.env.spec.version
+
+
 def describe_summary(section: Section) -> SectionPage:
-    """Draw only the figures that need no row of a single episode, for runs that are too large for the others."""
+    """Draw only the figures that need no individual episodes, for runs that are too large for the others."""
     return SectionPage(section=section, runs=(), figures=defaultdict(lambda: None, _draw_summary(section)))
 
 
@@ -90,6 +113,7 @@ def _draw_figures(
     name, title = section.anchor, section.title
     won = [(run.style, e) for run in stages if (e := run.evaluation.metrics["success"]) is not None]
     curves = [(r.style, found) for r in section.runs if (found := compute_regret_curves(r.env, r.episodes)) is not None]
+    graded = [(r.style, found) for r in section.runs if can_replay(r) and (found := grade_episodes(r.env, r.episodes))]
     return {
         "stages": figures.draw_stages(won, f"{name}-st", title) if won else None,
         **_draw_summary(section),
@@ -99,6 +123,7 @@ def _draw_figures(
         "key": figures.draw_loss_key(f"{name}-k") if losses else None,
         **draw_beliefs(beliefs, name, title),
         **draw_regret(curves, name, title),
+        **draw_roles(graded, name, title),
     }
 
 
@@ -131,7 +156,7 @@ def _describe_run(run: EvaluatedRun) -> RunNumbers:
 
 
 def _explain_no_bits(run: EvaluatedRun) -> str:
-    """Why a run has no information per turn; empty if it has."""
+    """Why a run has no information per turn; empty if it has some."""
     if any(row.gains is not None for row in run.rows):
         return ""
     if not run.rows:

@@ -23,7 +23,7 @@ from .._shared.needs import require_filter
 
 
 class ShotFilter(Protocol):
-    """What this agent requires of a filter: two numbers for every cell that can still be shot at."""
+    """What this agent requires of a filter: two numbers for every cell that has not been shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
     @property

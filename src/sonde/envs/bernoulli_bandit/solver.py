@@ -17,13 +17,13 @@ from .._shared.sub_episodes import pick_largest, require_explored_filter, requir
 
 @dataclass(frozen=True, kw_only=True)
 class BernoulliBanditSolver(ProgramPolicy):
-    """See the module docstring. Ties are drawn."""
+    """See the module docstring. Ties are broken at random."""
 
     def act_now(self, view: View) -> Action:
         problem, known = (
             require_finite_problem(view, "bernoulli_bandit", "bandit"),
             require_explored_filter(view, "bernoulli_bandit"),
         )
-        # Rounded, so that arms whose pulls say the same tie.
+        # Rounded, so that arms with equal observations tie.
         worth = [-round(float(regret), 12) for regret in known.expected_regrets]
         return Action(view.say(problem.actions[pick_largest(worth, Rng(view.seed))]))

@@ -32,7 +32,7 @@ class CustomerServiceSolver(ProgramPolicy):
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
-    """ "finding" or "fix", and which."""
+    """The next move ("finding" or "fix") and its number."""
     rows = rank_moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
     fewest = min(cost for _, _, cost in rows)
     best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
@@ -47,7 +47,7 @@ def _move_gain(known: CaseFilter, kind: str, target: int) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def question_wordings(name: str, finding: int) -> tuple[str, ...]:
-    """List the ways to ask about a finding that the customer understands; the canonical one is always among them."""
+    """The wordings of a question about a finding that the customer understands, including the canonical one."""
     found = load_products()[name].findings[finding]
     forms = {kind: ways for kind, *ways in read_rows("customer_service", "wordings.txt")}
     texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)

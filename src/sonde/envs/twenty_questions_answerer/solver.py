@@ -13,7 +13,8 @@ from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 @dataclass(frozen=True, kw_only=True)
 class TwentyQuestionsAnswererSolver(ProgramPolicy):
-    """See the module docstring. Needs the private facts `words`, `kinds` (hypernym -> mask of words) and `question`."""
+    """See the module docstring. Needs the private facts `words`, `kinds` (maps each hypernym to a mask of words) and
+    `question`."""
 
     def act_now(self, view: View) -> Action:
         facts = view.private

@@ -1,17 +1,17 @@
 """User personalization: three clarifying questions to a person with hidden preferences, then an answer made for them.
 
 Source: ΔBelief-RL, appendix B.2.4 and C.5, after STaR-GATE. Published: an ambiguous request, a user with a latent
-persona, 3 turns of clarifying questions, then a final answer in a phase of its own, scored from 1 to 10 by a language
+persona, 3 turns of clarifying questions, then a final answer in a separate phase, scored from 1 to 10 by a language
 model that has the persona and may have a gold response; one question per message (single inquiry); 1,000 test tasks.
 
-Ours: personas, requests and rules (`personas.py`). Without a judge the answer is scored by rule: the share of
-the person's four preferences that it takes up, less the same for every preference that it invents. So an answer that
-lists everything scores nothing. With `judge="seat"` the judge's number n gives (n - 1) / 9; `gold=True` shows it a gold
+Ours: personas, requests and rules (`personas.py`). Without a judge the answer is scored by rule: the share of the
+person's four preferences that it addresses, minus the same for every preference that it invents. So an answer that
+lists everything scores 0. With `judge="seat"` the judge's number n gives (n - 1) / 9; `gold=True` shows it a gold
 response. A score of at least 0.5 is a win. A message with several questions costs its turn.
 
 The hypothesis is the persona (5,670 per request, uniform); the filter is exact for `users:persona`.
 
-`turn.info`: `revealed` (the dimensions that the question was understood to be about), `reply`; at the end `score`, and
+`turn.info`: `revealed` (the dimensions that the question was understood to ask about), `reply`; at the end `score`, and
 by rule `covered` and `invented`.
 """
 
@@ -41,8 +41,7 @@ _PASS = 0.5
 
 
 class State(NamedTuple):
-    """The request, the person, messages so far, the question that waits for a reply or the final answer, and whose word
-    it is."""
+    """The request, the person, the messages so far, the pending question or the final answer, and the seat to speak."""
 
     request: str
     persona: Persona
@@ -90,7 +89,7 @@ class UserPersonalization(Env[State]):
             departures=(
                 "personas and requests are ours, built from stated preferences",
                 "scored by rule unless a judge is seated",
-                "questions and answer are one conversation, each phase announced",
+                "questions and answer form one conversation, with each phase announced",
             ),
         )
 
@@ -100,7 +99,7 @@ class UserPersonalization(Env[State]):
         return TaskList(_N_TASKS, lambda i: self._draw_task(split, i))
 
     def _draw_task(self, split: str, index: int) -> Task:
-        """Every request comes equally often. Even personas are for training and odd ones for testing."""
+        """Draw a task: every request occurs equally often; even personas are for training and odd ones for testing."""
         names, people = tuple(load_requests()), persona_data()["people"]
         name = names[index % len(names)]
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
@@ -110,7 +109,7 @@ class UserPersonalization(Env[State]):
         return self._make_task(name, persona, about, split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, if wanted,
+        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, optionally,
         `about`, such as "Ines, a geologist who owns eleven clocks"."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         name, about = setup.get("request"), setup.get("about", "Ines, a geologist who owns eleven clocks")
@@ -158,7 +157,7 @@ class UserPersonalization(Env[State]):
         return say["intro"].format(request=text, questions=self.max_questions, last=last).strip()
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
-        """The user: `request` (its name), `persona` and the `question`."""
+        """For the user: `request` (its name), `persona` and the `question`."""
         if seat != USER:
             return Frozen()
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
@@ -234,7 +233,7 @@ class UserPersonalization(Env[State]):
 
 
 def _parse_persona(name: str, preferences: object) -> Persona:
-    """Return the preferences as one value per dimension; raises an error that names what is wrong."""
+    """The preferences as one value per dimension; raises an error that names what is wrong."""
     chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
     dims = load_requests()[name].dimensions
     if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:

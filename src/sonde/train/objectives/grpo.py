@@ -106,8 +106,8 @@ def k3_divergence(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 class GRPO(Objective):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
-    `cap`: upper bound of a token's importance weight (None: see the module). `as_published` leaves the importance ratio
-    out of the KL term.
+    `cap`: upper bound of a token's importance weight (None: see the module). `as_published` omits the importance ratio
+    in the KL term.
     """
 
     learns = "play"
@@ -170,7 +170,7 @@ class GRPO(Objective):
     def _token_metrics(
         self, said_RT: Tensor, ratio_RT: Tensor, advantage_RT: Tensor, batch: Batch
     ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
-        """Over all agent tokens: mean ratio, shares held by a clip, divergence from the sampling policy, nll."""
+        """Over all agent tokens: mean ratio, clipped shares, divergence from the sampling policy, nll."""
         low_RT = (ratio_RT < 1 - self.clip_low) & (advantage_RT < 0)
         high_RT = (ratio_RT > 1 + self.clip_high) & (advantage_RT > 0)
         shares = {"ratio": ratio_RT, "clipped_low": low_RT, "clipped_high": high_RT}
