@@ -168,3 +168,13 @@ def test_the_report_shows_games_of_several_seats() -> None:
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:
     assert says in mistake("--agent", "random", *args)
     assert not Path("runs").exists()
+
+
+def test_success_is_shown_by_a_tag_of_the_tasks() -> None:
+    play = ("twenty_questions", "--agent", "random", "-n", "12", "-k", "1", "--no-gains")
+    shown = run(*play, "--by", "difficulty")
+    assert "by difficulty" in shown and "medium" in shown
+    (found,) = as_json(*play)
+    groups = found["by_tag"]["difficulty"]
+    assert set(groups) <= {"easy", "medium", "hard"} and sum(g["n_tasks"] for g in groups.values()) == 12
+    assert mistake(*play, "--by", "length") == "--by: unknown name 'length'; known: category, difficulty"

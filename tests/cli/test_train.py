@@ -290,6 +290,18 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
+def test_what_a_pipeline_plays_is_estimated_and_nothing_is_written() -> None:
+    """Table 1 of PAPRIKA: 1,499 and 1,000 tasks to train on, 20 and 100 samples; two stages beside the base model."""
+    dry = ("paprika", "--out", "p", "twenty_questions", "mastermind", "--model", "model", "--dry-run")
+    play, much, evaluate, _, total = json.loads(run(*dry, "--json"))
+    assert (play["episodes"], play["models"], play["calls"]) == (1499 * 20, 1, 1499 * 20 * 20)
+    assert (much["episodes"], evaluate["episodes"], evaluate["models"]) == (1000 * 100, 367 * 4 * 3, 3)
+    assert total["calls"] == (1499 * 20 * 20 + 1000 * 100 * 12) + 3 * 4 * (367 * 20 + 500 * 12)
+    shown = run(*dry, "-o", "curriculum=ucb", "-o", "n_tasks=250", "-o", "by=env", "-o", "rounds=3")
+    assert "75,000" in shown, "at most all picks are of mastermind: 250 tasks, 100 samples, 3 rounds"
+    assert not Path("p").exists()
+
+
 @pytest.mark.thorough
 def test_the_pipeline_and_its_report() -> None:
     args = [
@@ -371,7 +383,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
-        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --player"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --server or --player"),
+        (
+            [*PAPRIKA, "--server", "http:m", "--base-url", "http://localhost:1/v1"],
+            "--server: got 'http:m', allowed: vllm:NAME",
+        ),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
         ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),

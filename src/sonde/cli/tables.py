@@ -172,6 +172,7 @@ def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, age
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
+    names += ["regret"] if any(e.metrics["regret"] for e in rows) else []
     names += [name for name in _IF_ANY if name not in _FAULTS and _has_any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
@@ -223,6 +224,8 @@ def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | T
 
 def _table_notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
+    if any(e.metrics["regret"] for e in rows):
+        notes.append("regret: expected return of the best policy minus that of the actions taken, over an episode.")
     notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _has_any(rows, name)]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
@@ -295,6 +298,7 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "turns": lambda e: format_mean(e.metrics["turns"], 1),
     "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
     "bits": lambda e: format_mean(e.metrics["bits_per_turn"], 2),
+    "regret": lambda e: format_interval(e.metrics["regret"], 1),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
     **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
@@ -311,14 +315,34 @@ def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
     return any((value := e.metrics.get(_IF_ANY[column])) and value.mean for e in rows)
 
 
-def comparison_table(c: Comparison) -> Table:
-    """The paired differences of two runs."""
+def tag_table(tag: str, rows: Sequence[Evaluation]) -> Table:
+    """Success, pass@k and turns by the values of a tag, for the evaluations whose tasks have it."""
+    table = _plain_table(f"by {tag}", ("environment", "agent", tag), ("tasks", "success %", "pass@k", "turns"))
+    for e in rows:
+        for value, group in e.by_tag.get(tag, {}).items():
+            table.add_row(
+                _environment_title(e, agent=True), e.label, value, str(group.n_tasks),
+                format_interval(group.success, percent=True), format_interval(group.pass_k, percent=True),
+                format_mean(group.turns, 1),
+            )  # fmt: skip
+    return table
+
+
+def comparison_table(c: Comparison, by: Sequence[str] = ()) -> Table:
+    """The paired differences of two runs; those of success also by these tags of the tasks."""
     table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
     for name in ("metric", "difference", "95 % interval"):
         table.add_column(name)
     for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
-        table.add_row(name, f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]")
+        table.add_row(name, *_format_difference(value))
+    for tag in by:
+        for value, success in c.by_tag[tag].items():
+            table.add_row(f"success, {tag} {value} ({success.n})", *_format_difference(success))
     return table
+
+
+def _format_difference(value: Estimate) -> tuple[str, str]:
+    return f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]"
 
 
 def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:

@@ -38,11 +38,12 @@ from . import options as opt
 from . import tables
 from .commands import command_line
 from .estimate import describe_speakers
+from .estimate_pipeline import print_pipeline_estimate
 from .evaluate import with_seats
 from .overrides import Part, apply_overrides, parse_assignment
 from .players import model_config, model_seats, model_to_train
 from .progress import episode_progress, training_progress
-from .terminal import print_result, stderr
+from .terminal import out, print_result, stderr
 
 Seats = Mapping[str, Mapping[str, Json]]
 PARTS = ("settings", "objective", "online", "rule", "seats")
@@ -216,10 +217,14 @@ def _make_server(spec: str | None, base_url: str | None) -> TokenEndpoint | None
         if base_url is not None:
             raise UserError("--base-url: allowed: only with --server vllm:NAME or sglang:NAME")
         return None
+    return build(_server_config(spec, base_url))
+
+
+def _server_config(spec: str, base_url: str | None) -> dict[str, Json]:
     config = model_config(spec, base_url, "--server")
     if not issubclass(find(str(config["name"])), TokenEndpoint):
         raise UserError(f"--server: got {spec!r}, allowed: vllm:NAME or sglang:NAME, which return token ids")
-    return build(config)
+    return config
 
 
 def _make_game(config: Mapping[str, Json], n: int | None) -> Game:
@@ -322,11 +327,16 @@ class PaprikaCommand(_TrainingOptions):
     model: Annotated[str | None, Option(help=MODEL)] = None
     settings: Annotated[str | None, Option(help="paper, or tiny for the models that come with sonde.")] = None
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="20, mastermind 100")] = None
-    player: Annotated[
-        str | None, Option(help="Another backend that plays the training episodes, such as http:NAME.")
+    server: Annotated[
+        str | None,
+        Option(help="Inference server that plays, with the weights of every stage: vllm:NAME, sglang:NAME."),
     ] = None
-    base_url: Annotated[str | None, Option(help="Address of the endpoint of --player.")] = None
+    player: Annotated[
+        str | None, Option(help="Another model that plays the training episodes, such as http:NAME; for one round.")
+    ] = None
+    base_url: Annotated[str | None, Option(help="Address of --server or --player.")] = None
     config: Annotated[Path | None, Option(help="Configuration file: YAML, TOML or JSON. Options override it.")] = None
+    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of games, calls and tokens.")] = False
     overrides: opt.OverrideOpt = None
 
     def run(self) -> None:
@@ -334,21 +344,25 @@ class PaprikaCommand(_TrainingOptions):
         asked = paprika.Paprika.from_json(values)
         for stage in asked.stages:
             stderr.print(f"{stage}: {describe_preset(asked.stage_training(stage))}", highlight=False)
+        if self.dry_run:
+            print_pipeline_estimate(paprika.plan_pipeline(asked), out, self.as_json)
+            return
         outcome = paprika.run_pipeline(asked, self.folder, watch=_stage_progress)
         self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
         self._print(outcome.to_json(), tables.stage_table(outcome), self.folder)
 
     def _config_values(self) -> dict[str, Json]:
         """The configuration of the file, changed by the options that are given."""
-        if self.base_url is not None and self.player is None:
-            raise UserError("--base-url: allowed: only with --player http:NAME")
+        if self.base_url is not None and self.player is None and self.server is None:
+            raise UserError("--base-url: allowed: only with --server or --player")
         given: dict[str, Json] = {
             "model": self.model and model_to_train(self.model),
             "n_tasks": self.n_tasks,
             "k": self.k,
             "envs": [_env_config(env, self.preset) for env in self.envs] if self.envs else None,
             "presets": None if self.settings is None else _stage_presets(self.settings),
-            "player": None if self.player is None else model_config(self.player, self.base_url, "--player"),
+            "server": self.server and _server_config(self.server, self.base_url),
+            "player": self.player and model_config(self.player, self.base_url, "--player"),
         }
         values = read_config(self.config) if self.config else {}
         values |= {key: value for key, value in given.items() if value is not None}

@@ -27,19 +27,25 @@ Seats = Mapping[str, AnyPolicy]
 
 @dataclass(frozen=True)
 class Game(Checked):
-    """An environment, the tasks that may be played in it, and the name of its run folder."""
+    """An environment, the tasks that may be played in it, the name of its run folder, and the samples of each of its
+    tasks (None: as many as the plan says)."""
 
     called = "game"
 
     env: Env[Any]
     tasks: Sequence[Task]
     name: str
+    samples: int | None = None
+
+    def make_plan(self, plan: Plan) -> Plan:
+        """The plan with this game's number of samples."""
+        return plan if self.samples is None else replace(plan, k=self.samples)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picks(Checked):
-    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results; groups are the values of the tag `by`
-    (or `env`, `preset`)."""
+    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results (1 is the paper's algorithm 1); groups
+    are the values of the tag `by` (or `env`, `preset`)."""
 
     called = "curriculum"
 
@@ -101,7 +107,8 @@ def _play_picked(
             _record_game(game, [task for _, task in chosen], policies, again, folder, on_done)
             played = Run.load(folder / name)
             for group, task in chosen:
-                value = learning_potential(episodes_of_task(played, task, again), game.env.spec.max_turns)
+                episodes = episodes_of_task(played, task, game.make_plan(again))
+                value = learning_potential(episodes, game.env.spec.max_turns)
                 state = picks.curriculum.record_potential(state, group, value)
 
 
@@ -119,7 +126,9 @@ def _record_game(
     filled = fill_seats(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
     seats = {seat: policy.config for seat, policy in filled.items()}
     config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats}
-    record_plan(game.env, filled, tasks, plan, folder / game.name, config, on_done=on_done, keep_open=True)
+    record_plan(
+        game.env, filled, tasks, game.make_plan(plan), folder / game.name, config, on_done=on_done, keep_open=True
+    )
 
 
 def _close_policies(policies: Seats) -> None:

@@ -22,7 +22,7 @@ import orjson
 from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.models.chat.chat import Chat
 from sonde.models.files.weights import model_fingerprint
@@ -101,20 +101,16 @@ def _select_items(
     learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> TrainingData:
     """Only selectable episodes are encoded; the counts cover everything."""
-    if learns == "pairs":
-        rule = _limit_rule(learning.pairs, max_tokens)
+    if isinstance(rule := selection_rule(learns, learning, max_tokens), PairRule):
         ready = _ensure_ids([t for t in played if is_success(t) or failure_kind(t) in rule.negatives], chat, learning)
         chosen = select_pairs(ready, rule, learning.seed)
         items, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_count_selection(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return TrainingData(items=tuple(items), counts=counts, rows=report)
-    if learns == "successes" and learning.share is not None:
-        picked = select_share(_ensure_ids(played, chat, learning), _limit_rule(learning.share, max_tokens))
+    if isinstance(rule, ShareRule):
+        picked = select_share(_ensure_ids(played, chat, learning), rule)
         trajectories, counts = picked.trajectories, picked.counts.to_json()
-    elif learns == "successes":
-        rule = _limit_rule(
-            learning.sft, None if learning.by_turn else max_tokens
-        )  # by turn, a long one is left out alone
+    elif isinstance(rule, SFTRule):
         picked = select_successes(_ensure_ids(list(filter(is_success, played)), chat, learning), rule)
         trajectories, counts = picked.trajectories, _count_selection(played, picked.counts)
     else:
@@ -123,6 +119,26 @@ def _select_items(
         counts = {"trajectories": len(played)}
     singles, report = make_samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
     return TrainingData(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
+
+
+def selection_rule(learns: Learns, learning: Learning, max_tokens: int | None) -> SFTRule | ShareRule | PairRule | None:
+    """The rule that selects what is learned from, with the trainer's limit of length; None where nothing is
+    selected."""
+    if learns == "pairs":
+        return _limit_rule(learning.pairs, max_tokens)
+    if learns != "successes":
+        return None
+    if learning.share is not None:
+        return _limit_rule(learning.share, max_tokens)
+    return _limit_rule(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
+
+
+def encode_play(trajectories: Iterable[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
+    """The trajectories with the token ids that `chat`'s model would have sampled; those that never ended as they
+    are."""
+    given = list(trajectories)
+    encoded = iter(_ensure_ids([t for t in given if has_ended(t)], chat, learning))
+    return [next(encoded) if has_ended(t) else t for t in given]
 
 
 def _count_selection(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
@@ -154,8 +170,8 @@ def _ensure_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learni
 
 
 def _check_tokens(t: Trajectory, chat: Chat) -> None:
-    """Check that the ids of its completions are this tokenizer's."""
-    for c in (c for act in t.acts for c in act.action.completions if c.ids):
+    """Check that the ids of the agent's completions are this tokenizer's."""
+    for c in (c for act in t.acts if act.seat == AGENT for c in act.action.completions if c.ids):
         if not chat.holds_text(c):
             raise UserError(
                 f"trajectory {t.id}: its token ids are those of {c.model!r}, whose tokenizer is not that of "

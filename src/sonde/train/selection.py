@@ -23,6 +23,7 @@ Source: PAPRIKA (arXiv 2502.17543), section 3.2, appendix C and table 4, and the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
@@ -408,9 +409,9 @@ class TableLine:
     """One line of the table.
 
     `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
-    `is_success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and
-    `select_pairs` count what the rules select. `turns` and `count_longest_row` are means per episode, the latter over
-    episodes with token ids, all rows together; None where there is nothing to average.
+    `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
+    count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
+    all rows together; None where there is nothing to average.
     """
 
     name: str
@@ -455,21 +456,35 @@ class Statistics:
 
 def compute_statistics(
     trajectories: Iterable[Trajectory],
-    sft: SFTRule | None = None,
+    sft: SFTRule | ShareRule | None = None,
     pair: PairRule | None = None,
     *,
     by: str = "env",
 ) -> Statistics:
-    """The table of trajectories under these rules, by environment or by a tag of the tasks."""
+    """The table of trajectories under these rules (PAPRIKA's own by default), by environment or by a tag of the
+    tasks."""
     given = list(trajectories)
     groups: dict[str, list[Trajectory]] = {}
     for t in given:
-        groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
-    lines = tuple(_make_line(name, group, sft, pair) for name, group in groups.items())
-    return Statistics(lines=lines, total=_make_line(TOTAL, given, sft, pair))
+        groups.setdefault(_group_name(t, by), []).append(t)
+    learned = _select_any(given, sft)
+    chosen = [pair.chosen for pair in select_pairs(given, pair).pairs]
+    n_sft, n_pairs = (Counter(_group_name(t, by) for t in found) for found in (learned, chosen))
+    lines = tuple(_make_line(name, group, n_sft[name], n_pairs[name]) for name, group in groups.items())
+    return Statistics(lines=lines, total=_make_line(TOTAL, given, len(learned), len(chosen)))
 
 
-def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> TableLine:
+def _group_name(t: Trajectory, by: str) -> str:
+    return t.task.env if by == "env" else t.task.tags.get(by, "")
+
+
+def _select_any(trajectories: list[Trajectory], rule: SFTRule | ShareRule | None) -> tuple[Trajectory, ...]:
+    """What supervised training under this rule learns from."""
+    selected = select_share(trajectories, rule) if isinstance(rule, ShareRule) else select_successes(trajectories, rule)
+    return selected.trajectories
+
+
+def _make_line(name: str, trajectories: list[Trajectory], sft: int, pairs: int) -> TableLine:
     whole = [t for t in trajectories if has_ended(t)]
     solved = [any(map(is_success, group)) for group in group_by_world(whole).values()]
     return TableLine(
@@ -479,8 +494,8 @@ def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, p
         failed=len(trajectories) - len(whole),
         success=_mean_or_none([float(is_success(t)) for t in whole]),
         best_of_k=_mean_or_none([float(s) for s in solved]),
-        sft=len(select_successes(trajectories, sft).trajectories),
-        pairs=len(select_pairs(trajectories, pair).pairs),
+        sft=sft,
+        pairs=pairs,
         turns=_mean_or_none([float(len(t.turns)) for t in whole]),
         tokens=_mean_or_none([float(sum(map(len, make_rows(t)))) for t in whole if has_ids(t)]),
     )

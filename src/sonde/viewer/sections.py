@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from sonde.evaluation import scale as reference
-from sonde.evaluation.evaluate import compare
+from sonde.evaluation.by_tag import TagGroup
+from sonde.evaluation.evaluate import Evaluation, compare
 from sonde.evaluation.failure_kinds import LABELLED, PickFilter, label_run, summarise_failures
 from sonde.evaluation.metrics import Estimate
 
@@ -27,6 +29,8 @@ from .information_losses import Losses, compute_losses
 from .templating import render_template
 from .training_history import TrainingHistory, model_path
 
+MANY_VALUES = 40
+"""Values of a tag up to which a page has a line for each."""
 _STAGE = re.compile(r"base|round-\d+(-.+)?")
 """Labels of the stages of `sonde paprika`."""
 
@@ -41,10 +45,20 @@ class RunNumbers:
     no_score: str
 
 
+class TagLine(NamedTuple):
+    """One value of a tag: the most tasks of a run, and per run the success in percent with its interval, "" without
+    such tasks."""
+
+    value: str
+    n_tasks: int
+    cells: Sequence[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SectionPage:
     """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table, `failures`
-    its kinds of failure (`evaluation/failure_kinds.py`), of its first `LABELLED` episodes."""
+    its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of the tasks
+    with their values."""
 
     section: Section
     runs: Sequence[RunNumbers]
@@ -55,6 +69,7 @@ class SectionPage:
     beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
     failures: Sequence[tuple[AgentStyle, Mapping[str, Estimate | None]]] = ()
     bounds: tuple[Estimate, Estimate] | None = None
+    tags: Sequence[tuple[str, Sequence[TagLine]]] = ()
 
 
 def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()) -> SectionPage:
@@ -74,6 +89,7 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
         failures=_count_failures(section),
         bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
+        tags=describe_tags([run.evaluation for run in section.runs]),
     )
 
 
@@ -92,6 +108,28 @@ def _picks(run: EvaluatedRun) -> bool:
 def can_replay(run: EvaluatedRun) -> bool:
     """Whether the environment is the version that was played."""
     return run.version == run.env.spec.version
+
+
+def describe_tags(evaluations: Sequence[Evaluation]) -> list[tuple[str, list[TagLine]]]:
+    """Success of each evaluation by every tag of the tasks that has few values."""
+    found: list[tuple[str, list[TagLine]]] = []
+    for tag in dict.fromkeys(tag for e in evaluations for tag in e.by_tag):
+        by_run = [e.by_tag.get(tag, {}) for e in evaluations]
+        values = list(dict.fromkeys(value for groups in by_run for value in groups))
+        if len(values) <= MANY_VALUES:
+            found.append((tag, [_describe_value(value, by_run) for value in values]))
+    return found
+
+
+def _describe_value(value: str, by_run: Sequence[Mapping[str, TagGroup]]) -> TagLine:
+    groups = [groups.get(value) for groups in by_run]
+    cells = ["" if g is None else " ".join(_format_percent(g.success)) for g in groups]
+    return TagLine(value, max(g.n_tasks for g in groups if g), cells)
+
+
+def _format_percent(e: Estimate) -> tuple[str, str]:
+    low, mean, high = (f"{100 * x:.0f}" for x in (e.low, e.mean, e.high))
+    return mean, f"[{low}, {high}]"
 
 
 def describe_summary(section: Section) -> SectionPage:
