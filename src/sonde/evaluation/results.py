@@ -102,7 +102,7 @@ class PlayedEnvironment(Checked):
 
 class Headline(NamedTuple):
     """The mean reference score over `scored` environments: those of the suite that were played with their own partners
-    and have a scale. Of the `of` that have one, `played` were played, with any partners; `whole` if all of them were."""
+    and have a scale. Of the `of` that have one, `played` were played, with any partners; `whole` if all were."""
 
     score: Estimate | None
     scored: int
